@@ -1,0 +1,266 @@
+"""One log against one round: facts, then rules, then findings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from logging_spec.read import CRASHING, Fault, LineFault, Log
+from logging_spec.record import Record
+from rules.checks import Context
+from rules.finding import Finding, Profile, Severity, StatedBy
+from rules.rounds import DIVISIONS, Round, Scope
+from rules.run import Run
+from rules.table import Row, Violation
+from rules.virtual import add_virtual
+
+MOST_PER_RULE = 20
+"""Findings of one rule in one file beyond this many are counted in the last one."""
+
+
+@dataclass(slots=True)
+class LogVerdict:
+    """What is known of one log once judged. `minutes` is run_start to run_stop."""
+
+    findings: list[Finding] = field(default_factory=list)
+    benchmark: str | None = None
+    division: str | None = None
+    minutes: float | None = None
+    converged: bool | None = None
+    crashed: bool = False
+
+
+@dataclass(slots=True)
+class _Broken:
+    """A broken rule, before it becomes findings."""
+
+    id: str
+    key: str | None
+    violations: list[Violation]
+    severity: Severity
+    stated_by: StatedBy
+    why: str = ""
+    cites: str = ""
+
+
+def judge_log(log: Log, rules: Round, profile: Profile, path: str) -> LogVerdict:
+    """All findings about one log, and the facts that other reports need."""
+    return _Judgement(log, rules, profile, path).verdict()
+
+
+class _Judgement:
+    def __init__(self, log: Log, rules: Round, profile: Profile, path: str) -> None:
+        self.log, self.rules, self.profile, self.path = log, rules, profile, path
+        # The official reader of a round sees one line format only.
+        readable = log.generation == rules.generation or log.generation == "none"
+        self.run = Run(log.records if readable else [])
+        self.readable = readable
+        self.crash = ""
+
+    def verdict(self) -> LogVerdict:
+        verdict = LogVerdict()
+        broken = [*self._verifier()]
+        if self.profile is Profile.POLICY:
+            broken = [*self._policy(broken)]
+        verdict.findings = [*self._line_findings(), *self._findings(broken)]
+        verdict.crashed = bool(self.crash)
+        division, benchmark = self._name("submission_division"), self._name("submission_benchmark")
+        verdict.division, verdict.benchmark = division, benchmark
+        verdict.minutes = self.run.minutes()
+        verdict.converged = self._converged(broken)
+        return verdict
+
+    # --- as the official verifier ---
+
+    def _verifier(self) -> Iterator[_Broken]:
+        """Broken rules by the verifier's reading: the last scope that lists a key decides it."""
+        by_key: dict[str, _Broken] = {}
+        apart: list[_Broken] = []
+        run = self.run
+        run.ordered = run.exact = True
+        for scope in self._scopes():
+            for name in scope.keys & by_key.keys():
+                del by_key[name]
+            for rule, row in scope.verified:
+                violations = row.judge(run)
+                if violations:
+                    by_key[row.key.name] = self._broken_row(rule, row, violations)
+                if row.some:
+                    missed = row.judge_some(run)
+                    if missed:
+                        target = rule.rpartition(".")[0] + ".target"
+                        apart.append(
+                            _Broken(
+                                target,
+                                None,
+                                missed,
+                                Severity.ERROR,
+                                row.stated_by,
+                                row.why,
+                                row.cites,
+                            )
+                        )
+            for end in scope.ends:
+                found = list(end.find(run))
+                if found:
+                    rule = f"{scope.name}.{end.id}"
+                    apart.append(
+                        _Broken(
+                            rule, None, found, Severity.ERROR, end.stated_by, end.why, end.cites
+                        )
+                    )
+        yield from by_key.values()
+        yield from apart
+
+    def _broken_row(self, rule: str, row: Row, violations: list[Violation]) -> _Broken:
+        soft = all(violation.repeats for violation in violations)
+        severity = Severity.WARNING if soft else Severity.ERROR
+        return _Broken(
+            rule, row.key.name, violations, severity, row.stated_by, row.why, row.cites
+        )
+
+    def _scopes(self) -> Iterator[Scope]:
+        run, rules = self.run, self.rules
+        division, benchmark = run.value("submission_division"), run.value("submission_benchmark")
+        division = division if isinstance(division, str) else ""
+        name = benchmark if isinstance(benchmark, str) else ""
+        scopes = rules.scopes(division, name)
+        known = rules.benchmarks.get(name)
+        add_virtual(run, known)
+        for scope in scopes:
+            yield scope
+            for variant in scope.variants:
+                chosen = run.value(variant.chosen_by.name)
+                if chosen == variant.value:
+                    yield Scope(f"{scope.name}.{variant.name}", variant.rows)
+        if rules.divided and "submission_division" in run.where and division not in DIVISIONS:
+            self.crash = f"it has no rules for the division {division!r}"
+        elif division in DIVISIONS and "submission_benchmark" in run.where:
+            if not rules.has_rules(division, name):
+                self.crash = f"it has no rules for the benchmark {name!r}"
+
+    # --- by the policy ---
+
+    def _policy(self, broken: Iterable[_Broken]) -> Iterator[_Broken]:
+        yield from broken
+
+    # --- findings ---
+
+    def _findings(self, broken: Iterable[_Broken]) -> Iterator[Finding]:
+        for rule in broken:
+            kept = rule.violations[:MOST_PER_RULE]
+            more = len(rule.violations) - len(kept)
+            for index, violation in enumerate(kept):
+                message = violation.message
+                if more and index == len(kept) - 1:
+                    message += f" (and {more} more like it in this log)"
+                yield self._finding(rule, violation, message)
+        if self.crash:
+            yield self._about_crash(self.crash)
+
+    def _finding(self, rule: _Broken, violation: Violation, message: str) -> Finding:
+        line = None if violation.position is None else self._line(violation.position)
+        return Finding(
+            rule.id,
+            Severity.WARNING if violation.repeats else rule.severity,
+            self.path,
+            line,
+            rule.key,
+            message,
+            violation.expected,
+            violation.actual,
+            violation.hint,
+            rule.cites,
+            rule.stated_by,
+        )
+
+    def _line(self, position: int) -> int | None:
+        return self.log.line(position) if position < len(self.log.records) else None
+
+    def _about_crash(self, why: str) -> Finding:
+        return Finding(
+            "log.verifier-crash",
+            Severity.ERROR,
+            self.path,
+            None,
+            None,
+            f"the official verifier ends without a verdict on this log: {why}",
+            hint="mend the other findings first",
+            stated_by=StatedBy.VERIFIER,
+        )
+
+    def _line_findings(self) -> Iterator[Finding]:
+        for fault in self.log.faults:
+            if fault.kind in CRASHING:
+                self.crash = self.crash or f"line {self.log.line_at(fault.position)}: {fault.message}"
+            yield self._about_fault(fault)
+        if not self.run.records:
+            yield self._about_nothing()
+
+    def _about_fault(self, fault: LineFault) -> Finding:
+        # A glued line is still read by the verifier, from its last token on.
+        error = fault.kind not in (Fault.GLUED, Fault.KEY)
+        return Finding(
+            f"log.{fault.kind}",
+            Severity.ERROR if error else Severity.WARNING,
+            self.path,
+            None if fault.position < 0 else self.log.line_at(fault.position),
+            None,
+            fault.message,
+            actual=fault.excerpt or None,
+            hint=_FAULT_HINTS[fault.kind],
+        )
+
+    def _about_nothing(self) -> Finding:
+        held = {
+            "none": "it holds no log line at all",
+            "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
+            "mll": "its lines are in the format of 0.6 (:::MLL)",
+            "mlpv": "its lines are in the format of 0.5 (:::MLPv0.5.0)",
+            "alibaba": "its lines are in a format no round accepts (MLPerf: …)",
+        }[self.log.generation]
+        if self.readable and self.log.generation != "none":
+            held = "none of its lines can be read"
+        return Finding(
+            "log.no-records",
+            Severity.ERROR,
+            self.path,
+            None,
+            None,
+            f"{self.rules.title} finds no record in this file: {held}",
+            expected="the log lines of one run",
+            hint="check that this is the log of a run, and that --round names its round",
+        )
+
+    def _name(self, key: str) -> str | None:
+        value = self.run.value(key)
+        return value if isinstance(value, str) else None
+
+    def _converged(self, broken: Iterable[_Broken]) -> bool | None:
+        stop = self.run.first("run_stop")
+        if stop is None:
+            return False if self.run.records else None
+        metadata: Any = stop.metadata
+        status = metadata.get("status") if isinstance(metadata, dict) else None
+        missed = any(rule.id.endswith(".target") for rule in broken)
+        return status == "success" and not missed
+
+
+_FAULT_HINTS = {
+    Fault.JSON: "write each record as one line of JSON after the token, from one process",
+    Fault.OBJECT: "write each record as a JSON object with key, value, time_ms and metadata",
+    Fault.MISSING: "give every record key, value, time_ms and metadata",
+    Fault.TIME: "give time_ms as integer milliseconds since 1970",
+    Fault.KEY: "give the key as a string",
+    Fault.GLUED: "end each record with a line end before the next is written",
+    Fault.DIALECT: "write the record as JSON, as the round's format demands",
+    Fault.LONG: "keep each record well below a mebibyte",
+    Fault.UNREADABLE: "check the path and its permissions",
+    Fault.COMPRESSED: "compress the log again from the original",
+}
+
+
+def record_of(run: Run, key: str) -> Record | None:
+    """The first record of a key."""
+    return run.first(key)

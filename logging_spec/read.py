@@ -1,0 +1,417 @@
+"""Bytes of a log to records, faults and noise; total: no content makes it raise.
+
+The hot path hands every token-bearing line of an ordinary file to one compiled decoder. It accepts
+a subset of what the official reader accepts, with the same result; a line it refuses is looked at
+again, slowly and exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import msgspec
+
+from logging_spec.record import Record
+
+BLOCK = 1 << 26
+"""Bytes read at a time: nearly every published log fits in one block."""
+
+LONGEST_LINE = 1 << 28
+"""A single line beyond this many bytes is not decoded: it is reported."""
+
+Generation = Literal["mllog", "mll", "mlpv", "alibaba", "none"]
+
+
+class Fault(StrEnum):
+    """What can be wrong with one line, or with the file."""
+
+    JSON = "not-json"
+    OBJECT = "not-an-object"
+    MISSING = "missing-field"
+    TIME = "bad-time"
+    KEY = "bad-key"
+    GLUED = "several-records"
+    DIALECT = "nonstandard-dialect"
+    LONG = "line-too-long"
+    UNREADABLE = "unreadable-file"
+    COMPRESSED = "broken-compression"
+
+
+CRASHING = frozenset({Fault.OBJECT, Fault.MISSING, Fault.TIME})
+"""Faults on which the official reader ends in a traceback instead of a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineFault:
+    """One fault: its kind, a sentence about it, and where in the log it is.
+
+    `position` counts token-bearing lines from 0 (-1: the file as a whole). `recovered` tells
+    whether the tolerant reading made records of the line all the same.
+    """
+
+    kind: Fault
+    message: str
+    position: int
+    excerpt: str = ""
+    recovered: bool = False
+
+
+@dataclass(slots=True)
+class Log:
+    """What one file holds.
+
+    `records` are those the official reader takes, in file order. `lenient` adds what only a tolerant
+    reader gets: (position of the line, record). `places` gives the line position of each record.
+    """
+
+    generation: Generation = "none"
+    records: list[Record] = field(default_factory=list)
+    faults: list[LineFault] = field(default_factory=list)
+    lenient: list[tuple[int, Record]] = field(default_factory=list)
+    places: list[int] | None = None
+    size: int = 0
+    _lines: Callable[[], list[int]] | list[int] = field(default_factory=list)
+
+    def line(self, index: int) -> int:
+        """File line (from 1; LF, CRLF and a bare CR end one) of the record at `index`."""
+        return self.line_at(index if self.places is None else self.places[index])
+
+    def line_at(self, position: int) -> int:
+        """File line (from 1) of the token-bearing line at `position`."""
+        if callable(self._lines):
+            self._lines = self._lines()
+        return self._lines[position]
+
+    def all_records(self) -> list[tuple[int, Record]]:
+        """Every record with its file line, the leniently read ones in their places."""
+        places = range(len(self.records)) if self.places is None else self.places
+        merged = [*zip(places, self.records, strict=True), *self.lenient]
+        if self.lenient:
+            merged.sort(key=lambda pair: pair[0])
+        return [(self.line_at(place), record) for place, record in merged]
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    generation: Generation
+    token: bytes
+    pattern: re.Pattern[bytes]
+
+
+_MLLOG = _Format("mllog", b":::MLLOG ", re.compile(rb":::MLLOG (.*)"))
+_OLDER = (
+    _Format("mll", b":::MLL ", re.compile(rb":::MLL (.*)")),
+    _Format("mlpv", b":::MLPv", re.compile(rb":::MLPv[0-9.]+ (.*)")),
+    _Format("alibaba", b"MLPerf: ", re.compile(rb"MLPerf: (.*)")),
+)
+
+_decode = msgspec.json.Decoder(Record).decode
+
+_BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
+"""What the official reader strips: white space of latin-1 text."""
+
+
+def parse_log(data: bytes) -> Log:
+    """Read a whole log from memory (uncompressed)."""
+    log = Log(size=len(data))
+    _take_blocks(iter([_unify_line_ends(data)]), log)
+    return log
+
+
+def read_log(path: Path | str) -> Log:
+    """Read one file, also gzip- or zstd-compressed; what cannot be read becomes a fault."""
+    log = Log()
+    try:
+        with _open_plain(path) as stream:
+            log.size = os.fstat(stream.fileno()).st_size
+            head = stream.read(4)
+            stream.seek(0)
+            if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
+                _take_blocks(_blocks(_decompressed(stream, head)), log)
+            elif log.size <= BLOCK:
+                _take_blocks(iter([_unify_line_ends(stream.read())]), log)
+            else:
+                _take_blocks(_blocks(stream), log)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        log.faults.append(LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1))
+    except _BrokenCompression as error:
+        log.faults.append(LineFault(Fault.COMPRESSED, f"cannot be decompressed: {error}", -1))
+    return log
+
+
+class _BrokenCompression(Exception):
+    pass
+
+
+def _open_plain(path: Path | str) -> IO[bytes]:
+    # A fifo or device would block or never end: only regular files are opened.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(0, "it is not a regular file")
+    return open(path, "rb")
+
+
+def _decompressed(stream: IO[bytes], head: bytes) -> IO[bytes]:
+    if head.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return gzip.GzipFile(fileobj=stream)
+    try:
+        import zstandard
+    except ImportError:
+        raise OSError(0, "the package zstandard is needed for zstd files") from None
+    reader: IO[bytes] = zstandard.ZstdDecompressor().stream_reader(  # type: ignore[assignment]
+        stream, read_across_frames=True
+    )
+    return reader
+
+
+def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Pieces of the stream that end where a line ends; noise lines of any length stay bounded."""
+    rest = b""
+    while piece := _read(stream):
+        cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
+        if cut:
+            yield _unify_line_ends(rest + piece[:cut])
+            rest = piece[cut:]
+        elif len(rest) < LONGEST_LINE:
+            rest += piece
+    if rest:
+        yield _unify_line_ends(rest)
+
+
+def _read(stream: IO[bytes]) -> bytes:
+    try:
+        return stream.read(BLOCK)
+    except (EOFError, zlib.error) as error:
+        raise _BrokenCompression(str(error)) from error
+    except Exception as error:
+        if type(error).__name__ in ("ZstdError", "BadGzipFile"):
+            raise _BrokenCompression(str(error)) from error
+        raise
+
+
+def _unify_line_ends(data: bytes) -> bytes:
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+        if b"\r" in data:
+            data = data.replace(b"\r", b"\n")
+    return data
+
+
+def _take_blocks(blocks: Iterator[bytes], log: Log) -> None:
+    first = next(blocks, b"")
+    form = _format_of(first)
+    second = next(blocks, None)
+    if second is None:
+        _take(first, form, log, 0)
+        log._lines = lambda: _line_numbers(first, form, 1)
+        return
+    position, line, lines = 0, 1, []
+    block: bytes | None = first
+    while block is not None:
+        if log.generation == "none":
+            form = _format_of(block)
+        position += _take(block, form, log, position)
+        lines += _line_numbers(block, form, line)
+        line += block.count(b"\n")
+        block, second = second, next(blocks, None)
+    log._lines = lines
+
+
+def _format_of(data: bytes) -> _Format:
+    if _MLLOG.token not in data:
+        for form in _OLDER:
+            if form.token in data:
+                return form
+    return _MLLOG
+
+
+def _line_numbers(data: bytes, form: _Format, start: int) -> list[int]:
+    numbers, seen, line = [], 0, start
+    for match in form.pattern.finditer(data):
+        line += data.count(b"\n", seen, match.start())
+        seen = match.start()
+        numbers.append(line)
+    return numbers
+
+
+def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
+    """Add the block's records to the log; returns how many token-bearing lines it held."""
+    payloads: list[bytes] = form.pattern.findall(data)
+    if payloads:
+        log.generation = form.generation
+    if form is not _MLLOG:
+        _take_older(payloads, form, log, base)
+        return len(payloads)
+    try:
+        records = list(map(_decode, payloads))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if log.places is None:
+            log.places = list(range(len(log.records)))
+        _take_slowly(payloads, log, base)
+    else:
+        if log.places is not None:
+            log.places.extend(range(base, base + len(records)))
+        log.records += records
+    return len(payloads)
+
+
+def _take_slowly(payloads: list[bytes], log: Log, base: int) -> None:
+    assert log.places is not None
+    for position, payload in enumerate(payloads, base):
+        try:
+            record = _decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = _examine(payload, position, log)
+            if found is None:
+                continue
+            record = found
+        log.records.append(record)
+        log.places.append(position)
+
+
+def _examine(payload: bytes, position: int, log: Log) -> Record | None:
+    """Judge a line the fast decoder refused, as the official reader does; faults go to the log."""
+    if len(payload) > LONGEST_LINE:
+        message = f"the line is longer than {LONGEST_LINE >> 20} MiB"
+        log.faults.append(LineFault(Fault.LONG, message, position))
+        return None
+    *earlier, payload = payload.split(_MLLOG.token)
+    if earlier:
+        _take_glued(earlier, position, log)
+    body = payload.strip(_BLANKS)
+    try:
+        found = json.loads(_text(body))
+    except (ValueError, RecursionError) as error:
+        log.faults.append(_broken_json(body, error, position))
+        return None
+    return _record_of(found, body, position, log)
+
+
+def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | None:
+    excerpt = _text(body[:80])
+    if not isinstance(found, dict):
+        message = f"the record is a JSON {_json_type(found)}; must be an object"
+        log.faults.append(LineFault(Fault.OBJECT, message, position, excerpt))
+        return None
+    absent = [name for name in ("time_ms", "key", "value", "metadata") if name not in found]
+    if absent:
+        message = f"the record lacks {', '.join(absent)}"
+        lenient = _from_other_fields(found)
+        if lenient is not None:
+            log.lenient.append((position, lenient))
+        fault = LineFault(Fault.MISSING, message, position, excerpt, lenient is not None)
+        log.faults.append(fault)
+        return None
+    try:
+        time_ms = found["time_ms"]
+        if not isinstance(time_ms, int | float) or isinstance(time_ms, bool):
+            time_ms = float(time_ms)
+    except (TypeError, ValueError, OverflowError):
+        message = f"time_ms is {json.dumps(found['time_ms'])[:60]}; must be a number of milliseconds"
+        log.faults.append(LineFault(Fault.TIME, message, position, excerpt))
+        return None
+    if not isinstance(found["key"], str):
+        message = f"key is a JSON {_json_type(found['key'])}; must be a string"
+        log.faults.append(LineFault(Fault.KEY, message, position, excerpt))
+        return None
+    return Record(
+        found["key"],
+        time_ms,
+        found["value"],
+        found["metadata"],
+        found.get("event_type"),
+        found.get("namespace"),
+    )
+
+
+def _from_other_fields(found: dict[str, Any]) -> Record | None:
+    """A record of the 0.7 dialect that gives `time_s`, or one that lacks value or metadata."""
+    key, time_ms = found.get("key"), found.get("time_ms")
+    if time_ms is None and isinstance(found.get("time_s"), int | float):
+        time_ms = found["time_s"] * 1000
+    if not isinstance(key, str) or isinstance(time_ms, bool):
+        return None
+    if not isinstance(time_ms, int | float):
+        return None
+    return Record(key, time_ms, found.get("value"), found.get("metadata", {}))
+
+
+def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
+    message = "several records stand on this line; the official reader sees only the last"
+    recovered = False
+    for piece in earlier:
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            log.lenient.append((position, _decode(piece.strip(_BLANKS))))
+            recovered = True
+    log.faults.append(LineFault(Fault.GLUED, message, position, recovered=recovered))
+
+
+def _broken_json(body: bytes, error: Exception, position: int) -> LineFault:
+    if isinstance(error, json.JSONDecodeError):
+        where = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
+    elif isinstance(error, RecursionError):
+        where = "it is nested too deeply"
+    else:
+        where = str(error)
+    message = f"the record is not valid JSON: {where}"
+    if body.startswith(b"{") and not body.endswith(b"}"):
+        message += " (the line seems cut short)"
+    return LineFault(Fault.JSON, message, position, _text(body[:80]))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _json_type(value: object) -> str:
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "list"}
+    return "null" if value is None else names.get(type(value), "object")
+
+
+def _take_older(payloads: list[bytes], form: _Format, log: Log, base: int) -> None:
+    """Records of 0.5 and 0.6; seconds become milliseconds, the 0.5 benchmark the namespace."""
+    from logging_spec import dialects
+
+    if log.places is None:
+        log.places = list(range(len(log.records)))
+    parse = {
+        "mll": dialects.parse_v06,
+        "mlpv": dialects.parse_v05,
+        "alibaba": dialects.parse_alibaba,
+    }[form.generation]
+    for position, payload in enumerate(payloads, base):
+        text = _text(payload)
+        found = parse(text)
+        if found is None:
+            if form.generation == "alibaba":
+                continue
+            message = "the record follows no known layout of its format"
+            log.faults.append(LineFault(Fault.JSON, message, position, text[:80]))
+            continue
+        record = Record(
+            found.key, found.seconds * 1000, found.value, found.metadata, None, found.benchmark
+        )
+        if found.strict:
+            log.records.append(record)
+            log.places.append(position)
+        else:
+            message = "the record is not in the standard layout of its format"
+            fault = LineFault(Fault.DIALECT, message, position, text[:80], recovered=True)
+            log.faults.append(fault)
+            log.lenient.append((position, record))

@@ -1,0 +1,57 @@
+"""One log record, and its JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+TOKEN = ":::MLLOG"
+
+EVENT_TYPES = ("INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME")
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """What one log line says.
+
+    Only `key`, `time_ms`, `value` and `metadata` are required of a line, as the official reader
+    requires them; `namespace` and `event_type` are often absent or wrong in published logs, so
+    nothing is decided by them. `metadata` is an object in every well-formed line; real power logs
+    hold an empty string there, so the type stays open.
+    """
+
+    key: str
+    time_ms: int | float
+    value: Any
+    metadata: Any
+    event_type: Any = None
+    namespace: Any = None
+
+
+class EmittedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The object an emitter writes after the token: all six fields, in this order."""
+
+    namespace: Annotated[str, msgspec.Meta(description="free label of the emitter; usually empty")]
+    time_ms: Annotated[
+        int, msgspec.Meta(description="wall clock, milliseconds since 1970-01-01 UTC", ge=0)
+    ]
+    event_type: Annotated[
+        str, msgspec.Meta(pattern="^(INTERVAL_START|INTERVAL_END|POINT_IN_TIME)$")
+    ]
+    key: Annotated[str, msgspec.Meta(description="one of the standard log keys", min_length=1)]
+    value: Annotated[Any, msgspec.Meta(description="any JSON value; null for most intervals")]
+    metadata: Annotated[
+        dict[str, Any],
+        msgspec.Meta(description="`file` and `lineno` of the call site, and what the key adds"),
+    ]
+
+
+def record_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of what an emitter writes after the token."""
+    body = msgspec.json.schema(EmittedLine)
+    definition = body["$defs"]["EmittedLine"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "podium:record.schema.json",
+        "title": "MLPerf log record",
+    } | {name: part for name, part in definition.items() if name != "title"}

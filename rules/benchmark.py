@@ -1,0 +1,128 @@
+"""A benchmark's rules in one round, and how a later round changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from logging_spec.keys import Key
+from rules.schedule import Schedule
+from rules.table import Line, Row
+
+
+class RoundError(ValueError):
+    """A round that changes what is not there, or restates what already holds."""
+
+
+def line_name(line: Line) -> str:
+    """The key of a row, or the id of a rule about the end of the log."""
+    return line.key.name if isinstance(line, Row) else line.id
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a table differs from the round before: rows changed, added and dropped."""
+
+    change: tuple[Line, ...] = ()
+    add: tuple[Line, ...] = ()
+    drop: tuple[Key | str, ...] = ()
+
+    def apply(self, table: tuple[Line, ...], where: str) -> tuple[Line, ...]:
+        """The changed table; raises RoundError on a change that changes nothing."""
+        lines = {line_name(line): line for line in table}
+        for dropped in self.drop:
+            name = dropped.name if isinstance(dropped, Key) else dropped
+            if lines.pop(name, None) is None:
+                raise RoundError(f"{where} drops {name}, which is not there")
+        for line in self.change:
+            name = line_name(line)
+            if name not in lines:
+                raise RoundError(f"{where} changes {name}, which is not there")
+            if lines[name] == line:
+                raise RoundError(f"{where} restates {name}")
+            lines[name] = line
+        for line in self.add:
+            name = line_name(line)
+            if name in lines:
+                raise RoundError(f"{where} adds {name}, which is there")
+            lines[name] = line
+        return tuple(lines.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Rows that hold where `chosen_by`, as logged, spells `value`."""
+
+    name: str
+    chosen_by: Key
+    value: str
+    rows: tuple[Line, ...]
+    lower: bool = False
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark: what its closed and open division logs must hold.
+
+    `runs` is the number of runs a result needs. `schedule` says when evaluations are due (policy).
+    """
+
+    name: str
+    title: str
+    runs: int
+    closed: tuple[Line, ...]
+    open: tuple[Line, ...] | None
+    variants: tuple[Variant, ...] = ()
+    schedule: Schedule | None = None
+    init_minutes: float | None = None
+    target: str = ""
+    cites: str = "training rules, Hyperparameters and Optimizer"
+    dropped: int = field(default=1, metadata={"doc": "runs dropped at each end for the score"})
+
+
+@dataclass(frozen=True, slots=True)
+class Amend:
+    """How one benchmark differs from the round before."""
+
+    closed: Change | None = None
+    open: Change | None = None
+    variants: Mapping[str, Change] = field(default_factory=dict)
+    schedule: Schedule | None = None
+    rename: str = ""
+    why: str = ""
+
+    def apply(self, benchmark: Benchmark, where: str) -> Benchmark:
+        """The amended benchmark; raises RoundError on a change that changes nothing."""
+        closed, opened, variants = benchmark.closed, benchmark.open, benchmark.variants
+        if self.closed is not None:
+            closed = self.closed.apply(closed, f"{where}, closed {benchmark.name}")
+        if self.open is not None:
+            opened = self.open.apply(opened or (), f"{where}, open {benchmark.name}")
+        for name, change in self.variants.items():
+            variants = _vary(variants, name, change, f"{where}, {benchmark.name} {name}")
+        schedule = self.schedule or benchmark.schedule
+        return replace(
+            benchmark,
+            name=self.rename or benchmark.name,
+            closed=closed,
+            open=opened,
+            variants=variants,
+            schedule=schedule,
+        )
+
+
+def _vary(
+    variants: tuple[Variant, ...], name: str, change: Change, where: str
+) -> tuple[Variant, ...]:
+    return tuple(
+        replace(variant, rows=change.apply(variant.rows, where))
+        if variant.name == name
+        else variant
+        for variant in variants
+    )
+
+
+def by_name(benchmarks: Iterable[Benchmark]) -> dict[str, Benchmark]:
+    """Benchmarks keyed by the name that logs give in submission_benchmark."""
+    return {benchmark.name: benchmark for benchmark in benchmarks}

@@ -1,0 +1,78 @@
+"""Checks that are not a cell of a table: functions over one run, declared with `@check`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rules.finding import Severity, StatedBy
+from rules.run import Run
+from rules.table import Violation
+
+if TYPE_CHECKING:
+    from rules.benchmark import Benchmark
+    from rules.rounds import Limits, Round
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a check may know beside the run: the round, and what the log says it is."""
+
+    round: Round
+    division: str
+    benchmark: Benchmark | None
+
+    @property
+    def limits(self) -> Limits:
+        """The round's bounds."""
+        return self.round.limits
+
+
+Find = Callable[[Run, Context], Iterator[Violation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One named check: `find` yields what is wrong; the rest is its page."""
+
+    id: str
+    find: Find
+    says: str
+    why: str
+    key: str | None
+    cites: str
+    severity: Severity
+    stated_by: StatedBy
+    bad: str
+    good: str
+    divisions: tuple[str, ...]
+
+    def applies(self, context: Context) -> bool:
+        """Whether the check is about this division."""
+        return not self.divisions or context.division in self.divisions
+
+
+def check(
+    id: str,  # noqa: A002 - the rule's id
+    *,
+    says: str,
+    cites: str,
+    key: str | None = None,
+    bad: str = "",
+    good: str = "",
+    severity: Severity = Severity.WARNING,
+    divisions: tuple[str, ...] = (),
+) -> Callable[[Find], Check]:
+    """Declare a check: `says` is its one-sentence meaning, `bad` and `good` an example and its mend.
+
+    The docstring of the decorated function says why the rule is there.
+    """
+
+    def declare(find: Find) -> Check:
+        why = " ".join((find.__doc__ or "").split())
+        return Check(
+            id, find, says, why, key, cites, severity, StatedBy.POLICY, bad, good, divisions
+        )
+
+    return declare

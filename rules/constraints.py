@@ -1,0 +1,699 @@
+"""The words of the rule tables: what a record, its value or its metadata must be.
+
+A constraint decides (`holds`), prints as the policy's tables do (`text`), and explains itself for a
+finding (`expected`, `says`, `advice`). `holds` may raise on a value of the wrong type; the engine
+counts that as a violation, as the official verifier does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from logging_spec.keys import Key
+from logging_spec.record import Record
+from rules.run import NotLogged, Run, metadata_of
+
+TOLERANCE = 1e-5
+"""How far a quotient may be from a whole number and still count as one."""
+
+
+def show(value: Any) -> str:
+    """A value as a finding shows it: short, on one line."""
+    if isinstance(value, str):
+        text = value if len(value) <= 60 else value[:57] + "..."
+        return f'"{text}"'
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, list | tuple):
+        text = (
+            "["
+            + ", ".join(show(item) for item in value[:8])
+            + ("" if len(value) <= 8 else ", …")
+            + "]"
+        )
+    elif isinstance(value, dict):
+        text = (
+            "{" + ", ".join(f"{name}: {show(item)}" for name, item in list(value.items())[:6]) + "}"
+        )
+    else:
+        text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# --- formulas over other keys ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Arithmetic over logged values that can be evaluated and printed."""
+
+    text: str
+    compute: Callable[[Run], float]
+    needs: tuple[str, ...] = ()
+
+    def __add__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "+", lambda a, b: a + b)
+
+    def __sub__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "-", lambda a, b: a - b)
+
+    def __rsub__(self, other: float) -> Formula:
+        return _combine(other, self, "-", lambda a, b: a - b)
+
+    def __mul__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "*", lambda a, b: a * b)
+
+    def __rmul__(self, other: float) -> Formula:
+        return _combine(other, self, "*", lambda a, b: a * b)
+
+    def __truediv__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "/", lambda a, b: a / b)
+
+    def __rtruediv__(self, other: float) -> Formula:
+        return _combine(other, self, "/", lambda a, b: a / b)
+
+    def __radd__(self, other: float) -> Formula:
+        return _combine(other, self, "+", lambda a, b: a + b)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Formula) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def _combine(
+    left: Formula | float, right: Formula | float, sign: str, apply: Callable[[Any, Any], Any]
+) -> Formula:
+    a, b = _formula(left), _formula(right)
+
+    def bracket(formula: Formula) -> str:
+        loose = sign in "*/" and any(f" {mark} " in formula.text for mark in "+-")
+        tight = sign in "/-" and formula is b and any(f" {m} " in formula.text for m in "+-*/")
+        plain = formula.text.endswith(")") and formula.text.count("(") == 1 and "(" in formula.text
+        return f"({formula.text})" if (loose or tight) and not plain else formula.text
+
+    return Formula(
+        f"{bracket(a)} {sign} {bracket(b)}",
+        lambda run: apply(a.compute(run), b.compute(run)),
+        tuple(dict.fromkeys((*a.needs, *b.needs))),
+    )
+
+
+def _formula(what: Formula | float) -> Formula:
+    if isinstance(what, Formula):
+        return what
+    return Formula(number_text(what), lambda run: what)
+
+
+def number_text(value: float) -> str:
+    """A constant as tables print it, with digits grouped: 1_200_000, 8e-05."""
+    if isinstance(value, int) and abs(value) >= 10_000:
+        return f"{value:_}"
+    return repr(value)
+
+
+def logged(key: Key) -> Formula:
+    """The value that the run logs for `key`."""
+    return Formula(key.name, lambda run: run.logged(key.name), (key.name,))
+
+
+def _applied(name: str, function: Callable[[Any], Any], inner: Formula) -> Formula:
+    return Formula(f"{name}({inner.text})", lambda run: function(inner.compute(run)), inner.needs)
+
+
+def ceil(inner: Formula) -> Formula:
+    """Rounded up to a whole number."""
+    return _applied("ceil", math.ceil, inner)
+
+
+def floor(inner: Formula) -> Formula:
+    """Rounded down to a whole number."""
+    return _applied("floor", math.floor, inner)
+
+
+def sqrt(inner: Formula) -> Formula:
+    """Square root."""
+    return _applied("sqrt", math.sqrt, inner)
+
+
+Bound = float | int | str | bool | None | Formula
+
+
+def _bound_text(bound: Bound) -> str:
+    if isinstance(bound, Formula):
+        return bound.text
+    if isinstance(bound, str | bool) or bound is None:
+        return show(bound)
+    return number_text(bound)
+
+
+def _worked_out(bound: Bound, run: Run | None) -> str:
+    if not isinstance(bound, Formula):
+        return _bound_text(bound)
+    if run is None:
+        return bound.text
+    try:
+        return f"{bound.text} (= {show(bound.compute(run))})"
+    except NotLogged as missing:
+        when = " before this record" if run.ordered else ""
+        return f"{bound.text} ({missing.key} is not logged{when})"
+    except Exception:
+        return f"{bound.text} (which cannot be computed from the logged values)"
+
+
+# --- constraints ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Base of all words: by default a rule about the record's value."""
+
+    def holds(self, record: Record, run: Run) -> bool:
+        """Whether the record obeys; may raise on a value of the wrong type."""
+        raise NotImplementedError
+
+    def text(self) -> str:
+        """The cell of a rule table."""
+        raise NotImplementedError
+
+    def expected(self, run: Run | None) -> str:
+        """What a finding says must be, formulas worked out for this run."""
+        return self.text()
+
+    def actual(self, record: Record) -> Any:
+        """What a finding says is."""
+        return record.value
+
+    def says(self, record: Record, run: Run | None) -> str:
+        """The finding's sentence."""
+        return f"{record.key} is {show(self.actual(record))}; must be {self.expected(run)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        """How to mend it."""
+        return f"log {key} as {self.expected(run)}"
+
+
+@dataclass(frozen=True, slots=True)
+class equals(Constraint):
+    """The value is exactly the bound (floats within a relative 1e-9 where `run.exact` is off)."""
+
+    bound: Bound
+
+    def holds(self, record: Record, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        if record.value == bound:
+            return True
+        return not run.exact and _close(record.value, bound)
+
+    def text(self) -> str:
+        return _bound_text(self.bound)
+
+    def expected(self, run: Run | None) -> str:
+        return _worked_out(self.bound, run)
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"set {key} to {self.expected(run)}"
+
+
+def _close(value: Any, bound: Any) -> bool:
+    return (
+        isinstance(value, int | float)
+        and isinstance(bound, int | float)
+        and math.isclose(value, bound, rel_tol=1e-9)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class at_least(Constraint):
+    """The value is the bound or more."""
+
+    bound: float | Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        return bool(record.value >= bound)
+
+    def text(self) -> str:
+        return f"at least {_bound_text(self.bound)}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"at least {_worked_out(self.bound, run)}"
+
+
+@dataclass(frozen=True, slots=True)
+class at_most(Constraint):
+    """The value is the bound or less."""
+
+    bound: float | Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        return bool(record.value <= bound)
+
+    def text(self) -> str:
+        return f"at most {_bound_text(self.bound)}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"at most {_worked_out(self.bound, run)}"
+
+
+@dataclass(frozen=True, slots=True)
+class above(Constraint):
+    """The value is more than the bound."""
+
+    bound: float
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return bool(record.value > self.bound)
+
+    def text(self) -> str:
+        return f"above {_bound_text(self.bound)}"
+
+
+@dataclass(frozen=True, slots=True)
+class below(Constraint):
+    """The value is less than the bound."""
+
+    bound: float
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return bool(record.value < self.bound)
+
+    def text(self) -> str:
+        return f"below {_bound_text(self.bound)}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf(Constraint):
+    """The value is one of a list."""
+
+    options: tuple[Any, ...]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return record.value in self.options
+
+    def text(self) -> str:
+        return "one of " + ", ".join(_bound_text(option) for option in self.options)
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"set {key} to one of {', '.join(_bound_text(option) for option in self.options)}"
+
+
+@dataclass(frozen=True, slots=True)
+class not_empty(Constraint):
+    """The value is stated: anything but an empty string."""
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return bool(record.value != "")
+
+    def text(self) -> str:
+        return "not empty"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"state {key}"
+
+
+@dataclass(frozen=True, slots=True)
+class whole(Constraint):
+    """The value is a whole number, within 1e-5."""
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return near_whole(record.value)
+
+    def text(self) -> str:
+        return "a whole number"
+
+
+def near_whole(number: Any) -> bool:
+    """Whether a number is whole within the verifier's tolerance; raises on other types."""
+    return bool(abs(round(number) - number) < TOLERANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class multiple_of(Constraint):
+    """The value is a whole multiple of the step, within 1e-5 of the quotient."""
+
+    step: float
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return near_whole(record.value / self.step)
+
+    def text(self) -> str:
+        return f"a multiple of {number_text(self.step)}"
+
+
+@dataclass(frozen=True, slots=True)
+class power_of_two_times(Constraint):
+    """The value is the unit times 2**N, N whole, within 1e-5 of N."""
+
+    unit: float
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return near_whole(math.log2(record.value / self.unit))
+
+    def text(self) -> str:
+        return f"{number_text(self.unit)} * 2**N, N whole"
+
+
+@dataclass(frozen=True, slots=True)
+class close_to(Constraint):
+    """The value differs from the bound by no more than an absolute tolerance."""
+
+    bound: float | Formula
+    within: float
+
+    def holds(self, record: Record, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        return bool(abs(record.value - bound) < self.within)
+
+    def text(self) -> str:
+        return f"{_bound_text(self.bound)}, within {self.within}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"{_worked_out(self.bound, run)}, within {self.within}"
+
+
+@dataclass(frozen=True, slots=True)
+class of_type(Constraint):
+    """The value has a JSON type: "int", "bool"."""
+
+    type: str
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return isinstance(record.value, {"int": int, "bool": bool}[self.type])
+
+    def text(self) -> str:
+        return {"int": "an integer", "bool": "true or false"}[self.type]
+
+
+@dataclass(frozen=True, slots=True)
+class truthy(Constraint):
+    """The value is true (or anything that counts as true)."""
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return bool(record.value)
+
+    def text(self) -> str:
+        return "true"
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(Constraint):
+    """At least one of several constraints holds."""
+
+    options: tuple[Constraint, ...]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return any(option.holds(record, run) for option in self.options)
+
+    def text(self) -> str:
+        return " or ".join(option.text() for option in self.options)
+
+    def expected(self, run: Run | None) -> str:
+        return " or ".join(option.expected(run) for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Has(Constraint):
+    """The metadata has at least one of these members."""
+
+    names: tuple[str, ...]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        metadata = record.metadata
+        for name in self.names:
+            if name in metadata:
+                return True
+        return False
+
+    def text(self) -> str:
+        return "metadata with " + " or ".join(self.names)
+
+    def actual(self, record: Record) -> Any:
+        return sorted(metadata_of(record))
+
+    def says(self, record: Record, run: Run | None) -> str:
+        given = ", ".join(sorted(metadata_of(record))) or "nothing"
+        return f"{record.key} has {given} in its metadata; must have {' or '.join(self.names)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"pass {' or '.join(self.names)} in the metadata of {key}"
+
+
+@dataclass(frozen=True, slots=True)
+class part(Constraint):
+    """A constraint on a part of the record: `metadata.NAME`, `value.NAME` or `len(value)`."""
+
+    path: str
+    inner: Constraint
+
+    def pick(self, record: Record) -> Any:
+        """The part; raises where it is not there."""
+        if self.path == "len(value)":
+            return len(record.value)
+        where, _, name = self.path.partition(".")
+        return (record.metadata if where == "metadata" else record.value)[name]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.inner.holds(_with_value(record, self.pick(record)), run)
+
+    def text(self) -> str:
+        return f"{self.path} {self.inner.text()}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"{self.path} {self.inner.expected(run)}"
+
+    def actual(self, record: Record) -> Any:
+        try:
+            return self.pick(record)
+        except (KeyError, TypeError, IndexError):
+            return None
+
+    def says(self, record: Record, run: Run | None) -> str:
+        is_ = show(self.actual(record))
+        return f"{self.path} of {record.key} is {is_}; must be {self.inner.expected(run)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {key} with {self.path} {self.inner.expected(run)}"
+
+
+def _with_value(record: Record, value: Any) -> Record:
+    return Record(record.key, record.time_ms, value, record.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class value_has(Constraint):
+    """The value is an object with this member."""
+
+    name: str
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.name in record.value
+
+    def text(self) -> str:
+        return f"a value with {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class if_given(Constraint):
+    """Where the metadata has a member, another must be there too, or its value obey."""
+
+    name: str
+    then: Constraint
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.name not in record.metadata or self.then.holds(record, run)
+
+    def text(self) -> str:
+        return f"{self.then.text()} (where {self.name} is given)"
+
+    def expected(self, run: Run | None) -> str:
+        return self.then.expected(run)
+
+    def actual(self, record: Record) -> Any:
+        return self.then.actual(record)
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return self.then.says(record, run)
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return self.then.advice(key, run)
+
+
+@dataclass(frozen=True, slots=True)
+class after(Constraint):
+    """Another key stands before the record."""
+
+    key: str
+
+    def holds(self, record: Record, run: Run) -> bool:
+        found = run.where.get(self.key)
+        return bool(found) and found[0] < run.position  # type: ignore[index]
+
+    def text(self) -> str:
+        return f"after {self.key}"
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{record.key} comes before any {self.key}; must come after it"
+
+    def actual(self, record: Record) -> Any:
+        return None
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {self.key} before {key}"
+
+
+@dataclass(frozen=True, slots=True)
+class before(Constraint):
+    """Another key has not been logged yet."""
+
+    key: str
+
+    def holds(self, record: Record, run: Run) -> bool:
+        found = run.where.get(self.key)
+        return not found or found[0] > run.position
+
+    def text(self) -> str:
+        return f"before {self.key}"
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{record.key} comes after {self.key}; must come before it"
+
+    def actual(self, record: Record) -> Any:
+        return None
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {key} before {self.key}"
+
+
+def one_of(*options: Any) -> OneOf:
+    """The value is one of these."""
+    return OneOf(options)
+
+
+def any_of(*options: Constraint) -> AnyOf:
+    """At least one of these holds."""
+    return AnyOf(options)
+
+
+def has(*names: str) -> Has:
+    """The metadata has at least one of these members."""
+    return Has(names)
+
+
+@dataclass(frozen=True, slots=True)
+class product_equals(Constraint):
+    """The value times a factor is exactly the bound, in floating point."""
+
+    factor: float
+    bound: Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return bool(record.value * self.factor == self.bound.compute(run))
+
+    def text(self) -> str:
+        return f"{self.bound.text} / {number_text(self.factor)}"
+
+    def expected(self, run: Run | None) -> str:
+        return _worked_out(self.bound / self.factor, run)
+
+
+@dataclass(frozen=True, slots=True)
+class computes(Constraint):
+    """A formula over keys logged so far can be computed; the verifier does so at this record."""
+
+    bound: Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        run.position += 1
+        try:
+            self.bound.compute(run)
+        finally:
+            run.position -= 1
+        return True
+
+    def text(self) -> str:
+        return f"{self.bound.text} can be computed"
+
+    def expected(self, run: Run | None) -> str:
+        return _worked_out(self.bound, run)
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{self.bound.text} cannot be computed when {record.key} is logged"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {' and '.join(self.bound.needs)} as numbers before {key}"
+
+
+def as_of(key: Key, inner: Formula) -> Formula:
+    """What a formula gave when `key` was last logged before this record."""
+
+    def compute(run: Run) -> float:
+        here = run.position
+        index = next((i for i in reversed(run.where.get(key.name, ())) if i < here), None)
+        if index is None:
+            if run.ordered or key.name not in run.where:
+                raise NotLogged(key.name)
+            index = run.where[key.name][0]
+        run.position = index + 1
+        try:
+            return inner.compute(run)
+        finally:
+            run.position = here
+
+    return Formula(inner.text, compute, inner.needs)
+
+
+@dataclass(frozen=True, slots=True)
+class init_within(Constraint):
+    """Less than a limit of minutes has passed since the first init_start, by division."""
+
+    closed: float
+    open: float | None = None
+
+    def limit(self, run: Run) -> float:
+        """Minutes allowed; none where the division is not known yet and the limits differ."""
+        if self.open is None:
+            return self.closed
+        try:
+            division = run.logged("submission_division")
+        except NotLogged:
+            return 0.0
+        return {"closed": self.closed, "open": self.open}.get(division, 0.0)
+
+    def holds(self, record: Record, run: Run) -> bool:
+        start = run.records[run.where["init_start"][0]]
+        return record.time_ms - start.time_ms < self.limit(run) * 60_000
+
+    def text(self) -> str:
+        if self.open is None:
+            return f"less than {self.closed:g} minutes after the first init_start"
+        return (
+            f"less than {self.closed:g} minutes (closed) or {self.open:g} minutes (open) after the "
+            "first init_start"
+        )
+
+    def actual(self, record: Record) -> Any:
+        return None
+
+    def says(self, record: Record, run: Run | None) -> str:
+        if run is None or "init_start" not in run.where:
+            return "initialisation has no start"
+        start = run.records[run.where["init_start"][0]]
+        took = (record.time_ms - start.time_ms) / 60_000
+        limit = self.limit(run)
+        if not limit:
+            return (
+                f"initialisation took {took:.1f} min, and no known submission_division stands before "
+                "init_stop to tell the limit"
+            )
+        return f"initialisation took {took:.2f} min; must be less than {limit:g} min"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return "shorten compilation and staging, or do them after run_start"

@@ -1,0 +1,56 @@
+"""A finding: what is wrong, where, by which rule, and how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """How much a finding weighs: only an error (or a warning under `--strict`) fails."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class StatedBy(StrEnum):
+    """Which text makes the rule: the official verifier, the written policy, or both."""
+
+    VERIFIER = "verifier"
+    POLICY = "policy"
+    BOTH = "both"
+
+
+class Profile(StrEnum):
+    """By which of the two texts a verdict is given."""
+
+    POLICY = "policy"
+    VERIFIER = "verifier"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault at one place.
+
+    `line` is the line of the file, from 1; None where the fault is an absence. `key` is the log key
+    or JSON field, None where no single key is at fault.
+    """
+
+    id: str
+    severity: Severity
+    path: str
+    line: int | None
+    key: str | None
+    message: str
+    expected: str = ""
+    actual: Any = None
+    hint: str = ""
+    cites: str = ""
+    stated_by: StatedBy = StatedBy.BOTH
+    waived: bool = False
+
+    def sort_key(self) -> tuple[str, int, str, str]:
+        """Report order: by path, then line (absences last), then id."""
+        return (self.path, self.line if self.line is not None else 1 << 60, self.id, self.message)

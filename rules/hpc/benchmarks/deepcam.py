@@ -1,0 +1,90 @@
+"""Climate segmentation: DeepCAM on CAM5, as introduced in HPC 1.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark, Variant
+from rules.constraints import (
+    above,
+    at_least,
+    at_most,
+    close_to,
+    equals,
+    has,
+    one_of,
+    part,
+    truthy,
+)
+from rules.table import AT_LEAST_ONCE, row
+
+DEEPCAM = Benchmark(
+    name="deepcam",
+    title="Climate segmentation: DeepCAM on CAM5",
+    runs=5,
+    closed=(
+        row(k.GRADIENT_ACCUMULATION_FREQUENCY, above(0)),
+        row(k.SEED, above(0)),
+        row(k.GLOBAL_BATCH_SIZE, above(0)),
+        row(k.BATCHNORM_GROUP_SIZE, above(0)),
+        row(k.OPT_NAME, one_of("Adam", "AdamW", "LAMB")),
+        row(k.OPT_LR, above(0.0)),
+        row(k.OPT_BETAS, part("len(value)", equals(2))),
+        row(k.OPT_EPS, close_to(1e-06, 1e-9)),
+        row(k.SCHEDULER_TYPE, one_of("multistep", "cosine_annealing")),
+        row(k.SCHEDULER_LR_WARMUP_STEPS, at_least(0)),
+        row(k.SCHEDULER_LR_WARMUP_FACTOR, at_least(1.0)),
+        row(k.TRAIN_SAMPLES, equals(121_266)),
+        row(k.EVAL_SAMPLES, equals(15_158)),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.82),
+                at_most(1.0),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.82),
+                at_most(1.0),
+            ),
+        ),
+    ),
+    variants=(
+        Variant(
+            "lamb",
+            k.OPT_NAME,
+            "LAMB",
+            (
+                row(k.OPT_BIAS_CORRECTION, truthy()),
+                row(k.OPT_GRAD_AVERAGING, truthy()),
+                row(k.OPT_MAX_GRAD_NORM, equals(1.0)),
+            ),
+            required=False,
+        ),
+        Variant(
+            "multistep",
+            k.SCHEDULER_TYPE,
+            "multistep",
+            (
+                row(k.SCHEDULER_MILESTONES, part("len(value)", at_least(0))),
+                row(k.SCHEDULER_DECAY_RATE, at_most(1.0)),
+            ),
+            lower=True,
+        ),
+        Variant(
+            "cosine_annealing",
+            k.SCHEDULER_TYPE,
+            "cosine_annealing",
+            (
+                row(k.SCHEDULER_T_MAX, at_least(1.0)),
+                row(k.SCHEDULER_ETA_MIN, at_least(0.0)),
+            ),
+            lower=True,
+        ),
+    ),
+)

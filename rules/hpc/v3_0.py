@@ -1,0 +1,13 @@
+"""HPC 3.0: what changed since 2.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Change
+from rules.hpc.benchmarks.openfold import OPENFOLD
+from rules.hpc.v2_0 import V2_0
+from rules.table import OPTIONAL, row
+
+V3_0 = V2_0.next(
+    "3.0",
+    introduces=(OPENFOLD,),
+    common=Change(change=(row(k.STAGING_START, times=OPTIONAL),)),
+)

@@ -1,0 +1,216 @@
+"""Rounds as values in a chain: each states only what changed since the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
+from rules.checks import Check
+from rules.constraints import one_of
+from rules.table import End, Line, Row, row
+
+DIVISIONS = ("closed", "open")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of a round that checks read; minutes unless the name says otherwise.
+
+    Sources: training rules, Run Results and its appendices per round; HPC rules.
+    """
+
+    init_closed: float | None = 30
+    init_open: float | None = 240
+    epochs_from: int = 1
+    seeds_logged: bool = False
+    staging_timed: bool | None = None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Rules that apply together; a key listed by a later scope is decided by that scope alone."""
+
+    name: str
+    rows: tuple[Row, ...]
+    ends: tuple[End, ...] = ()
+    variants: tuple[Variant, ...] = ()
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys this scope lists for the official verifier."""
+        return frozenset(row.key.name for row in self.rows if row.stated_by != "policy")
+
+    @cached_property
+    def verified(self) -> tuple[tuple[str, Row], ...]:
+        """(rule id, row) of the rows that the official verifier judges."""
+        return tuple((f"{self.name}.{r.key.name}", r) for r in self.rows if r.stated_by != "policy")
+
+    @cached_property
+    def policy(self) -> tuple[tuple[str, Row], ...]:
+        """(rule id, row) of the rows with a constraint that only the policy states."""
+        return tuple(
+            (f"{self.name}.{r.key.name}", r)
+            for r in self.rows
+            if r.policy is not None or r.stated_by == "policy"
+        )
+
+
+def scope_of(name: str, lines: tuple[Line, ...], variants: tuple[Variant, ...] = ()) -> Scope:
+    """A scope of a table's lines."""
+    return Scope(
+        name,
+        tuple(line for line in lines if isinstance(line, Row)),
+        tuple(line for line in lines if isinstance(line, End)),
+        variants,
+    )
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round, resolved.
+
+    `common` holds for every log, `closed` and `open` for the division. `leftover` names benchmarks
+    whose rules the verifier still carries though the round does not list them; `ghosts` names it
+    still lists without rules; `forgotten` those its open list forgets. `verified` is False where no
+    public verifier exists: then the policy's rules are errors.
+    """
+
+    usage: str
+    name: str
+    common: tuple[Line, ...]
+    closed: tuple[Line, ...]
+    open: tuple[Line, ...]
+    benchmarks: Mapping[str, Benchmark]
+    limits: Limits = Limits()
+    checks: tuple[Check, ...] = ()
+    leftover: tuple[str, ...] = ()
+    ghosts: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    verified: bool = True
+    previous: Round | None = field(default=None, repr=False, compare=False)
+    generation: str = "mllog"
+    divided: bool = True
+    names_in: tuple[str, ...] = ("division",)
+
+    def next(
+        self,
+        name: str,
+        *,
+        retires: tuple[str, ...] = (),
+        introduces: tuple[Benchmark, ...] = (),
+        common: Change | None = None,
+        closed: Change | None = None,
+        open: Change | None = None,  # noqa: A002 - the division's name
+        amends: Mapping[str, Amend] | None = None,
+        limits: Limits | None = None,
+        leaves: tuple[str, ...] = (),
+        ghosts: tuple[str, ...] = (),
+        forgotten: tuple[str, ...] = (),
+        checks: tuple[Check, ...] | None = None,
+    ) -> Round:
+        """The round after this one; raises RoundError where the delta says nothing new."""
+        where = f"{self.usage} {name}"
+        benchmarks = dict(self.benchmarks)
+        for retired in retires:
+            if benchmarks.pop(retired, None) is None:
+                raise RoundError(f"{where} retires {retired}, which is not there")
+        for old, amend in (amends or {}).items():
+            if old not in benchmarks:
+                raise RoundError(f"{where} amends {old}, which is not there")
+            amended = amend.apply(benchmarks[old], where)
+            benchmarks = {
+                (amended.name if key == old else key): (amended if key == old else benchmark)
+                for key, benchmark in benchmarks.items()
+            }
+        for added in introduces:
+            if added.name in benchmarks:
+                raise RoundError(f"{where} introduces {added.name}, which is there")
+        benchmarks |= by_name(introduces)
+        leftover = tuple(n for n in self.leftover if n in benchmarks) + leaves
+        if limits == self.limits:
+            raise RoundError(f"{where} restates its limits")
+        return replace(
+            self,
+            name=name,
+            common=common.apply(self.common, f"{where}, common") if common else self.common,
+            closed=closed.apply(self.closed, f"{where}, closed") if closed else self.closed,
+            open=open.apply(self.open, f"{where}, open") if open else self.open,
+            benchmarks=benchmarks,
+            limits=limits or self.limits,
+            leftover=leftover,
+            ghosts=ghosts,
+            forgotten=forgotten,
+            checks=self.checks if checks is None else checks,
+            previous=self,
+        )
+
+    def listed(self, division: str) -> tuple[str, ...]:
+        """Benchmarks that the round runs in a division."""
+        return tuple(name for name in self.benchmarks if name not in self.leftover)
+
+    @property
+    def title(self) -> str:
+        """`training 5.1`."""
+        return f"{self.usage} {self.name}"
+
+    @cached_property
+    def _common_scope(self) -> Scope:
+        named = (self._name_row("closed"),) if "common" in self.names_in else ()
+        return scope_of("common", (*named, *self.common))
+
+    @cached_property
+    def _scopes(self) -> dict[tuple[str, str], tuple[Scope, ...]]:
+        return {}
+
+    def scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
+        """The scopes for a division and benchmark, outermost first; unknown names add none."""
+        key = (division, benchmark)
+        if key not in self._scopes:
+            self._scopes[key] = self._make_scopes(division, benchmark)
+        return self._scopes[key]
+
+    def _make_scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
+        scopes = [self._common_scope]
+        known = self.benchmarks.get(benchmark)
+        if not self.divided:
+            return (*scopes, scope_of(benchmark, known.closed)) if known else tuple(scopes)
+        if division not in DIVISIONS:
+            return tuple(scopes)
+        lines = self.closed if division == "closed" else self.open
+        named = (self._name_row(division),) if "division" in self.names_in else ()
+        scopes.append(scope_of(division, (*named, *lines)))
+        if known is not None:
+            own = known.closed if division == "closed" else known.open
+            variants = known.variants if division == "closed" else ()
+            scopes.append(scope_of(f"{division}.{benchmark}", own or (), variants))
+        return tuple(scopes)
+
+    def _name_row(self, division: str) -> Row:
+        names = self.listed(division)
+        accepted = tuple(n for n in names if division == "closed" or n not in self.forgotten)
+        accepted += self.ghosts
+        if accepted == names:
+            return row(k.SUBMISSION_BENCHMARK, one_of(*names))
+        return row(
+            k.SUBMISSION_BENCHMARK,
+            one_of(*accepted),
+            policy=one_of(*names),
+            why="the official verifier's list of names is stale in this round",
+        )
+
+    def has_rules(self, division: str, benchmark: str) -> bool:
+        """Whether the official verifier has a rule file for this benchmark and division."""
+        known = self.benchmarks.get(benchmark)
+        return known is not None and (division == "closed" or known.open is not None)
+
+    def chain(self) -> tuple[Round, ...]:
+        """This round and those before it, newest first."""
+        rounds: list[Round] = []
+        at: Round | None = self
+        while at is not None:
+            rounds.append(at)
+            at = at.previous
+        return tuple(rounds)

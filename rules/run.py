@@ -1,0 +1,125 @@
+"""The facts of one log that rules look at: records by key, order, phases, times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from logging_spec.record import Record
+
+MINUTE_MS = 60_000.0
+
+
+class NotLogged(LookupError):
+    """A formula needs a key that the log does not give (in time)."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key} is not logged")
+        self.key = key
+
+
+class Run:
+    """One run as logged.
+
+    `position` is the index of the record that a constraint is judging. While `ordered` is set, a
+    formula sees only what stands before it, as the official verifier does; otherwise order is free.
+    `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9.
+    """
+
+    __slots__ = ("exact", "ordered", "position", "records", "where")
+
+    def __init__(self, records: list[Record]) -> None:
+        self.records = records
+        where: dict[str, list[int]] = {}
+        for index, record in enumerate(records):
+            key = record.key
+            if key in where:
+                where[key].append(index)
+            else:
+                where[key] = [index]
+        self.where = where
+        self.position = 0
+        self.ordered = True
+        self.exact = True
+
+    def of(self, key: str) -> list[Record]:
+        """All records of a key, in file order."""
+        return [self.records[index] for index in self.where.get(key, ())]
+
+    def first(self, key: str) -> Record | None:
+        """The first record of a key, or None."""
+        found = self.where.get(key)
+        return self.records[found[0]] if found else None
+
+    def last(self, key: str) -> Record | None:
+        """The last record of a key, or None."""
+        found = self.where.get(key)
+        return self.records[found[-1]] if found else None
+
+    def value(self, key: str) -> Any:
+        """The value of a key's first record, or None."""
+        record = self.first(key)
+        return None if record is None else record.value
+
+    def before(self, key: str) -> Record | None:
+        """The last record of a key that stands before the position judged."""
+        for index in reversed(self.where.get(key, ())):
+            if index < self.position:
+                return self.records[index]
+        return None
+
+    def logged(self, key: str) -> Any:
+        """The value a formula uses for `key`; raises NotLogged where there is none."""
+        record = self.before(key)
+        if record is None and not self.ordered:
+            record = self.first(key)
+        if record is None:
+            raise NotLogged(key)
+        return record.value
+
+    def number(self, key: str) -> float | None:
+        """The key's first value where it is a finite number (also given as a string)."""
+        return as_number(self.value(key))
+
+    def minutes(self) -> float | None:
+        """Time to train: first run_start to the first run_stop after it, in minutes."""
+        start = self.first("run_start")
+        stop = self.first("run_stop")
+        if start is None or stop is None:
+            return None
+        return (stop.time_ms - start.time_ms) / MINUTE_MS
+
+
+def as_number(value: Any) -> float | None:
+    """A finite number, or a string that spells one; None for all else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if number - number == 0 else None
+
+
+def metadata_of(record: Record) -> dict[str, Any]:
+    """The record's metadata, or an empty mapping where it is no object."""
+    return record.metadata if isinstance(record.metadata, dict) else {}
+
+
+def progress(record: Record) -> tuple[str, float] | None:
+    """How far training was: (metadata name, number), by the unit the record gives."""
+    metadata = metadata_of(record)
+    for name in ("samples_count", "epoch_num", "step_num"):
+        number = as_number(metadata.get(name))
+        if number is not None:
+            return name, number
+    return None
+
+
+def pairs(values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Neighbours of a sequence."""
+    previous: Any = None
+    for index, value in enumerate(values):
+        if index:
+            yield previous, value
+        previous = value

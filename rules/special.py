@@ -1,0 +1,192 @@
+"""Constraints that a single benchmark needs: grids of evaluations, stretched schedules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from logging_spec import keys as k
+from logging_spec.record import Record
+from rules.constraints import (
+    Constraint,
+    Formula,
+    _worked_out,
+    as_of,
+    ceil,
+    floor,
+    logged,
+    near_whole,
+    number_text,
+    show,
+)
+from rules.run import Run
+
+BATCH = logged(k.GLOBAL_BATCH_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class small_batch_multiple(Constraint):
+    """A whole multiple of the step; a small batch may also use a whole fraction of it."""
+
+    step: float
+    below: int
+
+    def holds(self, record: Record, run: Run) -> bool:
+        if near_whole(record.value / self.step):
+            return True
+        batch = run.logged("global_batch_size")
+        return bool(batch < self.below and near_whole(self.step / record.value))
+
+    def text(self) -> str:
+        step = number_text(self.step)
+        return f"K * {step}, or {step} / K where global_batch_size < {self.below}, K whole"
+
+
+@dataclass(frozen=True, slots=True)
+class second_boundary(Constraint):
+    """The second decay boundary is 50 epochs stretched by a whole number of tenths."""
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return near_whole((record.value[1] / 50 - 1) / 0.1)
+
+    def text(self) -> str:
+        return "a second boundary of 50 * (1 + K/10), K whole"
+
+
+@dataclass(frozen=True, slots=True)
+class relaxed_target(Constraint):
+    """The target is lower for large batches."""
+
+    target: float
+    relaxed: float
+    from_batch: int
+
+    def holds(self, record: Record, run: Run) -> bool:
+        large = run.logged("global_batch_size") >= self.from_batch
+        return bool(record.value >= (self.relaxed if large else self.target))
+
+    def text(self) -> str:
+        return (
+            f"at least {self.target}, or {self.relaxed} where global_batch_size is at least "
+            f"{self.from_batch}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class within_factors(Constraint):
+    """The value lies between two multiples of a formula, with a relative slack of 1e-9."""
+
+    unit: Formula
+    low: float
+    high: float
+
+    def holds(self, record: Record, run: Run) -> bool:
+        unit = self.unit.compute(run)
+        low, high = self.low * unit, self.high * unit
+        return bool(low * (1 - 1e-9) <= record.value <= high * (1 + 1e-9))
+
+    def text(self) -> str:
+        return f"from {self.low} to {self.high} times {self.unit.text}"
+
+    def expected(self, run: Run | None) -> str:
+        return (
+            f"{_worked_out(self.low * self.unit, run)} to {_worked_out(self.high * self.unit, run)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class batch_is_prompts_times(Constraint):
+    """The global batch is the prompts of a step times the roll-outs of each."""
+
+    def holds(self, record: Record, run: Run) -> bool:
+        prompts = run.logged("num_prompts_per_step")
+        return bool(run.logged("global_batch_size") == prompts * record.value)
+
+    def text(self) -> str:
+        return "global_batch_size / num_prompts_per_step"
+
+
+@dataclass(frozen=True, slots=True)
+class _OnSamples(Constraint):
+    """Base of constraints on the samples_count of evaluations."""
+
+    def at(self, record: Record) -> int:
+        """The record's samples_count as an integer; raises where it is none."""
+        return int(record.metadata["samples_count"])
+
+    def actual(self, record: Record) -> Any:
+        return record.metadata.get("samples_count") if isinstance(record.metadata, dict) else None
+
+    def says(self, record: Record, run: Run | None) -> str:
+        at = show(self.actual(record))
+        return f"{record.key} is at samples_count {at}; must be at {self.expected(run)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"evaluate at {self.expected(run)} samples"
+
+
+@dataclass(frozen=True, slots=True)
+class first_evaluation(_OnSamples):
+    """The first evaluation comes after exactly this many samples."""
+
+    samples: Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.at(record) == as_of(k.GLOBAL_BATCH_SIZE, self.samples).compute(run)
+
+    def text(self) -> str:
+        return f"first at {self.samples.text} samples"
+
+    def expected(self, run: Run | None) -> str:
+        return _worked_out(self.samples, run)
+
+
+@dataclass(frozen=True, slots=True)
+class on_multiples_of(_OnSamples):
+    """Evaluations come after multiples of an interval in samples."""
+
+    interval: Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.at(record) % as_of(k.GLOBAL_BATCH_SIZE, self.interval).compute(run) == 0
+
+    def text(self) -> str:
+        return f"at multiples of {self.interval.text} samples"
+
+    def expected(self, run: Run | None) -> str:
+        return f"a multiple of {_worked_out(self.interval, run)}"
+
+
+@dataclass(frozen=True, slots=True)
+class every_batch_from(_OnSamples):
+    """Evaluations start at a given sample count and then come after every batch, none skipped."""
+
+    start: Formula
+    step: Formula
+
+    def due(self, run: Run) -> float:
+        """The sample count at which the evaluation being judged was due."""
+        name = run.records[run.position].key
+        order = run.where[name].index(run.position)
+        return self.start.compute(run) + order * self.step.compute(run)
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.at(record) == self.due(run)
+
+    def text(self) -> str:
+        return f"from {self.start.text} on, every {self.step.text} samples"
+
+    def expected(self, run: Run | None) -> str:
+        if run is None:
+            return self.text()
+        try:
+            return f"{self.due(run):g} ({self.text()})"
+        except Exception:
+            return self.text()
+
+
+INTERVAL = ceil(0.001 * 2_290_835_423 / BATCH) * BATCH
+"""DLRMv4: samples between evaluations, a thousandth of the training set in whole batches."""
+
+FIRST = ceil(floor((4480 * BATCH + 135_331_840) / 3) / INTERVAL) * INTERVAL
+"""DLRMv4: samples before the first evaluation."""

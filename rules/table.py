@@ -1,0 +1,256 @@
+"""Rows of rule tables: which key, how often, and what its records must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from logging_spec.keys import Key
+from logging_spec.record import Record
+from rules.constraints import Constraint, show
+from rules.finding import StatedBy
+from rules.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How often a key must be logged."""
+
+    text: str
+    least: int = 0
+    most: int | None = None
+    instead: tuple[str, ...] = ()
+
+    def otherwise(self, *keys: str) -> Times:
+        """The same, but any of these other keys will do instead."""
+        return replace(self, text=f"{self.text}, or {' or '.join(keys)}", instead=keys)
+
+
+ONCE = Times("exactly once", 1, 1)
+AT_LEAST_ONCE = Times("at least once", 1)
+OPTIONAL = Times("any number of times")
+
+
+def at_least_times(count: int) -> Times:
+    """At least `count` records of the key."""
+    return Times(f"at least {count} times", count)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule broken by a run: the index of the record at fault (None: an absence) and why."""
+
+    position: int | None
+    message: str
+    expected: str = ""
+    actual: Any = None
+    hint: str = ""
+    repeats: bool = False
+    """Several records that all agree: the official verifier only warns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: a key and what it must be.
+
+    `each` must hold for every record of the key, `first` for the first one, and all of `some`
+    together for at least one record. `policy` replaces `each` where the written policy differs from
+    what the official verifier tests (the verifier's test stays in `each`); `why` says how.
+    """
+
+    key: Key
+    each: tuple[Constraint, ...] = ()
+    times: Times = ONCE
+    first: tuple[Constraint, ...] = ()
+    some: tuple[Constraint, ...] = ()
+    policy: tuple[Constraint, ...] | None = None
+    stated_by: StatedBy = StatedBy.BOTH
+    why: str = ""
+    hint: str = ""
+    cites: str = ""
+    since: str = field(default="", compare=False)
+
+    def judge(self, run: Run) -> list[Violation]:
+        """All violations of this row but those of `some`; an empty list for a good run."""
+        name = self.key.name
+        found = run.where.get(name)
+        if found is None:
+            if self.times.least and not any(key in run.where for key in self.times.instead):
+                return [self._absent()]
+            return []
+        violations: list[Violation] = []
+        times = self.times
+        if len(found) != 1 and times is not OPTIONAL:
+            if times.most is not None and len(found) > times.most:
+                violations.append(self._repeated(run, found))
+            elif len(found) < times.least:
+                violations.append(self._absent(len(found)))
+        elif times.least > 1 and len(found) < times.least:
+            violations.append(self._absent(len(found)))
+        each = self.each
+        if each:
+            # The verifier looks only at the first record of what describes the submission.
+            judged = found[:1] if "submission_" in name else found
+            records = run.records
+            for index in judged:
+                run.position = index
+                record = records[index]
+                for constraint in each:
+                    try:
+                        if constraint.holds(record, run):
+                            continue
+                    except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+                        pass
+                    violations.append(self._violation(constraint, index, run))
+                    break
+        if self.first:
+            run.position = found[0]
+            violations += self._broken(self.first, found[0], run)
+        return violations
+
+    def judge_policy(self, run: Run) -> list[Violation]:
+        """Violations of the policy's own constraints for this row, order being free."""
+        found = run.where.get(self.key.name, [])
+        if self.stated_by is StatedBy.POLICY and not found:
+            return [self._absent()] if self.times.least else []
+        violations = []
+        for index in found:
+            run.position = index
+            violations += self._broken(self.policy or self.each, index, run)
+        return violations
+
+    def judge_some(self, run: Run) -> list[Violation]:
+        """The violation of `some`: no record that obeys all of it."""
+        found = run.where.get(self.key.name)
+        if not self.some or not found:
+            return []
+        for index in found:
+            run.position = index
+            if not self._broken(self.some, index, run, explain=False):
+                return []
+        wanted = " and ".join(constraint.expected(run) for constraint in self.some)
+        last = run.records[found[-1]]
+        return [
+            Violation(
+                found[-1],
+                f"no {self.key.name} is {wanted}; the last of {len(found)} is {show(last.value)}",
+                wanted,
+                last.value,
+                "a run that ends before the target is reached does not count as converged",
+            )
+        ]
+
+    def _broken(
+        self, constraints: tuple[Constraint, ...], index: int, run: Run, explain: bool = True
+    ) -> list[Violation]:
+        record = run.records[index]
+        for constraint in constraints:
+            try:
+                if constraint.holds(record, run):
+                    continue
+            except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+                pass
+            return [self._violation(constraint, index, run) if explain else _PLAIN]
+        return []
+
+    def _violation(self, constraint: Constraint, index: int, run: Run) -> Violation:
+        record = run.records[index]
+        return Violation(
+            index,
+            constraint.says(record, run),
+            constraint.expected(run),
+            constraint.actual(record),
+            self.hint or constraint.advice(self.key.name, run),
+        )
+
+    def _absent(self, count: int = 0) -> Violation:
+        name, times = self.key.name, self.times
+        how_often = f"logged {count} times" if count else "not logged"
+        one_of = " or ".join((name, *times.instead))
+        wanted = Times(times.text).text if not times.instead else times.text
+        hint = self.hint or f"log {one_of}: {self.key.meaning}"
+        return Violation(
+            None, f"{name} is {how_often}; must be logged {wanted}", wanted, None, hint
+        )
+
+    def _repeated(self, run: Run, found: list[int]) -> Violation:
+        records = [run.records[index] for index in found]
+        same = _all_same(records)
+        name = self.key.name
+        values = "all with the same value" if same else "with different values"
+        return Violation(
+            found[1],
+            f"{name} is logged {len(found)} times, {values}; must be logged {self.times.text}",
+            self.times.text,
+            len(found),
+            f"log {name} from one process only",
+            repeats=same,
+        )
+
+
+_PLAIN = Violation(None, "")
+
+
+def _all_same(records: list[Record]) -> bool:
+    first = records[0].value
+    return all(record.value == first for record in records)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A rule about a whole log: violations found once all is read."""
+
+    id: str
+    text: str
+    find: Callable[[Run], Iterator[Violation]]
+    why: str = ""
+    cites: str = ""
+    stated_by: StatedBy = StatedBy.BOTH
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, End) and (self.id, self.text) == (other.id, other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.text))
+
+
+Line = Row | End
+
+
+def row(
+    key: Key,
+    *each: Constraint,
+    times: Times = ONCE,
+    first: tuple[Constraint, ...] = (),
+    some: tuple[Constraint, ...] = (),
+    policy: Constraint | None = None,
+    why: str = "",
+    hint: str = "",
+    cites: str = "",
+) -> Row:
+    """A row of a table: the key, and what each of its records must be."""
+    return Row(
+        key,
+        each,
+        times,
+        first,
+        some,
+        None if policy is None else (policy,),
+        StatedBy.BOTH,
+        why,
+        hint,
+        cites,
+    )
+
+
+def policy_row(
+    key: Key,
+    *each: Constraint,
+    times: Times = OPTIONAL,
+    why: str = "",
+    hint: str = "",
+    cites: str = "",
+) -> Row:
+    """A row that only the written policy has: the official verifier does not look at the key."""
+    return Row(key, each, times, (), (), None, StatedBy.POLICY, why, hint, cites)

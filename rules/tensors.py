@@ -1,0 +1,56 @@
+"""Lists of initialised tensors that closed logs of 1.0 to 2.1 had to name, as data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+
+from rules.run import Run
+from rules.table import End, Violation
+
+WEIGHTS = "weights_initialization"
+
+
+@cache
+def tensor_names(benchmark: str) -> tuple[str, ...]:
+    """The tensors whose initialisation a closed log of the benchmark must list."""
+    text = files("rules").joinpath("training/tensors.json").read_text(encoding="utf-8")
+    return tuple(json.loads(text)[benchmark])
+
+
+def initialised(benchmark: str) -> End:
+    """The tensors of all weights_initialization records are exactly the benchmark's list."""
+
+    def find(run: Run) -> Iterator[Violation]:
+        given = Counter(
+            record.metadata["tensor"]
+            for record in run.of(WEIGHTS)
+            if isinstance(record.metadata, dict) and "tensor" in record.metadata
+        )
+        wanted = Counter(tensor_names(benchmark))
+        if given == wanted:
+            return
+        missing, extra = wanted - given, given - wanted
+        told = [
+            f"{sum(names.values())} {word} ({', '.join(map(str, list(names)[:3]))}"
+            f"{', …' if len(names) > 3 else ''})"
+            for word, names in (("missing", missing), ("unexpected", extra))
+            if names
+        ]
+        yield Violation(
+            None,
+            f"the initialised tensors differ from the reference's {len(wanted)}: {'; '.join(told)}",
+            f"{len(wanted)} tensors of the reference",
+            sum(given.values()),
+            f"log {WEIGHTS} once for each tensor of the reference, with its name in metadata.tensor",
+        )
+
+    return End(
+        "weights_initialization.tensors",
+        f"one {WEIGHTS} record for each tensor of the reference implementation",
+        find,
+        cites="training rules, Weight and Bias Initialization",
+    )

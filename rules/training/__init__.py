@@ -1,0 +1,7 @@
+"""MLPerf Training rounds, oldest first."""
+
+from rules.rounds import Round
+from rules.training.v6_1 import V6_1
+
+ROUNDS: dict[str, Round] = {rules.name: rules for rules in reversed(V6_1.chain())}
+"""Every training round by name."""

@@ -1,0 +1,41 @@
+"""Recommendation: DLRM on Criteo 1TB, as introduced in Training 0.7."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import at_least, below, equals, has
+from rules.table import AT_LEAST_ONCE, row
+
+DLRM = Benchmark(
+    name="dlrm",
+    title="Recommendation: DLRM on Criteo 1TB",
+    runs=5,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE),
+        row(k.OPT_BASE_LEARNING_RATE),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
+        row(k.LR_DECAY_START_STEPS),
+        row(k.SGD_OPT_BASE_LEARNING_RATE),
+        row(k.SGD_OPT_LEARNING_RATE_DECAY_POLY_POWER, equals(2)),
+        row(k.SGD_OPT_LEARNING_RATE_DECAY_STEPS),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.8025),
+                below(1.0),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.8025),
+                below(1.0),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,35 @@
+"""Recommendation: DLRM with DCNv2 on Criteo multi-hot, as introduced in Training 3.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import at_least, at_most, equals, has
+from rules.table import AT_LEAST_ONCE, row
+
+DLRM_DCNV2 = Benchmark(
+    name="dlrm_dcnv2",
+    title="Recommendation: DLRM with DCNv2 on Criteo multi-hot",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE),
+        row(k.OPT_NAME, equals("adagrad")),
+        row(k.OPT_BASE_LEARNING_RATE),
+        row(k.OPT_ADAGRAD_LEARNING_RATE_DECAY, equals(0)),
+        row(k.OPT_WEIGHT_DECAY, equals(0)),
+        row(k.OPT_ADAGRAD_INITIAL_ACCUMULATOR_VALUE, equals(0)),
+        row(k.OPT_ADAGRAD_EPSILON, equals(1e-08)),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, equals(0)),
+        row(k.OPT_LEARNING_RATE_DECAY_START_STEP, equals(0)),
+        row(k.OPT_LEARNING_RATE_DECAY_STEPS, equals(0)),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.80275),
+                at_most(1.0),
+            ),
+        ),
+        row(k.EVAL_SAMPLES, equals(89_137_319)),
+    ),
+    open=(row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(1.0),)),),
+)

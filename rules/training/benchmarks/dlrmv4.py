@@ -1,0 +1,77 @@
+"""Sequential recommendation: DLRMv4 on Yambda-5B, as introduced in Training 6.1."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import above, at_least, at_most, equals, has, logged, whole
+from rules.special import BATCH, FIRST, INTERVAL, first_evaluation, on_multiples_of, within_factors
+from rules.table import AT_LEAST_ONCE, row
+
+DLRMV4 = Benchmark(
+    name="dlrmv4",
+    title="Sequential recommendation: DLRMv4 on Yambda-5B",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, whole(), above(0)),
+        row(k.TRAIN_SAMPLES, equals(2_290_835_423)),
+        row(k.EVAL_SAMPLES, equals(2_058_204)),
+        row(k.MAX_SEQUENCE_LENGTH, equals(4096)),
+        row(k.OPT_NAME, equals("Adam")),
+        row(
+            k.OPT_BASE_LEARNING_RATE,
+            within_factors(BATCH / 8192, 0.5e-6, 1.5e-6),
+        ),
+        row(k.OPT_ADAM_BETA_1, equals(0.95)),
+        row(k.OPT_ADAM_BETA_2, equals(0.999)),
+        row(k.OPT_ADAM_EPSILON, equals(1e-08)),
+        row(k.OPT_WEIGHT_DECAY, equals(0.0)),
+        row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
+        row(k.OPT_SPARSE_NAME, equals("RowWiseAdagrad")),
+        row(k.OPT_SPARSE_BASE_LEARNING_RATE, equals(logged(k.OPT_BASE_LEARNING_RATE))),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, equals(24_000)),
+        row(k.OPT_LEARNING_RATE_WARMUP_START_LR, equals(0.0)),
+        row(k.EVAL_EVERY_DATA_PCT, equals(0.001)),
+        row(
+            k.EVAL_ACCURACY,
+            has("samples_count"),
+            on_multiples_of(INTERVAL),
+            at_least(0.0),
+            at_most(1.0),
+            times=AT_LEAST_ONCE,
+            first=(first_evaluation(FIRST),),
+            some=(at_least(0.75),),
+        ),
+    ),
+    open=(
+        row(k.GLOBAL_BATCH_SIZE, whole(), above(0)),
+        row(k.GRADIENT_ACCUMULATION_STEPS, whole(), above(0)),
+        row(k.TRAIN_SAMPLES, equals(2_290_835_423)),
+        row(k.EVAL_SAMPLES, equals(2_058_204)),
+        row(k.MAX_SEQUENCE_LENGTH, whole(), above(0)),
+        row(k.OPT_NAME),
+        row(
+            k.OPT_BASE_LEARNING_RATE,
+            within_factors(BATCH / 8192, 0.5e-6, 1.5e-6),
+        ),
+        row(k.OPT_ADAM_BETA_1),
+        row(k.OPT_ADAM_BETA_2),
+        row(k.OPT_ADAM_EPSILON),
+        row(k.OPT_WEIGHT_DECAY),
+        row(k.OPT_GRADIENT_CLIP_NORM),
+        row(k.OPT_SPARSE_NAME),
+        row(
+            k.OPT_SPARSE_BASE_LEARNING_RATE,
+            within_factors(BATCH / 8192, 0.5e-6, 1.5e-6),
+        ),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
+        row(k.OPT_LEARNING_RATE_WARMUP_START_LR),
+        row(k.EVAL_EVERY_DATA_PCT),
+        row(
+            k.EVAL_ACCURACY,
+            has("samples_count"),
+            at_least(0.0),
+            at_most(1.0),
+            times=AT_LEAST_ONCE,
+            some=(at_least(0.75),),
+        ),
+    ),
+)

@@ -1,0 +1,44 @@
+"""Text to image: FLUX.1 schnell on CC12M, as introduced in Training 5.1."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import above, at_least, at_most, equals, has
+from rules.table import AT_LEAST_ONCE, row
+
+FLUX1 = Benchmark(
+    name="flux1",
+    title="Text to image: FLUX.1 schnell on CC12M",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),
+        row(k.EVALUATION_FREQUENCY, equals(262_144)),
+        row(k.OPT_NAME, equals("adamw")),
+        row(k.OPT_ADAMW_BETA_1, equals(0.9)),
+        row(k.OPT_ADAMW_BETA_2, equals(0.95)),
+        row(k.OPT_ADAMW_EPSILON, equals(1e-08)),
+        row(k.OPT_ADAMW_WEIGHT_DECAY, equals(0.1)),
+        row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
+        row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
+        row(
+            k.EVAL_ACCURACY,
+            has("samples_count"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_most(0.586),
+                above(0.0),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.AVERAGED_VALIDATION_LOSS,
+            has("samples_count"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_most(0.586),
+                above(0.0),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,43 @@
+"""Small language model pretraining: Llama 3.1 8B on C4, as introduced in Training 5.1."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import above, at_most, below, equals, has, logged
+from rules.table import AT_LEAST_ONCE, row
+
+LLAMA31_8B = Benchmark(
+    name="llama31_8b",
+    title="Small language model pretraining: Llama 3.1 8B on C4",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE),
+        row(k.MAX_SEQUENCE_LENGTH, equals(8192)),
+        row(k.OPT_NAME, equals("adamw")),
+        row(k.OPT_BASE_LEARNING_RATE),
+        row(k.OPT_END_LEARNING_RATE),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
+        row(
+            k.OPT_LEARNING_RATE_DECAY_STEPS,
+            equals(1_200_000 - logged(k.OPT_LEARNING_RATE_WARMUP_STEPS)),
+        ),
+        row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
+        row(k.OPT_ADAMW_BETA_1, equals(0.9)),
+        row(k.OPT_ADAMW_BETA_2, equals(0.95)),
+        row(k.OPT_ADAMW_EPSILON, equals(1e-05)),
+        row(k.OPT_ADAMW_WEIGHT_DECAY, equals(0.1)),
+        row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
+        row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
+        row(k.EVAL_SAMPLES, equals(1024)),
+        row(
+            k.EVAL_ACCURACY,
+            has("samples_count"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_most(3.3),
+                above(0.0),
+            ),
+        ),
+        row(k.MAX_STEPS, equals(1_200_000)),
+    ),
+    open=(row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),),
+)

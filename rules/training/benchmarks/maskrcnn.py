@@ -1,0 +1,60 @@
+"""Heavy object detection: Mask R-CNN on COCO, as introduced in Training 0.7."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import (
+    above,
+    at_least,
+    below,
+    equals,
+    has,
+    multiple_of,
+    part,
+    value_has,
+)
+from rules.table import AT_LEAST_ONCE, row
+
+MASKRCNN = Benchmark(
+    name="maskrcnn",
+    title="Heavy object detection: Mask R-CNN on COCO",
+    runs=5,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, above(0)),
+        row(k.OPT_BASE_LEARNING_RATE, multiple_of(0.02)),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
+        row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, above(0)),
+        row(k.NUM_IMAGE_CANDIDATES, multiple_of(1000)),
+        row(k.OPT_LEARNING_RATE_DECAY_FACTOR, equals(0.1)),
+        row(k.OPT_LEARNING_RATE_DECAY_STEPS, part("len(value)", equals(2))),
+        row(k.MIN_IMAGE_SIZE, at_least(0)),
+        row(k.MAX_IMAGE_SIZE, at_least(0)),
+        row(
+            k.EVAL_ACCURACY,
+            value_has("BBOX"),
+            value_has("SEGM"),
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                part("value.BBOX", at_least(0.377)),
+                part("value.BBOX", below(1.0)),
+                part("value.SEGM", at_least(0.339)),
+                part("value.SEGM", below(1.0)),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            value_has("BBOX"),
+            value_has("SEGM"),
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                part("value.BBOX", at_least(0.377)),
+                part("value.BBOX", below(1.0)),
+                part("value.SEGM", at_least(0.339)),
+                part("value.SEGM", below(1.0)),
+            ),
+        ),
+    ),
+)

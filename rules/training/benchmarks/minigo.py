@@ -1,0 +1,43 @@
+"""Reinforcement learning: MiniGo, as introduced in Training 0.7."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import at_least, below, equals, has
+from rules.table import AT_LEAST_ONCE, OPTIONAL, row
+
+MINIGO = Benchmark(
+    name="minigo",
+    title="Reinforcement learning: MiniGo",
+    runs=10,
+    closed=(
+        row(k.TRAIN_BATCH_SIZE),
+        row(k.LR_BOUNDARIES),
+        row(k.LR_RATES),
+        row(k.ACTUAL_SELFPLAY_GAMES_PER_GENERATION, at_least(8192), times=AT_LEAST_ONCE),
+        row(k.MIN_SELFPLAY_GAMES_PER_GENERATION, equals(8192)),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.5),
+                below(1.0),
+            ),
+        ),
+        row(k.BLOCK_START, times=OPTIONAL),
+        row(k.BLOCK_STOP, times=OPTIONAL),
+        row(k.TRAIN_SAMPLES, times=OPTIONAL),
+        row(k.EVAL_SAMPLES, times=OPTIONAL),
+    ),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.5),
+                below(1.0),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,77 @@
+"""Image classification: ResNet-50 v1.5 on ImageNet, as introduced in Training 0.7."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark, Variant
+from rules.constraints import (
+    above,
+    at_least,
+    below,
+    equals,
+    has,
+    multiple_of,
+    one_of,
+    power_of_two_times,
+)
+from rules.table import AT_LEAST_ONCE, row
+
+RESNET = Benchmark(
+    name="resnet",
+    title="Image classification: ResNet-50 v1.5 on ImageNet",
+    runs=5,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, above(0)),
+        row(k.OPT_NAME, one_of("sgd", "lars")),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.759),
+                below(1.0),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.759),
+                below(1.0),
+            ),
+        ),
+    ),
+    variants=(
+        Variant(
+            "sgd",
+            k.OPT_NAME,
+            "sgd",
+            (
+                row(k.SGD_OPT_BASE_LEARNING_RATE, multiple_of(0.001)),
+                row(k.SGD_OPT_END_LEARNING_RATE, equals(0.0001)),
+                row(k.SGD_OPT_LEARNING_RATE_DECAY_POLY_POWER),
+                row(k.SGD_OPT_LEARNING_RATE_DECAY_STEPS),
+                row(k.SGD_OPT_WEIGHT_DECAY, power_of_two_times(0.0001)),
+                row(k.SGD_OPT_MOMENTUM),
+                row(k.MODEL_BN_SPAN),
+                row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS),
+            ),
+        ),
+        Variant(
+            "lars",
+            k.OPT_NAME,
+            "lars",
+            (
+                row(k.LARS_OPT_BASE_LEARNING_RATE),
+                row(k.LARS_OPT_END_LEARNING_RATE, equals(0.0001)),
+                row(k.LARS_OPT_LEARNING_RATE_DECAY_POLY_POWER, equals(2)),
+                row(k.LARS_OPT_LEARNING_RATE_DECAY_STEPS),
+                row(k.LARS_EPSILON, equals(0.0)),
+                row(k.LARS_OPT_LEARNING_RATE_WARMUP_EPOCHS),
+                row(k.LARS_OPT_MOMENTUM),
+                row(k.LARS_OPT_WEIGHT_DECAY, power_of_two_times(0.0001)),
+            ),
+        ),
+    ),
+)

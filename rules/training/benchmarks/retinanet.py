@@ -1,0 +1,33 @@
+"""Light object detection: RetinaNet on OpenImages, as introduced in Training 2.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import at_least, below, equals, has
+from rules.table import AT_LEAST_ONCE, row
+from rules.tensors import initialised
+
+RETINANET = Benchmark(
+    name="retinanet",
+    title="Light object detection: RetinaNet on OpenImages",
+    runs=5,
+    closed=(
+        row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+        row(k.GLOBAL_BATCH_SIZE),
+        row(k.OPT_NAME, equals("adam")),
+        row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),
+        row(k.OPT_WEIGHT_DECAY, equals(0.0)),
+        row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS, at_least(0.0)),
+        row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, at_least(0.0)),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.34),
+                below(1.0),
+            ),
+        ),
+        initialised("retinanet"),
+    ),
+    open=(row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),),
+)

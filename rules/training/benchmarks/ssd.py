@@ -1,0 +1,43 @@
+"""Light object detection: SSD with ResNet-34 on COCO, as introduced in Training 0.7."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import at_least, below, has, one_of
+from rules.special import second_boundary
+from rules.table import AT_LEAST_ONCE, row
+
+SSD = Benchmark(
+    name="ssd",
+    title="Light object detection: SSD with ResNet-34 on COCO",
+    runs=5,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE),
+        row(k.MODEL_BN_SPAN, at_least(1)),
+        row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, at_least(0)),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(1)),
+        row(k.OPT_WEIGHT_DECAY),
+        row(k.OPT_BASE_LEARNING_RATE),
+        row(k.MAX_SAMPLES, one_of(1, 50)),
+        row(k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS, second_boundary()),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.23),
+                below(1.0),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.23),
+                below(1.0),
+            ),
+        ),
+    ),
+)

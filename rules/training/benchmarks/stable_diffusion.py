@@ -1,0 +1,48 @@
+"""Text to image: Stable Diffusion v2 on LAION, as introduced in Training 3.1."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import at_least, at_most, equals, part, value_has
+from rules.table import AT_LEAST_ONCE, at_least_times, row
+
+STABLE_DIFFUSION = Benchmark(
+    name="stable_diffusion",
+    title="Text to image: Stable Diffusion v2 on LAION",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),
+        row(k.OPT_NAME, equals("adamw")),
+        row(k.OPT_ADAMW_BETA_1, equals(0.9)),
+        row(k.OPT_ADAMW_BETA_2, equals(0.999)),
+        row(k.OPT_ADAMW_EPSILON, equals(1e-08)),
+        row(k.OPT_ADAMW_WEIGHT_DECAY, equals(0.01)),
+        row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
+        row(
+            k.AGGREGATED_EVAL_ACCURACY,
+            value_has("FID"),
+            value_has("CLIP"),
+            value_has("step_num"),
+            times=at_least_times(2),
+            some=(
+                part("value.FID", at_least(0.0)),
+                part("value.FID", at_most(90.0)),
+                part("value.CLIP", at_least(0.15)),
+                part("value.CLIP", at_most(1.0)),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.AGGREGATED_EVAL_ACCURACY,
+            value_has("FID"),
+            value_has("CLIP"),
+            value_has("step_num"),
+            times=at_least_times(2),
+            some=(
+                part("value.FID", at_least(0.0)),
+                part("value.CLIP", at_most(1.0)),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,47 @@
+"""Translation: Transformer big on WMT17 English-German, as introduced in Training 0.7."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import above, at_least, below, equals, has, one_of, part
+from rules.table import AT_LEAST_ONCE, row
+
+TRANSFORMER = Benchmark(
+    name="transformer",
+    title="Translation: Transformer big on WMT17 English-German",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, above(0)),
+        row(k.OPT_NAME, one_of("adam", "lazy_adam")),
+        row(k.OPT_BASE_LEARNING_RATE, above(0)),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
+        row(k.OPT_ADAM_BETA_1, at_least(0)),
+        row(k.OPT_ADAM_BETA_2, at_least(0)),
+        row(k.OPT_ADAM_EPSILON, equals(1e-09)),
+        row(
+            k.MAX_SEQUENCE_LENGTH,
+            above(0),
+            has("method"),
+            part("metadata.method", one_of("truncate", "discard")),
+        ),
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.25),
+                below(1),
+            ),
+        ),
+    ),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(
+                at_least(0.25),
+                below(1),
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,31 @@
+"""Medical segmentation: 3D U-Net on KiTS19, as introduced in Training 1.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Benchmark
+from rules.constraints import at_least, below, equals, has
+from rules.table import AT_LEAST_ONCE, row
+
+UNET3D = Benchmark(
+    name="unet3d",
+    title="Medical segmentation: 3D U-Net on KiTS19",
+    runs=40,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE),
+        row(k.OPT_NAME),
+        row(k.OPT_BASE_LEARNING_RATE),
+        row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS, at_least(0)),
+        row(k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS),
+        row(k.OPT_LEARNING_RATE_DECAY_FACTOR),
+        row(k.OPT_WEIGHT_DECAY),
+        row(k.TRAIN_SAMPLES, equals(168)),
+        row(k.EVAL_SAMPLES, equals(42)),
+        row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.908),)),
+        row(k.SEED),
+        row(k.OPT_MOMENTUM),
+        row(k.OVERSAMPLING),
+        row(k.TRAINING_INPUT_SHAPE),
+        row(k.VALIDATION_INPUT_SHAPE),
+        row(k.VALIDATION_OVERLAP),
+    ),
+    open=(row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),),
+)

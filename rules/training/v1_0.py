@@ -1,0 +1,102 @@
+"""Training 1.0: what changed since 0.7."""
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Change
+from rules.constraints import (
+    above,
+    after,
+    at_least,
+    before,
+    below,
+    has,
+    init_within,
+    part,
+    value_has,
+)
+from rules.table import AT_LEAST_ONCE, row
+from rules.training.benchmarks.rnnt import RNNT
+from rules.training.benchmarks.unet3d import UNET3D
+from rules.training.v0_7 import V0_7
+
+V1_0 = V0_7.next(
+    "1.0",
+    retires=(
+        "gnmt",
+        "transformer",
+    ),
+    introduces=(
+        RNNT,
+        UNET3D,
+    ),
+    common=Change(
+        change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30)),)
+    ),
+    closed=Change(add=(row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),)),
+    amends={
+        "bert": Amend(
+            closed=Change(
+                change=(
+                    row(
+                        k.EVAL_ACCURACY,
+                        has("epoch_num"),
+                        times=AT_LEAST_ONCE,
+                        some=(
+                            at_least(0.72),
+                            below(1.0),
+                        ),
+                    ),
+                )
+            ),
+            open=Change(
+                change=(
+                    row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
+                )
+            ),
+        ),
+        "dlrm": Amend(
+            open=Change(
+                change=(
+                    row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
+                )
+            )
+        ),
+        "maskrcnn": Amend(
+            open=Change(
+                change=(
+                    row(
+                        k.EVAL_ACCURACY,
+                        value_has("BBOX"),
+                        value_has("SEGM"),
+                        has("epoch_num"),
+                        times=AT_LEAST_ONCE,
+                        some=(
+                            part("value.BBOX", below(1.0)),
+                            part("value.SEGM", below(1.0)),
+                        ),
+                    ),
+                )
+            )
+        ),
+        "minigo": Amend(
+            open=Change(
+                change=(
+                    row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
+                )
+            )
+        ),
+        "resnet": Amend(
+            open=Change(
+                change=(
+                    row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
+                )
+            )
+        ),
+        "ssd": Amend(
+            open=Change(
+                change=(
+                    row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),
+                )
+            )
+        ),
+    },
+)

@@ -1,0 +1,33 @@
+"""Training 2.0: what changed since 1.1."""
+
+from dataclasses import replace
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Change
+from rules.constraints import after, before, init_within
+from rules.special import small_batch_multiple
+from rules.table import row
+from rules.training.benchmarks.retinanet import RETINANET
+from rules.training.v1_1 import V1_1
+
+V2_0 = V1_1.next(
+    "2.0",
+    retires=("ssd",),
+    introduces=(replace(RETINANET, name="ssd"),),
+    common=Change(
+        change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30, 240)),)
+    ),
+    amends={
+        "maskrcnn": Amend(
+            closed=Change(change=(row(k.OPT_BASE_LEARNING_RATE, small_batch_multiple(0.02, 16)),))
+        ),
+        "minigo": Amend(
+            closed=Change(
+                drop=(
+                    k.WEIGHTS_INITIALIZATION,
+                    "weights_initialization.tensors",
+                )
+            )
+        ),
+    },
+)

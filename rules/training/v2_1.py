@@ -1,0 +1,13 @@
+"""Training 2.1: what changed since 2.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Change
+from rules.table import row
+from rules.training.v2_0 import V2_0
+
+V2_1 = V2_0.next(
+    "2.1",
+    amends={
+        "bert": Amend(closed=Change(add=(row(k.OPT_LAMB_EPSILON),), drop=(k.OPT_EPSILON,))),
+    },
+)

@@ -1,0 +1,42 @@
+"""Training 3.1: what changed since 3.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Change
+from rules.constraints import above, after, at_least, has, if_given, part
+from rules.table import AT_LEAST_ONCE, row
+from rules.training.benchmarks.stable_diffusion import STABLE_DIFFUSION
+from rules.training.v3_0 import V3_0
+
+V3_1 = V3_0.next(
+    "3.1",
+    introduces=(STABLE_DIFFUSION,),
+    common=Change(
+        change=(
+            row(
+                k.BLOCK_START,
+                after("run_start"),
+                has("epoch_count", "step_num"),
+                if_given("epoch_count", has("first_epoch_num")),
+                if_given("epoch_count", part("metadata.epoch_count", above(0))),
+                if_given("step_num", part("metadata.step_num", at_least(0))),
+                times=AT_LEAST_ONCE.otherwise("epoch_start"),
+            ),
+            row(
+                k.BLOCK_STOP,
+                has("first_epoch_num", "step_num"),
+                times=AT_LEAST_ONCE.otherwise("epoch_stop"),
+            ),
+            row(
+                k.EVAL_START,
+                has("epoch_num", "step_num"),
+                times=AT_LEAST_ONCE.otherwise("block_start"),
+            ),
+            row(
+                k.EVAL_STOP,
+                has("epoch_num", "step_num"),
+                times=AT_LEAST_ONCE.otherwise("block_stop"),
+            ),
+            row(k.EVAL_ACCURACY, has("epoch_num", "step_num"), times=AT_LEAST_ONCE),
+        )
+    ),
+)

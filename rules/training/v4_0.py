@@ -1,0 +1,131 @@
+"""Training 4.0: what changed since 3.1."""
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Change
+from rules.constraints import (
+    above,
+    after,
+    any_of,
+    at_least,
+    at_most,
+    equals,
+    has,
+    if_given,
+    part,
+    value_has,
+)
+from rules.table import AT_LEAST_ONCE, at_least_times, row
+from rules.training.benchmarks.gnn import GNN
+from rules.training.benchmarks.llama2_70b_lora import LLAMA2_70B_LORA
+from rules.training.v3_1 import V3_1
+
+V4_0 = V3_1.next(
+    "4.0",
+    retires=(
+        "dlrm",
+        "maskrcnn",
+        "minigo",
+        "rnnt",
+    ),
+    introduces=(
+        GNN,
+        LLAMA2_70B_LORA,
+    ),
+    ghosts=("maskrcnn", "rnnt"),
+    forgotten=("llama2_70b_lora",),
+    common=Change(
+        change=(
+            row(
+                k.BLOCK_START,
+                after("run_start"),
+                has("epoch_count", "samples_count"),
+                if_given("epoch_count", has("first_epoch_num")),
+                if_given("epoch_count", part("metadata.epoch_count", above(0))),
+                if_given("samples_count", part("metadata.samples_count", at_least(0))),
+                times=AT_LEAST_ONCE.otherwise("epoch_start"),
+            ),
+            row(
+                k.BLOCK_STOP,
+                has("first_epoch_num", "samples_count"),
+                times=AT_LEAST_ONCE.otherwise("epoch_stop"),
+            ),
+            row(
+                k.EVAL_START,
+                has("epoch_num", "samples_count"),
+                times=AT_LEAST_ONCE.otherwise("block_start"),
+            ),
+            row(
+                k.EVAL_STOP,
+                has("epoch_num", "samples_count"),
+                times=AT_LEAST_ONCE.otherwise("block_stop"),
+            ),
+            row(k.EVAL_ACCURACY, has("epoch_num", "samples_count"), times=AT_LEAST_ONCE),
+        )
+    ),
+    amends={
+        "gpt3": Amend(
+            open=Change(
+                add=(
+                    row(k.GLOBAL_BATCH_SIZE),
+                    row(k.MAX_SEQUENCE_LENGTH, equals(2048)),
+                    row(k.OPT_NAME, equals("adam")),
+                    row(k.OPT_BASE_LEARNING_RATE, any_of(equals(2e-05), equals(3e-05))),
+                    row(k.OPT_END_LEARNING_RATE),
+                    row(k.OPT_LEARNING_RATE_DECAY_STEPS),
+                    row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
+                    row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
+                    row(k.OPT_ADAM_BETA_1, equals(0.9)),
+                    row(k.OPT_ADAM_BETA_2, equals(0.95)),
+                    row(k.OPT_ADAM_EPSILON, equals(1e-08)),
+                    row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
+                    row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
+                    row(k.EVAL_SAMPLES),
+                    row(
+                        k.EVAL_ACCURACY,
+                        has("epoch_num"),
+                        times=AT_LEAST_ONCE,
+                        some=(
+                            at_most(2.69),
+                            above(2.6),
+                        ),
+                    ),
+                    row(k.INIT_CHECKPOINT_STEP, above(0)),
+                )
+            )
+        ),
+        "stable_diffusion": Amend(
+            closed=Change(
+                change=(
+                    row(
+                        k.AGGREGATED_EVAL_ACCURACY,
+                        value_has("FID"),
+                        value_has("CLIP"),
+                        value_has("samples_count"),
+                        times=at_least_times(2),
+                        some=(
+                            part("value.FID", at_least(0.0)),
+                            part("value.FID", at_most(90.0)),
+                            part("value.CLIP", at_least(0.15)),
+                            part("value.CLIP", at_most(1.0)),
+                        ),
+                    ),
+                )
+            ),
+            open=Change(
+                change=(
+                    row(
+                        k.AGGREGATED_EVAL_ACCURACY,
+                        value_has("FID"),
+                        value_has("CLIP"),
+                        value_has("samples_count"),
+                        times=at_least_times(2),
+                        some=(
+                            part("value.FID", at_least(0.0)),
+                            part("value.CLIP", at_most(1.0)),
+                        ),
+                    ),
+                )
+            ),
+        ),
+    },
+)

@@ -1,0 +1,36 @@
+"""Training 5.0: what changed since 4.1."""
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Change
+from rules.constraints import has
+from rules.table import AT_LEAST_ONCE, row
+from rules.training.benchmarks.llama31_405b import LLAMA31_405B
+from rules.training.v4_1 import V4_1
+
+V5_0 = V4_1.next(
+    "5.0",
+    retires=("gpt3",),
+    introduces=(LLAMA31_405B,),
+    common=Change(
+        change=(
+            row(
+                k.EPOCH_START,
+                has("epoch_num", "samples_count"),
+                times=AT_LEAST_ONCE.otherwise("block_start"),
+            ),
+            row(
+                k.EPOCH_STOP,
+                has("epoch_num", "samples_count"),
+                times=AT_LEAST_ONCE.otherwise("block_stop"),
+            ),
+        ),
+        drop=(
+            k.SUBMISSION_ORG,
+            k.SUBMISSION_PLATFORM,
+        ),
+    ),
+    amends={
+        "ssd": Amend(rename="retinanet"),
+        "gnn": Amend(rename="rgat"),
+    },
+)

@@ -1,0 +1,77 @@
+"""Training 6.0: what changed since 5.1."""
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Change
+from rules.constraints import above, at_most, below, has, one_of, whole
+from rules.training.precisions import PRECISIONS
+from rules.table import AT_LEAST_ONCE, OPTIONAL, row
+from rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
+from rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B
+from rules.training.v5_1 import V5_1
+
+V6_0 = V5_1.next(
+    "6.0",
+    retires=(
+        "bert",
+        "retinanet",
+        "rgat",
+    ),
+    introduces=(
+        DEEPSEEKV3_671B,
+        GPT_OSS_20B,
+    ),
+    common=Change(
+        add=(
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS), times=OPTIONAL),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS), times=OPTIONAL),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_COMM, one_of(*PRECISIONS), times=OPTIONAL),
+            row(k.TENSOR_PARALLELISM, whole(), times=OPTIONAL),
+            row(k.PIPELINE_PARALLELISM, whole(), times=OPTIONAL),
+            row(k.CONTEXT_PARALLELISM, whole(), times=OPTIONAL),
+            row(k.EXPERT_PARALLELISM, whole(), times=OPTIONAL),
+            row(k.MICRO_BATCH_SIZE, whole(), times=OPTIONAL),
+            row(k.CONFIG_FILENAME, times=OPTIONAL),
+        )
+    ),
+    amends={
+        "llama2_70b_lora": Amend(
+            open=Change(
+                change=(
+                    row(
+                        k.EVAL_ACCURACY,
+                        has("samples_count"),
+                        times=AT_LEAST_ONCE,
+                        some=(below(1.0),),
+                    ),
+                )
+            )
+        ),
+        "llama31_405b": Amend(
+            open=Change(
+                change=(
+                    row(
+                        k.EVAL_ACCURACY,
+                        has("samples_count"),
+                        times=AT_LEAST_ONCE,
+                        some=(
+                            at_most(5.6),
+                            above(0.0),
+                        ),
+                    ),
+                )
+            )
+        ),
+        "llama31_8b": Amend(
+            open=Change(
+                change=(
+                    row(
+                        k.EVAL_ACCURACY,
+                        has("samples_count"),
+                        times=AT_LEAST_ONCE,
+                        some=(below(1.0),),
+                    ),
+                )
+            )
+        ),
+    },
+)

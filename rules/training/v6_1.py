@@ -1,0 +1,76 @@
+"""Training 6.1: what changed since 6.0."""
+
+from logging_spec import keys as k
+from rules.benchmark import Amend, Change
+from rules.constraints import (
+    above,
+    as_of,
+    at_least,
+    at_most,
+    ceil,
+    equals,
+    floor,
+    has,
+    not_empty,
+    one_of,
+    whole,
+)
+from rules.training.precisions import PRECISIONS
+from rules.special import BATCH, first_evaluation
+from rules.table import AT_LEAST_ONCE, row
+from rules.training.benchmarks.dlrmv4 import DLRMV4
+from rules.training.benchmarks.qwen35_397b_grpo import QWEN35_397B_GRPO
+from rules.training.v6_0 import V6_0
+
+V6_1 = V6_0.next(
+    "6.1",
+    retires=(
+        "dlrm_dcnv2",
+        "llama31_405b",
+    ),
+    introduces=(
+        DLRMV4,
+        QWEN35_397B_GRPO,
+    ),
+    common=Change(
+        change=(
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS, "mxfp6"), policy=one_of(*PRECISIONS)),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS, "mxfp6"), policy=one_of(*PRECISIONS)),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_COMM, one_of(*PRECISIONS, "mxfp6"), policy=one_of(*PRECISIONS)),
+            row(k.TENSOR_PARALLELISM, whole(), at_least(1)),
+            row(k.PIPELINE_PARALLELISM, whole(), at_least(1)),
+            row(k.CONTEXT_PARALLELISM, whole(), at_least(1)),
+            row(k.EXPERT_PARALLELISM, whole(), at_least(1)),
+            row(k.MICRO_BATCH_SIZE, whole(), at_least(1)),
+            row(k.CONFIG_FILENAME, not_empty()),
+        )
+    ),
+    amends={
+        "deepseekv3_671b": Amend(
+            closed=Change(
+                change=(
+                    row(
+                        k.EVAL_ACCURACY,
+                        has("samples_count"),
+                        times=AT_LEAST_ONCE,
+                        first=(first_evaluation(BATCH * floor(42 + 24_576 / BATCH)),),
+                        some=(
+                            at_most(3.6),
+                            above(0.0),
+                        ),
+                    ),
+                )
+            )
+        ),
+        "flux1": Amend(
+            closed=Change(
+                change=(
+                    row(
+                        k.EVALUATION_FREQUENCY,
+                        equals(as_of(k.GLOBAL_BATCH_SIZE, ceil(262_144 / BATCH) * BATCH)),
+                    ),
+                )
+            )
+        ),
+    },
+)
