@@ -80,8 +80,9 @@ class _Judgement:
         run = self.run
         run.ordered = run.exact = True
         for scope in self._scopes():
-            for name in scope.keys & by_key.keys():
-                del by_key[name]
+            if by_key:
+                for name in scope.keys & by_key.keys():
+                    del by_key[name]
             for rule, row in scope.verified:
                 violations = row.judge(run)
                 if violations:

@@ -1,32 +1,27 @@
-"""Lines of the rounds before 0.7: parsers of their payloads, and the inverse for 0.5 and 0.6.
+"""Lines of the rounds before 0.7: parsers of what follows the token, and renderers of such lines.
 
-Every parser is total: text it cannot make sense of gives None, none makes it raise.
+The parsers are total: text they cannot make sense of gives None, and none makes them raise.
 """
 
 from __future__ import annotations
 
-import calendar
 import json
 import math
 import re
-import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 LONGEST_LENIENT: Final = 1 << 16
-"""Values longer than this many characters are read as JSON or not at all."""
-
-V05_TOKEN: Final = ":::MLPv0.5.0"
-V06_TOKEN: Final = ":::MLL"
-ALIBABA_TOKEN: Final = "MLPerf: "
+"""Values of more characters than this are read as JSON or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
     """What one line says after its token.
 
-    `strict` is true only where a reader made for the layout takes the line too: in 0.6 the
-    official one, in 0.5 one that follows the documented grammar.
+    `strict` is true only where a reader made for the round takes the line too: for 0.6 the
+    official reader, for 0.5 one that follows the documented layout.
     """
 
     key: str
@@ -37,26 +32,206 @@ class Payload:
     strict: bool
 
 
-_SECONDS = r"([0-9]+\.?[0-9]*|\.[0-9]+)"
+_SECONDS = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 _V05 = re.compile(
-    rf"(\s*)([\w.-]+)\s+{_SECONDS}\s+\(([^()]*|.*?):([0-9]{{1,9}})\)\s+(\w+)\s*(?::(.*))?", re.DOTALL
+    rf"([\w.-]+) {_SECONDS} \((.*?):([0-9]{{1,9}})\) ([A-Za-z0-9_]+)\s*(?::(.*))?", re.DOTALL
 )
 _V06_STRICT = re.compile(rf"{_SECONDS} ([A-Za-z0-9_]+) ?:\s+(.+)", re.DOTALL)
-_V06 = re.compile(rf"\s*{_SECONDS}\s+([\w.-]+)\s*:\s*(.+)", re.DOTALL)
+_V06_LENIENT = re.compile(rf"\s*{_SECONDS}\s+([\w.-]+)\s*:(.*)", re.DOTALL)
+# A second process may break in between two parts of a line; what then follows a comma is not ours.
 _ALIBABA = re.compile(
-    r"(\w+) \[([0-9]{2}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})\], *(\w+)\s*(?::(.*)|,.*)?",
-    re.DOTALL,
+    r"(\w+) \[(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d):(\d\d)\], *(\w+)\s*(?::(.*)|,.*)?",
+    re.ASCII | re.DOTALL,
 )
+_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 def seconds_to_ms(seconds: float) -> float:
-    """Milliseconds of a time in seconds, as 0.5, 0.6 and the `time_s` field of some 0.7 logs hold it."""
+    """Milliseconds of a time in seconds, as 0.5, 0.6 and the `time_s` of some 0.7 logs give it."""
     return seconds * 1000
 
 
 def parse_v05(text: str) -> Payload | None:
     """Read what follows `:::MLPv0.5.0 `: benchmark, seconds, call site, key and perhaps a value.
 
-    A value that is neither JSON nor a Python literal stays text, as does a deferred one
-    (`DEFERRED: <id>`), which a later line of the same id replaces.
+    A deferred value stays text (`DEFERRED: <id>`; a later line of the same id holds the value), as
+    does one that is neither JSON nor a Python literal.
     """
+    match = _V05.fullmatch(text.strip())
+    if match is None:
+        return None
+    benchmark, time, file, lineno, key, rest = match.groups()
+    seconds = float(time)
+    if math.isinf(seconds):
+        return None
+    value, strict = _value(rest)
+    strict = strict or str(value).startswith("DEFERRED: ")
+    return Payload(key, seconds, value, {"file": file, "lineno": int(lineno)}, benchmark, strict)
+
+
+def parse_v06(text: str) -> Payload | None:
+    """Read what follows `:::MLL `: seconds, key and an object of value and metadata.
+
+    The object is JSON, a Python literal, a mixture of both, or has words without quotes: all four
+    occur in published logs, and the official reader takes the first only.
+    """
+    match = _V06_STRICT.fullmatch(text)
+    in_layout = match is not None
+    match = match or _V06_LENIENT.fullmatch(text)
+    if match is None:
+        return None
+    time, key, rest = match.groups()
+    seconds = float(time)
+    body, is_json = _value(rest)
+    if math.isinf(seconds) or not isinstance(body, dict):
+        return None
+    if "value" not in body and "metadata" not in body:
+        return None
+    metadata = body.get("metadata")
+    strict = in_layout and is_json and len(body.keys() & {"value", "metadata"}) == 2
+    return Payload(
+        key,
+        seconds,
+        body.get("value"),
+        metadata if isinstance(metadata, dict) else {},
+        None,
+        strict,
+    )
+
+
+def parse_alibaba(text: str) -> Payload | None:
+    """Read a line such as `MLPerf: resnet [06/13/19 00:55:21], key: value`, token included or not.
+
+    The local time is taken as UTC, so only differences mean something. `75.98%` is read as 0.7598.
+    """
+    match = _ALIBABA.fullmatch(text.rpartition("MLPerf: ")[2].strip())
+    if match is None:
+        return None
+    benchmark, month, day, year, hour, minute, second, key, rest = match.groups()
+    try:
+        when = datetime(
+            2000 + int(year), int(month), int(day), int(hour), int(minute), int(second), tzinfo=UTC
+        )
+    except ValueError:
+        return None
+    return Payload(key, when.timestamp(), _value(rest)[0], {}, benchmark, False)
+
+
+def render_v05(
+    benchmark: str, seconds: float, file: str, lineno: int, key: str, value: object
+) -> str:
+    """The 0.5 line that `parse_v05` reads back; ValueError for what the layout cannot hold."""
+    if not re.fullmatch(r"[\w.-]+", benchmark):
+        raise ValueError(f"benchmark is {benchmark!r}; must be one word")
+    if not file.isprintable() or lineno < 0:
+        raise ValueError(f"call site is {file!r}, line {lineno}; must fit on one line")
+    head = f":::MLPv0.5.0 {benchmark} {_time(seconds)} ({file}:{lineno}) {_key(key)}"
+    return head if value is None else f"{head}: {json.dumps(value, allow_nan=False)}"
+
+
+def render_v06(seconds: float, key: str, value: object, metadata: dict[str, object]) -> str:
+    """The 0.6 line that `parse_v06` reads back; ValueError for what the layout cannot hold."""
+    body = json.dumps({"value": value, "metadata": metadata}, allow_nan=False)
+    return f":::MLL {_time(seconds)} {_key(key)}: {body}"
+
+
+def _time(seconds: float) -> str:
+    if not math.isfinite(seconds) or seconds < 0:
+        raise ValueError(f"time is {seconds}; must be a number of seconds from 0 on")
+    return f"{seconds:.9f}"
+
+
+def _key(key: str) -> str:
+    if not _NAME.fullmatch(key):
+        raise ValueError(f"key is {key!r}; must be letters, digits and underscores")
+    return key
+
+
+def _value(text: str | None) -> tuple[object, bool]:
+    """A value and whether it is JSON, or absent; text that means nothing else is the value."""
+    text = (text or "").strip()
+    if not text:
+        return None, True
+    try:
+        return json.loads(text), True
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return _read_loosely(text), False
+    except (ValueError, RecursionError):
+        return text, False
+
+
+# Python's own literal reader knows neither `true` nor bare words, so the pieces of such a text are
+# translated to JSON one by one; that is linear, and JSON's reader checks the outcome.
+_PIECE = re.compile(
+    r"""\s+
+    | [uU]?(?P<string>"[^"\\]*(?:\\.[^"\\]*)*" | '[^'\\]*(?:\\.[^'\\]*)*')
+    | (?P<mark>[{}\[\](),:])
+    | (?P<word>[^\s{}\[\](),:"']+(?:[ \t]+[^\s{}\[\](),:"']+)*)""",
+    re.VERBOSE | re.DOTALL,
+)
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_OTHER_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_PERCENT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?%")
+_WORDS = {
+    "True": "true",
+    "False": "false",
+    "None": "null",
+    "nan": "NaN",
+    "inf": "Infinity",
+    "-inf": "-Infinity",
+}
+_AS_THEY_ARE = frozenset({"true", "false", "null", "NaN", "Infinity", "-Infinity"})
+_BRACKETS = {"(": "[", ")": "]"}
+_ESCAPE = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(')|(\")|\\U([0-9A-Fa-f]{8})|\\.", re.DOTALL)
+
+
+def _read_loosely(text: str) -> object:
+    """Read a Python literal, or an object whose words lack quotes; ValueError for other text."""
+    if len(text) > LONGEST_LENIENT:
+        raise ValueError("too long to be read leniently")
+    pieces: list[str] = []
+    end = 0
+    while end < len(text):
+        match = _PIECE.match(text, end)
+        if match is None:
+            raise ValueError("neither a literal nor an object")
+        end = match.end()
+        if match["string"]:
+            pieces.append(_json_string(match["string"]))
+        elif match["word"]:
+            pieces.append(_json_word(match["word"]))
+        elif match["mark"]:
+            if match["mark"] in ")]}" and pieces and pieces[-1] == ",":
+                pieces.pop()
+            pieces.append(_BRACKETS.get(match["mark"], match["mark"]))
+    value: object = json.loads("".join(pieces), strict=False)
+    return value
+
+
+def _json_string(quoted: str) -> str:
+    return '"' + _ESCAPE.sub(_json_escape, quoted[1:-1]) + '"'
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    if match[1]:
+        return rf"\u00{match[1]}"
+    if match[2]:
+        return "'"
+    if match[4]:
+        return json.dumps(chr(int(match[4], 16)))[1:-1]
+    return r"\"" if match[3] else match[0]
+
+
+def _json_word(word: str) -> str:
+    if word in _AS_THEY_ARE or _NUMBER.fullmatch(word):
+        return word
+    if word in _WORDS:
+        return _WORDS[word]
+    if _PERCENT.fullmatch(word):
+        # An exponent keeps the digits exact, where a division by 100 might not.
+        return repr(float(f"{word[:-1]}e-2"))
+    if _OTHER_NUMBER.fullmatch(word):
+        return repr(float(word))
+    return json.dumps(word)

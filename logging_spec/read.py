@@ -27,6 +27,8 @@ from logging_spec.record import Record
 BLOCK = 1 << 26
 """Bytes read at a time: nearly every published log fits in one block."""
 
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
 LONGEST_LINE = 1 << 28
 """A single line beyond this many bytes is not decoded: it is reported."""
 
@@ -125,7 +127,7 @@ _BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
 def parse_log(data: bytes) -> Log:
     """Read a whole log from memory (uncompressed)."""
     log = Log(size=len(data))
-    _take_blocks(iter([_unify_line_ends(data)]), log)
+    _take_blocks(iter([data]), log)
     return log
 
 
@@ -134,14 +136,15 @@ def read_log(path: Path | str) -> Log:
     log = Log()
     try:
         with _open_plain(path) as stream:
+            data = stream.read(BLOCK)
             log.size = os.fstat(stream.fileno()).st_size
-            head = stream.read(4)
-            stream.seek(0)
-            if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
-                _take_blocks(_blocks(_decompressed(stream, head)), log)
-            elif log.size <= BLOCK:
-                _take_blocks(iter([_unify_line_ends(stream.read())]), log)
+            if data.startswith((_GZIP, _ZSTD)):
+                stream.seek(0)
+                _take_blocks(_blocks(_decompressed(stream, data[:4])), log)
+            elif len(data) < BLOCK:
+                _take_blocks(iter([data]), log)
             else:
+                stream.seek(0)
                 _take_blocks(_blocks(stream), log)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -159,11 +162,11 @@ def _open_plain(path: Path | str) -> IO[bytes]:
     # A fifo or device would block or never end: only regular files are opened.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(0, "it is not a regular file")
-    return open(path, "rb")
+    return open(path, "rb", buffering=0)
 
 
 def _decompressed(stream: IO[bytes], head: bytes) -> IO[bytes]:
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(_GZIP):
         import gzip
 
         return gzip.GzipFile(fileobj=stream)
@@ -183,12 +186,12 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
     while piece := _read(stream):
         cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
         if cut:
-            yield _unify_line_ends(rest + piece[:cut])
+            yield rest + piece[:cut]
             rest = piece[cut:]
         elif len(rest) < LONGEST_LINE:
             rest += piece
     if rest:
-        yield _unify_line_ends(rest)
+        yield rest
 
 
 def _read(stream: IO[bytes]) -> bytes:
@@ -202,11 +205,14 @@ def _read(stream: IO[bytes]) -> bytes:
         raise
 
 
+def _has_bare_cr(data: bytes) -> bool:
+    return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+
+
 def _unify_line_ends(data: bytes) -> bytes:
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-        if b"\r" in data:
-            data = data.replace(b"\r", b"\n")
+    # A CR before an LF is white space to every decoder; only a bare CR ends a line of its own.
+    if _has_bare_cr(data):
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return data
 
 
@@ -225,7 +231,7 @@ def _take_blocks(blocks: Iterator[bytes], log: Log) -> None:
             form = _format_of(block)
         position += _take(block, form, log, position)
         lines += _line_numbers(block, form, line)
-        line += block.count(b"\n")
+        line += _unify_line_ends(block).count(b"\n")
         block, second = second, next(blocks, None)
     log._lines = lines
 
@@ -239,6 +245,7 @@ def _format_of(data: bytes) -> _Format:
 
 
 def _line_numbers(data: bytes, form: _Format, start: int) -> list[int]:
+    data = _unify_line_ends(data)
     numbers, seen, line = [], 0, start
     for match in form.pattern.finditer(data):
         line += data.count(b"\n", seen, match.start())
@@ -253,11 +260,14 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
     if payloads:
         log.generation = form.generation
     if form is not _MLLOG:
+        payloads = form.pattern.findall(_unify_line_ends(data))
         _take_older(payloads, form, log, base)
         return len(payloads)
     try:
+        # A bare CR inside a payload makes its decoding fail; elsewhere it changes no record.
         records = list(map(_decode, payloads))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        payloads = form.pattern.findall(_unify_line_ends(data))
         if log.places is None:
             log.places = list(range(len(log.records)))
         _take_slowly(payloads, log, base)

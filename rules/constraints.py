@@ -174,9 +174,28 @@ def _worked_out(bound: Bound, run: Run | None) -> str:
 class Constraint:
     """Base of all words: by default a rule about the record's value."""
 
+    def test(self, value: Any, run: Run) -> bool:
+        """Whether a value obeys; may raise on one of the wrong type."""
+        raise NotImplementedError
+
     def holds(self, record: Record, run: Run) -> bool:
         """Whether the record obeys; may raise on a value of the wrong type."""
-        raise NotImplementedError
+        return self.test(record.value, run)
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        """The positions of the records that do not obey, or that cannot be tested."""
+        failed = []
+        records = run.records
+        holds = self.holds
+        for index in positions:
+            run.position = index
+            try:
+                if holds(records[index], run):
+                    continue
+            except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+                pass
+            failed.append(index)
+        return failed
 
     def text(self) -> str:
         """The cell of a rule table."""
@@ -205,11 +224,11 @@ class equals(Constraint):
 
     bound: Bound
 
-    def holds(self, record: Record, run: Run) -> bool:
+    def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
-        if record.value == bound:
+        if value == bound:
             return True
-        return not run.exact and _close(record.value, bound)
+        return not run.exact and _close(value, bound)
 
     def text(self) -> str:
         return _bound_text(self.bound)
@@ -235,9 +254,9 @@ class at_least(Constraint):
 
     bound: float | Formula
 
-    def holds(self, record: Record, run: Run) -> bool:
+    def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
-        return bool(record.value >= bound)
+        return bool(value >= bound)
 
     def text(self) -> str:
         return f"at least {_bound_text(self.bound)}"
@@ -252,9 +271,9 @@ class at_most(Constraint):
 
     bound: float | Formula
 
-    def holds(self, record: Record, run: Run) -> bool:
+    def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
-        return bool(record.value <= bound)
+        return bool(value <= bound)
 
     def text(self) -> str:
         return f"at most {_bound_text(self.bound)}"
@@ -269,8 +288,8 @@ class above(Constraint):
 
     bound: float
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return bool(record.value > self.bound)
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value > self.bound)
 
     def text(self) -> str:
         return f"above {_bound_text(self.bound)}"
@@ -282,8 +301,8 @@ class below(Constraint):
 
     bound: float
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return bool(record.value < self.bound)
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value < self.bound)
 
     def text(self) -> str:
         return f"below {_bound_text(self.bound)}"
@@ -295,8 +314,8 @@ class OneOf(Constraint):
 
     options: tuple[Any, ...]
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return record.value in self.options
+    def test(self, value: Any, run: Run) -> bool:
+        return value in self.options
 
     def text(self) -> str:
         return "one of " + ", ".join(_bound_text(option) for option in self.options)
@@ -309,8 +328,8 @@ class OneOf(Constraint):
 class not_empty(Constraint):
     """The value is stated: anything but an empty string."""
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return bool(record.value != "")
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value != "")
 
     def text(self) -> str:
         return "not empty"
@@ -323,8 +342,8 @@ class not_empty(Constraint):
 class whole(Constraint):
     """The value is a whole number, within 1e-5."""
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return near_whole(record.value)
+    def test(self, value: Any, run: Run) -> bool:
+        return near_whole(value)
 
     def text(self) -> str:
         return "a whole number"
@@ -341,8 +360,8 @@ class multiple_of(Constraint):
 
     step: float
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return near_whole(record.value / self.step)
+    def test(self, value: Any, run: Run) -> bool:
+        return near_whole(value / self.step)
 
     def text(self) -> str:
         return f"a multiple of {number_text(self.step)}"
@@ -354,8 +373,8 @@ class power_of_two_times(Constraint):
 
     unit: float
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return near_whole(math.log2(record.value / self.unit))
+    def test(self, value: Any, run: Run) -> bool:
+        return near_whole(math.log2(value / self.unit))
 
     def text(self) -> str:
         return f"{number_text(self.unit)} * 2**N, N whole"
@@ -368,9 +387,9 @@ class close_to(Constraint):
     bound: float | Formula
     within: float
 
-    def holds(self, record: Record, run: Run) -> bool:
+    def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
-        return bool(abs(record.value - bound) < self.within)
+        return bool(abs(value - bound) < self.within)
 
     def text(self) -> str:
         return f"{_bound_text(self.bound)}, within {self.within}"
@@ -385,8 +404,8 @@ class of_type(Constraint):
 
     type: str
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return isinstance(record.value, {"int": int, "bool": bool}[self.type])
+    def test(self, value: Any, run: Run) -> bool:
+        return isinstance(value, {"int": int, "bool": bool}[self.type])
 
     def text(self) -> str:
         return {"int": "an integer", "bool": "true or false"}[self.type]
@@ -396,8 +415,8 @@ class of_type(Constraint):
 class truthy(Constraint):
     """The value is true (or anything that counts as true)."""
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return bool(record.value)
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value)
 
     def text(self) -> str:
         return "true"
@@ -409,8 +428,8 @@ class AnyOf(Constraint):
 
     options: tuple[Constraint, ...]
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return any(option.holds(record, run) for option in self.options)
+    def test(self, value: Any, run: Run) -> bool:
+        return any(option.test(value, run) for option in self.options)
 
     def text(self) -> str:
         return " or ".join(option.text() for option in self.options)
@@ -431,6 +450,18 @@ class Has(Constraint):
             if name in metadata:
                 return True
         return False
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        # Rows of this kind have thousands of records: one comprehension instead of a call for each.
+        records = run.records
+        try:
+            if len(self.names) == 1:
+                name = self.names[0]
+                return [i for i in positions if name not in records[i].metadata]
+            names = self.names
+            return [i for i in positions if not any(n in records[i].metadata for n in names)]
+        except TypeError:
+            return Constraint.broken(self, positions, run)
 
     def text(self) -> str:
         return "metadata with " + " or ".join(self.names)
@@ -460,8 +491,22 @@ class part(Constraint):
         where, _, name = self.path.partition(".")
         return (record.metadata if where == "metadata" else record.value)[name]
 
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        where, _, name = self.path.partition(".")
+        if where != "metadata":
+            return Constraint.broken(self, positions, run)
+        records, test, failed = run.records, self.inner.test, []
+        for index in positions:
+            try:
+                if test(records[index].metadata[name], run):
+                    continue
+            except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+                pass
+            failed.append(index)
+        return failed
+
     def holds(self, record: Record, run: Run) -> bool:
-        return self.inner.holds(_with_value(record, self.pick(record)), run)
+        return self.inner.test(self.pick(record), run)
 
     def text(self) -> str:
         return f"{self.path} {self.inner.text()}"
@@ -483,18 +528,14 @@ class part(Constraint):
         return f"log {key} with {self.path} {self.inner.expected(run)}"
 
 
-def _with_value(record: Record, value: Any) -> Record:
-    return Record(record.key, record.time_ms, value, record.metadata)
-
-
 @dataclass(frozen=True, slots=True)
 class value_has(Constraint):
     """The value is an object with this member."""
 
     name: str
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return self.name in record.value
+    def test(self, value: Any, run: Run) -> bool:
+        return self.name in value
 
     def text(self) -> str:
         return f"a value with {self.name}"
@@ -509,6 +550,14 @@ class if_given(Constraint):
 
     def holds(self, record: Record, run: Run) -> bool:
         return self.name not in record.metadata or self.then.holds(record, run)
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        records, name = run.records, self.name
+        try:
+            given = [i for i in positions if name in records[i].metadata]
+        except TypeError:
+            return Constraint.broken(self, positions, run)
+        return self.then.broken(given, run) if given else given
 
     def text(self) -> str:
         return f"{self.then.text()} (where {self.name} is given)"
@@ -534,7 +583,11 @@ class after(Constraint):
 
     def holds(self, record: Record, run: Run) -> bool:
         found = run.where.get(self.key)
-        return bool(found) and found[0] < run.position  # type: ignore[index]
+        return found is not None and found[0] < run.position
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        found = run.where.get(self.key)
+        return positions if found is None else [i for i in positions if i < found[0]]
 
     def text(self) -> str:
         return f"after {self.key}"
@@ -557,7 +610,11 @@ class before(Constraint):
 
     def holds(self, record: Record, run: Run) -> bool:
         found = run.where.get(self.key)
-        return not found or found[0] > run.position
+        return found is None or found[0] > run.position
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        found = run.where.get(self.key)
+        return [] if found is None else [i for i in positions if i > found[0]]
 
     def text(self) -> str:
         return f"before {self.key}"
@@ -594,8 +651,8 @@ class product_equals(Constraint):
     factor: float
     bound: Formula
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return bool(record.value * self.factor == self.bound.compute(run))
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value * self.factor == self.bound.compute(run))
 
     def text(self) -> str:
         return f"{self.bound.text} / {number_text(self.factor)}"

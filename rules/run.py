@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -30,14 +31,10 @@ class Run:
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
-        where: dict[str, list[int]] = {}
+        where: defaultdict[str, list[int]] = defaultdict(list)
         for index, record in enumerate(records):
-            key = record.key
-            if key in where:
-                where[key].append(index)
-            else:
-                where[key] = [index]
-        self.where = where
+            where[record.key].append(index)
+        self.where: dict[str, list[int]] = dict(where)
         self.position = 0
         self.ordered = True
         self.exact = True

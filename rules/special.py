@@ -31,11 +31,11 @@ class small_batch_multiple(Constraint):
     step: float
     below: int
 
-    def holds(self, record: Record, run: Run) -> bool:
-        if near_whole(record.value / self.step):
+    def test(self, value: Any, run: Run) -> bool:
+        if near_whole(value / self.step):
             return True
         batch = run.logged("global_batch_size")
-        return bool(batch < self.below and near_whole(self.step / record.value))
+        return bool(batch < self.below and near_whole(self.step / value))
 
     def text(self) -> str:
         step = number_text(self.step)
@@ -46,8 +46,8 @@ class small_batch_multiple(Constraint):
 class second_boundary(Constraint):
     """The second decay boundary is 50 epochs stretched by a whole number of tenths."""
 
-    def holds(self, record: Record, run: Run) -> bool:
-        return near_whole((record.value[1] / 50 - 1) / 0.1)
+    def test(self, value: Any, run: Run) -> bool:
+        return near_whole((value[1] / 50 - 1) / 0.1)
 
     def text(self) -> str:
         return "a second boundary of 50 * (1 + K/10), K whole"
@@ -61,9 +61,9 @@ class relaxed_target(Constraint):
     relaxed: float
     from_batch: int
 
-    def holds(self, record: Record, run: Run) -> bool:
+    def test(self, value: Any, run: Run) -> bool:
         large = run.logged("global_batch_size") >= self.from_batch
-        return bool(record.value >= (self.relaxed if large else self.target))
+        return bool(value >= (self.relaxed if large else self.target))
 
     def text(self) -> str:
         return (
@@ -80,10 +80,10 @@ class within_factors(Constraint):
     low: float
     high: float
 
-    def holds(self, record: Record, run: Run) -> bool:
+    def test(self, value: Any, run: Run) -> bool:
         unit = self.unit.compute(run)
         low, high = self.low * unit, self.high * unit
-        return bool(low * (1 - 1e-9) <= record.value <= high * (1 + 1e-9))
+        return bool(low * (1 - 1e-9) <= value <= high * (1 + 1e-9))
 
     def text(self) -> str:
         return f"from {self.low} to {self.high} times {self.unit.text}"
@@ -98,9 +98,9 @@ class within_factors(Constraint):
 class batch_is_prompts_times(Constraint):
     """The global batch is the prompts of a step times the roll-outs of each."""
 
-    def holds(self, record: Record, run: Run) -> bool:
+    def test(self, value: Any, run: Run) -> bool:
         prompts = run.logged("num_prompts_per_step")
-        return bool(run.logged("global_batch_size") == prompts * record.value)
+        return bool(run.logged("global_batch_size") == prompts * value)
 
     def text(self) -> str:
         return "global_batch_size / num_prompts_per_step"

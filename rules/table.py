@@ -69,16 +69,37 @@ class Row:
     why: str = ""
     hint: str = ""
     cites: str = ""
-    since: str = field(default="", compare=False)
+    name: str = field(init=False, compare=False, repr=False)
+    quick: tuple[Callable[[Any, Run], bool], ...] | None = field(
+        init=False, compare=False, repr=False
+    )
+    """Tests of `each` on a value, where they look at nothing else: the hot path."""
+
+    def __post_init__(self) -> None:
+        plain = all(type(constraint).holds is Constraint.holds for constraint in self.each)
+        quick = plain and not self.first and self.times.least <= 1
+        object.__setattr__(self, "name", self.key.name)
+        object.__setattr__(self, "quick", tuple(c.test for c in self.each) if quick else None)
 
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row but those of `some`; an empty list for a good run."""
-        name = self.key.name
+        name = self.name
         found = run.where.get(name)
+        if self.quick is not None and found is not None and len(found) == 1:
+            run.position = index = found[0]
+            value = run.records[index].value
+            try:
+                for test in self.quick:
+                    if not test(value, run):
+                        break
+                else:
+                    return _NOTHING
+            except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+                pass
         if found is None:
             if self.times.least and not any(key in run.where for key in self.times.instead):
                 return [self._absent()]
-            return []
+            return _NOTHING
         violations: list[Violation] = []
         times = self.times
         if len(found) != 1 and times is not OPTIONAL:
@@ -92,18 +113,12 @@ class Row:
         if each:
             # The verifier looks only at the first record of what describes the submission.
             judged = found[:1] if "submission_" in name else found
-            records = run.records
-            for index in judged:
-                run.position = index
-                record = records[index]
-                for constraint in each:
-                    try:
-                        if constraint.holds(record, run):
-                            continue
-                    except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
-                        pass
-                    violations.append(self._violation(constraint, index, run))
-                    break
+            broken: dict[int, Constraint] = {}
+            for constraint in each:
+                for index in constraint.broken(judged, run):
+                    broken.setdefault(index, constraint)
+            if broken:
+                violations += [self._violation(broken[i], i, run) for i in sorted(broken)]
         if self.first:
             run.position = found[0]
             violations += self._broken(self.first, found[0], run)
@@ -156,6 +171,7 @@ class Row:
 
     def _violation(self, constraint: Constraint, index: int, run: Run) -> Violation:
         record = run.records[index]
+        run.position = index
         return Violation(
             index,
             constraint.says(record, run),
@@ -189,6 +205,7 @@ class Row:
         )
 
 
+_NOTHING: list[Violation] = []
 _PLAIN = Violation(None, "")
 
 
