@@ -120,7 +120,7 @@ def parse_alibaba(text: str) -> Payload | None:
 def render_v05(
     benchmark: str, seconds: float, file: str, lineno: int, key: str, value: object
 ) -> str:
-    """The 0.5 line that `parse_v05` reads back; ValueError for what the layout cannot hold."""
+    """Write the 0.5 line that `parse_v05` reads back; ValueError for what it cannot hold."""
     if not re.fullmatch(r"[\w.-]+", benchmark):
         raise ValueError(f"benchmark is {benchmark!r}; must be one word")
     if not file.isprintable() or lineno < 0:
@@ -130,7 +130,7 @@ def render_v05(
 
 
 def render_v06(seconds: float, key: str, value: object, metadata: dict[str, object]) -> str:
-    """The 0.6 line that `parse_v06` reads back; ValueError for what the layout cannot hold."""
+    """Write the 0.6 line that `parse_v06` reads back; ValueError for what it cannot hold."""
     body = json.dumps({"value": value, "metadata": metadata}, allow_nan=False)
     return f":::MLL {_time(seconds)} {_key(key)}: {body}"
 
@@ -148,7 +148,7 @@ def _key(key: str) -> str:
 
 
 def _value(text: str | None) -> tuple[object, bool]:
-    """A value and whether it is JSON, or absent; text that means nothing else is the value."""
+    """Read a value, and whether it is JSON or absent; text that means nothing else stays text."""
     text = (text or "").strip()
     if not text:
         return None, True

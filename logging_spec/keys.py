@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, lru_cache, partial
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ValueType = Literal["int", "float", "bool", "str", "list", "object", "none", "any"]
 """Type of a value: `int` is a whole number however written, `float` any number, `any` varies."""
@@ -779,7 +781,7 @@ INFORMAL: Final = frozenset(
     stage_verify submission_model synchronous_staging target_accuracy target_accuracy_reached
     throughput tokenizer tracked_stats train_accuracy train_loss value_init_penalty weight_decay
     window_size
-    """.split()
+    """.split()  # noqa: SIM905 - a list would take a line for each name
 )
 """Keys that published logs hold often and no rule names."""
 
@@ -872,13 +874,13 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
 
 
 def known(name: str) -> Key | None:
-    """The standard key of this exact name, if there is one."""
+    """Look up the standard key of this exact name."""
     return ALL.get(name)
 
 
 @lru_cache(maxsize=4096)
 def nearest(name: str) -> Key | None:
-    """The standard key that `name` seems to be a misspelling of.
+    """Guess which standard key `name` is a misspelling of.
 
     None for standard and informal keys, for keys of 0.5, and for names that differ from a standard
     key by a word of the vocabulary: those mean something else.

@@ -5,21 +5,42 @@
 Works on the lines of 0.7 and later and on those of 0.6. Only the damaged lines are written anew.
 """
 
+# ruff: noqa: D103, S311  (a kind's name says what it does)
+
 from __future__ import annotations
 
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Record = dict[str, Any]
 
 _OLD = re.compile(r"^(.*:::MLL) ([\d.]+) (\w+) ?:\s+(.+)$")
 _NEW = re.compile(r"^(.*:::MLLOG )(.*)$")
-_NOISE = {"tracked_stats", "throughput", "current_lr", "train_loss", "learning_rate", "train_accuracy", "eval_loss"}
-_MARKERS = ("init_start", "init_stop", "run_start", "run_stop", "eval_accuracy", "submission_division", "global_batch_size")
+_NOISE = {
+    "tracked_stats",
+    "throughput",
+    "current_lr",
+    "train_loss",
+    "learning_rate",
+    "train_accuracy",
+    "eval_loss",
+}
+_MARKERS = (
+    "init_start",
+    "init_stop",
+    "run_start",
+    "run_stop",
+    "eval_accuracy",
+    "submission_division",
+    "global_batch_size",
+)
 _METRICS = ("eval_accuracy", "eval_error", "averaged_validation_loss")
 _BENCHMARKS = (
     "bert", "cosmoflow", "deepcam", "deepseekv3_671b", "dlrm", "dlrm_dcnv2", "dlrmv4", "flux1", "gnmt", "gnn", "gpt3",
@@ -27,10 +48,10 @@ _BENCHMARKS = (
     "qwen35_397b_grpo", "resnet", "retinanet", "rgat", "rnnt", "ssd", "stable_diffusion", "transformer", "unet3d",
     "resnet_sgd", "mask", "score",
 )  # fmt: skip
-# never "common" as a benchmark: the incumbent would not come back
+# Never "common" as a benchmark: the incumbent would not come back.
 
 
-class Nothing(LookupError):
+class Nothing(LookupError):  # noqa: N818
     """The log has nothing that this kind could damage."""
 
 
@@ -64,11 +85,12 @@ class Log:
     rng: random.Random
 
     def records(self, *keys: str) -> list[int]:
-        """Where the records are: all, or those of these keys."""
+        """Find the records: all, or those of these keys."""
         found = [i for i, line in enumerate(self.lines) if line.record is not None]
         return [i for i in found if self[i].get("key") in keys] if keys else found
 
     def of(self, *keys: str) -> list[int]:
+        """Find the records, at least one."""
         found = self.records(*keys)
         if not found:
             raise Nothing(keys)
@@ -80,12 +102,12 @@ class Log:
         return record
 
     def key(self) -> str:
-        """A key, each as likely as any other, but for those that no rule governs."""
+        """Choose a key, each as likely as any other, but for those that no rule governs."""
         keys = dict.fromkeys(self[i].get("key", "") for i in self.of())
         return self.rng.choice([key for key in keys if key not in _NOISE] or list(keys))
 
     def any(self) -> int:
-        """A record of any key."""
+        """Choose a record of any key."""
         return self.rng.choice(self.of(self.key()))
 
     def copy(self, index: int, at: int | None = None) -> Record:
@@ -97,9 +119,11 @@ class Log:
         return again.record
 
     def move(self, index: int, at: int) -> None:
+        """Move a line."""
         self.lines.insert(at, self.lines.pop(index))
 
     def drop(self, indices: list[int]) -> None:
+        """Drop these lines."""
         for index in reversed(indices):
             del self.lines[index]
 
@@ -153,7 +177,7 @@ def damage(data: bytes, kind: str, rng: random.Random) -> bytes | None:
 
 
 def damages(data: bytes, rng: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Damage a log over and over, each time anew and in one way, the telling kinds more often."""
+    """Damage a log over and over, each time anew, the telling kinds more often."""
     while True:
         kind = pick_kind(rng)
         damaged = damage(data, kind, rng)
@@ -190,7 +214,9 @@ def double_equal_number(log: Log) -> None:
     if not isinstance(value, (int, float)):
         raise Nothing
     again = log.copy(index)
-    again["value"] = bool(value) if value in (0, 1) else float(value) if isinstance(value, int) else value
+    again["value"] = (
+        bool(value) if value in (0, 1) else float(value) if isinstance(value, int) else value
+    )
 
 
 @_kind(4)
@@ -203,7 +229,9 @@ def double_other(log: Log) -> None:
 @_kind(1)
 def double_odd(log: Log) -> None:
     index = log.any()
-    log[index]["value"] = value = log.rng.choice([None, float("nan"), [1], [1.0], {"a": 1}, "", True, 0.0])
+    log[index]["value"] = value = log.rng.choice(
+        [None, float("nan"), [1], [1.0], {"a": 1}, "", True, 0.0]
+    )
     again = log.copy(index)
     again["value"] = log.rng.choice([value, value, None, -0.0, [1], {"a": 1.0}])
 
@@ -212,7 +240,7 @@ def double_odd(log: Log) -> None:
 
 
 def _bent(value: Any, rng: random.Random) -> Any:
-    """Another value of the same type."""
+    """Make another value of the same type."""
     if isinstance(value, bool) or value is None:
         return rng.choice([not value, 0, 1, "true", "false"])
     if isinstance(value, (int, float)):
@@ -221,7 +249,9 @@ def _bent(value: Any, rng: random.Random) -> Any:
              value * 1e12, 10**30, value * 0.001, value + 0.5, -1, 1, 0.02, 16, 1000]
         )  # fmt: skip
     if isinstance(value, str):
-        return rng.choice([value + "x", value.upper(), value.capitalize(), "", value + " ", "other", value[::-1]])
+        return rng.choice(
+            [value + "x", value.upper(), value.capitalize(), "", value + " ", "other", value[::-1]]
+        )
     if isinstance(value, list):
         return rng.choice([value[:-1], [*value, 1], [], value[::-1], [*value[:-1], "x"]])
     if isinstance(value, dict):
@@ -304,7 +334,11 @@ def number_too_long(log: Log) -> bytes:
 @_kind(0.5)
 def name_twice(log: Log) -> bytes:
     value = json.dumps(_bent(log[index := log.any()].get("value"), log.rng))
-    return _instead(log, index, log.rng.choice([f'"value": {value}, "value": 1', f'"value": 1, "value": {value}']))
+    return _instead(
+        log,
+        index,
+        log.rng.choice([f'"value": {value}, "value": 1', f'"value": 1, "value": {value}']),
+    )
 
 
 def _instead(log: Log, index: int, text: str) -> bytes:
@@ -323,17 +357,20 @@ def _written(log: Log) -> bytes:
 
 
 def _members(log: Log) -> tuple[int, Record]:
-    """A record that has metadata, and a copy of them."""
-    keys = {log[i]["key"] for i in log.of() if isinstance(log[i].get("metadata"), dict) and set(log[i]["metadata"]) - {"file", "lineno"}}
-    keys -= _NOISE
+    """Choose a record whose metadata say something, and give it a copy of them."""
+    telling = [i for i in log.of() if set(_metadata(log[i])) - {"file", "lineno"}]
+    keys = sorted({log[i]["key"] for i in telling} - _NOISE)
     if not keys:
         raise Nothing
-    index = log.rng.choice(log.of(log.rng.choice(sorted(keys))))
-    metadata = log[index].get("metadata")
-    if not isinstance(metadata, dict):
-        raise Nothing
-    log[index]["metadata"] = metadata = dict(metadata)
+    key = log.rng.choice(keys)
+    index = log.rng.choice([i for i in telling if log[i]["key"] == key])
+    log[index]["metadata"] = metadata = dict(log[index]["metadata"])
     return index, metadata
+
+
+def _metadata(record: Record) -> Record:
+    metadata = record.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _member(log: Log, metadata: Record) -> str:
@@ -354,8 +391,7 @@ def member_dropped_everywhere(log: Log) -> None:
     index, metadata = _members(log)
     name = _member(log, metadata)
     for other in log.of(log[index]["key"]):
-        if isinstance(log[other].get("metadata"), dict):
-            log[other]["metadata"] = {k: v for k, v in log[other]["metadata"].items() if k != name}
+        log[other]["metadata"] = {k: v for k, v in _metadata(log[other]).items() if k != name}
 
 
 @_kind(5)
@@ -363,7 +399,8 @@ def member_bent(log: Log) -> None:
     _, metadata = _members(log)
     name = _member(log, metadata)
     value = metadata[name]
-    choices: list[Any] = [str(value), -1, None, 0.5, True, False, 0, 1, [value], {}, "", float("nan"), 10**30]
+    choices: list[Any] = [str(value), -1, 0.5, 0, 1, 10**30, float("nan")]
+    choices += [None, True, False, [value], {}, ""]
     if isinstance(value, (int, float)):
         choices += [value + 1, value - 1, -value, float(value), value * 2]
     metadata[name] = log.rng.choice(choices)
@@ -373,15 +410,25 @@ def member_bent(log: Log) -> None:
 def member_renamed(log: Log) -> None:
     _, metadata = _members(log)
     value = metadata.pop(_member(log, metadata))
-    metadata[log.rng.choice(["epoch_num", "samples_count", "step_num", "epoch_count", "first_epoch_num", "stat", "metric"])] = value
+    names = [
+        "epoch_num",
+        "samples_count",
+        "step_num",
+        "epoch_count",
+        "first_epoch_num",
+        "metric",
+        "x",
+    ]
+    metadata[log.rng.choice(names)] = value
 
 
 @_kind(4)
 def metadata_bent(log: Log) -> None:
     index = _members(log)[0] if log.rng.random() < 0.7 else log.any()
-    words = list(log[index]["metadata"]) if isinstance(log[index].get("metadata"), dict) else []
-    name = log.rng.choice([word for word in words if word not in ("file", "lineno")] or ["x"])
-    log[index]["metadata"] = log.rng.choice([None, "", [], {}, 5, True, "text", name, f"x{name}x", [name], [[name]]])
+    names = [name for name in _metadata(log[index]) if name not in ("file", "lineno")]
+    name = log.rng.choice(names or ["x"])
+    odd: list[Any] = [None, "", [], {}, 5, True, "text", name, f"x{name}x", [name], [[name]]]
+    log[index]["metadata"] = log.rng.choice(odd)
 
 
 @_kind(1)
@@ -447,7 +494,9 @@ def time_shifted(log: Log) -> None:
     record = log[log.any()]
     if not isinstance(record.get("time_ms"), (int, float)):
         raise Nothing
-    record["time_ms"] += log.rng.choice([-1, 1]) * log.rng.choice([1, 1000, 60_000, 3_600_000, 10**9])
+    record["time_ms"] += log.rng.choice([-1, 1]) * log.rng.choice(
+        [1, 1000, 60_000, 3_600_000, 10**9]
+    )
 
 
 @_kind(3)
@@ -462,11 +511,15 @@ def init_stretched(log: Log) -> None:
 
 @_kind(2)
 def time_bent(log: Log) -> None:
-    index = log.rng.choice(log.of("init_start", "init_stop", "run_start")) if log.rng.random() < 0.4 else log.any()
-    time = log[index].get("time_ms")
-    log[index]["time_ms"] = log.rng.choice(
-        [str(time), f" {time} ", "soon", "", "1_000", None, True, [time], {}, float("nan"), float("inf"), -5, 0, 0.5, 10**400, "nan", "1.2.3"]
+    index = (
+        log.rng.choice(log.of("init_start", "init_stop", "run_start"))
+        if log.rng.random() < 0.4
+        else log.any()
     )
+    time = log[index].get("time_ms")
+    texts: list[Any] = [str(time), f" {time} ", "soon", "", "1_000", "nan", "1.2.3"]
+    numbers: list[Any] = [float("nan"), float("inf"), -5, 0, 0.5, 10**400, True]
+    log[index]["time_ms"] = log.rng.choice([*texts, *numbers, None, [time], {}])
 
 
 # Fields and text
@@ -508,7 +561,9 @@ def not_an_object(log: Log) -> bytes:
     index = log.any()
     line = log.lines[index]
     head = f"{line.head} 1.5 {log[index]['key']}: " if line.old else line.head
-    text = log.rng.choice(["[]", "5", '"x"', "null", "true", "{}", "[1, 2]", '{"time_ms": "x"}', '{"value": 1}', '{"metadata": {}}', "NaN", ""])
+    scalars = ["5", '"x"', "null", "true", "NaN", ""]
+    objects = ["[]", "{}", "[1, 2]", '{"time_ms": "x"}', '{"value": 1}', '{"metadata": {}}']
+    text = log.rng.choice(scalars + objects)
     log.lines[index : index + log.rng.randint(0, 1)] = [Line(head + text)]
     return _written(log)
 
@@ -532,13 +587,16 @@ def no_final_newline(log: Log) -> bytes:
 
 @_kind(0.5)
 def prefixed(log: Log) -> bytes:
-    prefix = log.rng.choice([" 0: ", "[1,11]<stdout>:", "\x1b[O", "I0518 21:33:07 x.py] ", ":::MLLOG ", ":::MLL ", "50%|## |\r"])
+    plain = [" 0: ", "[1,11]<stdout>:", "\x1b[O", "I0518 21:33:07 x.py] "]
+    prefix = log.rng.choice([*plain, ":::MLLOG ", ":::MLL ", "50%|## |\r"])
     return b"\n".join(prefix.encode("latin-1") + line for line in _written(log).split(b"\n"))
 
 
 @_kind(0.5)
 def line_ends(log: Log) -> bytes:
-    return _written(log).replace(b"\n", log.rng.choice([b"\r\n", b"\r", b"\r\r\n", b"\n\n", b"\n\r", b"\x85", b"\x0b", b"\x00\n", b" \t\n"]))
+    usual = [b"\r\n", b"\r", b"\r\r\n", b"\n\n", b"\n\r", b" \t\n"]
+    end = log.rng.choice([*usual, b"\x85", b"\x0b", b"\x00\n"])
+    return _written(log).replace(b"\n", end)
 
 
 @_kind(0.5)
@@ -554,8 +612,9 @@ def empty(log: Log) -> bytes:
 
 @_kind(0.3)
 def noise_added(log: Log) -> bytes:
-    lines = [":::MLLOG", ":::MLPv0.5.0 ssd 1.0 (x:1) run_start", "epoch 1 :::MLL", ":::MLLOGGER {}", "::MLLOG {}", "x" * 5000]
-    log.lines.insert(log.rng.randint(0, len(log.lines)), Line(log.rng.choice(lines)))
+    token = log.rng.choice([":::MLLOG", "epoch 1 :::MLL", ":::MLLOGGER {}", "::MLLOG {}"])
+    noise = log.rng.choice([token, token, ":::MLPv0.5.0 ssd 1.0 (x:1) run_start", "x" * 5000])
+    log.lines.insert(log.rng.randint(0, len(log.lines)), Line(noise))
     return _written(log)
 
 
@@ -566,7 +625,9 @@ def noise_added(log: Log) -> bytes:
 def division_renamed(log: Log) -> None:
     record = log[log.of("submission_division")[0]]
     other = {"closed": "open", "open": "closed"}.get(str(record.get("value")), "closed")
-    record["value"] = log.rng.choice([other, other, other, "Closed", "clsed", "", None, 5, True, ["closed"], {}])
+    record["value"] = log.rng.choice(
+        [other, other, other, "Closed", "clsed", "", None, 5, True, ["closed"], {}]
+    )
 
 
 @_kind(2)
@@ -574,12 +635,15 @@ def benchmark_renamed(log: Log) -> None:
     record = log[log.of("submission_benchmark")[0]]
     name = str(record.get("value"))
     odd: list[Any] = ["unknown", None, name.upper(), "", 5, [name], f"{name} "]
-    record["value"] = log.rng.choice([*odd, *(b for b in _BENCHMARKS if b != name)] if log.rng.random() < 0.7 else odd)
+    others = [benchmark for benchmark in _BENCHMARKS if benchmark != name]
+    record["value"] = log.rng.choice(others if log.rng.random() < 0.7 else odd)
 
 
 @_kind(2)
 def chooser_repeated(log: Log) -> None:
-    index = log.rng.choice(log.of("submission_division", "submission_benchmark", "opt_name", "scheduler_type"))
+    index = log.rng.choice(
+        log.of("submission_division", "submission_benchmark", "opt_name", "scheduler_type")
+    )
     choices: dict[str, list[Any]] = {
         "submission_division": ["closed", "open", None, "clsed"],
         "submission_benchmark": list(_BENCHMARKS),
@@ -594,15 +658,17 @@ def chooser_repeated(log: Log) -> None:
 def optimizer_renamed(log: Log) -> None:
     record = log[log.rng.choice(log.of("opt_name", "scheduler_type"))]
     value = str(record.get("value"))
-    names: list[Any] = ["sgd", "lars", "LAMB", "Adam", "AdamW", "adamw", "lamb", "multistep", "cosine_annealing", "sgd_decay"]
-    record["value"] = log.rng.choice([*names, value.upper(), value.lower(), value.capitalize(), None, [value], "", 5, True])
+    names: list[Any] = ["sgd", "lars", "LAMB", "Adam", "AdamW", "adamw", "lamb", "sgd_decay"]
+    names += ["multistep", "cosine_annealing", value.upper(), value.lower(), value.capitalize()]
+    record["value"] = log.rng.choice([*names, None, [value], "", 5, True])
 
 
 @_kind(1)
 def key_renamed(log: Log) -> None:
     record = log[log.any()]
     key = str(record["key"])
-    record["key"] = log.rng.choice([key[:-1], key.upper(), key + " ", key + "s", None, [key], 5, f"submission_{key}"])
+    odd: list[Any] = [key[:-1], key.upper(), key + " ", key + "s", f"submission_{key}"]
+    record["key"] = log.rng.choice([*odd, None, [key], 5])
 
 
 @_kind(1)
@@ -616,8 +682,10 @@ def keys_swapped(log: Log) -> None:
 @_kind(2)
 def status_bent(log: Log) -> None:
     record = log[log.rng.choice(log.of("run_stop"))]
-    metadata = dict(record["metadata"]) if isinstance(record.get("metadata"), dict) else {}
-    metadata["status"] = log.rng.choice(["aborted", "fail", "", None, True, 0, ["success"], "SUCCESS"])
+    metadata = dict(_metadata(record))
+    metadata["status"] = log.rng.choice(
+        ["aborted", "fail", "", None, True, 0, ["success"], "SUCCESS"]
+    )
     if log.rng.random() < 0.3:
         del metadata["status"]
     record["metadata"] = metadata
@@ -625,7 +693,8 @@ def status_bent(log: Log) -> None:
 
 @_kind(5)
 def target_missed(log: Log) -> None:
-    value = log.rng.choice([0, -1, 0.1, 0.5, 0.7, 1, 1.0, 2.6, 3.31, 100, float("nan"), "0.9", None, {}, {"BBOX": 0.1}, [1], True])
+    numbers: list[Any] = [0, -1, 0.1, 0.5, 0.7, 1, 1.0, 2.6, 3.31, 100, float("nan"), True]
+    value = log.rng.choice([*numbers, "0.9", None, {}, {"BBOX": 0.1}, [1]])
     for index in log.of(*_METRICS):
         log[index]["value"] = value
 
@@ -633,7 +702,9 @@ def target_missed(log: Log) -> None:
 @_kind(2)
 def metric_bent_once(log: Log) -> None:
     record = log[log.rng.choice(log.of(*_METRICS))]
-    record["value"] = log.rng.choice([0, 1, 99, float("nan"), "x", None, {}, {"BBOX": 0.4}, {"BBOX": 0.1, "SEGM": "x"}, [], False])
+    numbers: list[Any] = [0, 1, 99, float("nan"), False]
+    objects: list[Any] = [{}, {"BBOX": 0.4}, {"BBOX": 0.1, "SEGM": "x"}, [], "x", None]
+    record["value"] = log.rng.choice(numbers + objects)
 
 
 @_kind(1)
@@ -644,8 +715,13 @@ def evaluations_removed(log: Log) -> None:
 
 @_kind(2)
 def phase_repeated(log: Log) -> None:
-    index = log.rng.choice(log.of("run_start", "run_stop", "init_stop", "init_start", "cache_clear", "staging_start"))
-    again = log.copy(index, log.rng.choice([index, index + 1, len(log.lines), log.rng.randint(0, len(log.lines))]))
+    index = log.rng.choice(
+        log.of("run_start", "run_stop", "init_stop", "init_start", "cache_clear", "staging_start")
+    )
+    again = log.copy(
+        index,
+        log.rng.choice([index, index + 1, len(log.lines), log.rng.randint(0, len(log.lines))]),
+    )
     if log.rng.random() < 0.4:
         again["value"] = 1
     if log.rng.random() < 0.4 and isinstance(again.get("time_ms"), (int, float)):
@@ -657,17 +733,22 @@ def batch_size_bent(log: Log) -> None:
     indices = log.of("global_batch_size")
     index = log.rng.choice(indices)
     value = log[index].get("value")
-    sizes: list[Any] = [0, -1, 1, 8, 16, 64, 1152, 8191, 8192, 16384, 0.5, None, "8192", [1], True, 1e308, float("nan"), 10**400]
+    sizes: list[Any] = [0, -1, 1, 8, 16, 64, 1152, 8191, 8192, 16384, 0.5, 1e308, 10**400]
+    sizes += [None, "8192", [1], True, float("nan")]
     if isinstance(value, (int, float)):
         sizes += [value * 2, value + 1, float(value), -value]
-    record = log[index] if log.rng.random() < 0.6 else log.copy(index, log.rng.choice([index, index + 1, *log.of()]))
+    record = (
+        log[index]
+        if log.rng.random() < 0.6
+        else log.copy(index, log.rng.choice([index, index + 1, *log.of()]))
+    )
     record["value"] = log.rng.choice(sizes)
 
 
 @_kind(1.5)
 def tensor_bent(log: Log) -> None:
     record = log[log.rng.choice(log.of("weights_initialization"))]
-    metadata = dict(record["metadata"]) if isinstance(record.get("metadata"), dict) else {}
+    metadata = dict(_metadata(record))
     metadata["tensor"] = log.rng.choice(["other", None, 5, [], True])
     record["metadata"] = metadata
 

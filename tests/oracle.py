@@ -10,12 +10,14 @@ import importlib
 import io
 import logging
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _FOLDER = re.compile(r"^(training|hpc)_results_v(\d+\.\d+)$")
 
@@ -40,7 +42,7 @@ def usage_and_round(path: Path) -> tuple[str, str]:
 
 
 def judge(path: Path, usage: str, round_: str) -> OracleVerdict:
-    """Let the incumbent judge one log; it writes nothing, and nothing of one call reaches the next."""
+    """Let the incumbent judge one log: nothing is written, nothing reaches the next call."""
     incumbent = _incumbent()
     incumbent.enqueued_configs.clear()
     checker = incumbent.make_checker(usage, f"{round_}.0", True, False)
@@ -67,7 +69,7 @@ def _incumbent() -> Any:
     yaml = importlib.import_module("yaml")
     parsed: dict[str, Any] = {}
 
-    def load(stream: Any, Loader: Any) -> Any:  # the name of the argument is its caller's
+    def load(stream: Any, Loader: Any) -> Any:  # noqa: N803  (the caller's name for it)
         if stream.name not in parsed:
             parsed[stream.name] = yaml.load(stream, Loader=Loader)
         return parsed[stream.name]
