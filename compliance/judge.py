@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from logging_spec.read import CRASHING, Fault, LineFault, Log
-from logging_spec.record import Record
-from rules.checks import Context
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.rounds import DIVISIONS, Round, Scope
 from rules.run import Run
-from rules.table import Row, Violation
-from rules.virtual import add_virtual
+from rules.table import CannotJudge, End, Row, Violation
+from rules.virtual import gather_metrics
 
 MOST_PER_RULE = 20
 """Findings of one rule in one file beyond this many are counted in the last one."""
@@ -49,6 +47,12 @@ def judge_log(log: Log, rules: Round, profile: Profile, path: str) -> LogVerdict
     return _Judgement(log, rules, profile, path).verdict()
 
 
+def _broken(rule: str, key: str | None, violations: list[Violation], by: Row | End) -> _Broken:
+    soft = all(violation.repeats for violation in violations)
+    severity = Severity.WARNING if soft else Severity.ERROR
+    return _Broken(rule, key, violations, severity, by.stated_by, by.why, by.cites)
+
+
 class _Judgement:
     def __init__(self, log: Log, rules: Round, profile: Profile, path: str) -> None:
         self.log, self.rules, self.profile, self.path = log, rules, profile, path
@@ -57,6 +61,7 @@ class _Judgement:
         self.run = Run(log.records if readable else [])
         self.readable = readable
         self.crash = ""
+        self.cancelled: list[_Broken] = []
 
     def verdict(self) -> LogVerdict:
         verdict = LogVerdict()
@@ -82,64 +87,87 @@ class _Judgement:
         for scope in self._scopes():
             if by_key:
                 for name in scope.keys & by_key.keys():
-                    del by_key[name]
+                    self.cancelled.append(by_key.pop(name))
             for rule, row in scope.verified:
                 violations = row.judge(run)
                 if violations:
-                    by_key[row.key.name] = self._broken_row(rule, row, violations)
+                    if violations[0].keyless:
+                        apart.append(_broken(rule, None, violations, row))
+                    else:
+                        by_key[row.name] = _broken(rule, row.name, violations, row)
                 if row.some:
-                    missed = row.judge_some(run)
-                    if missed:
-                        target = rule.rpartition(".")[0] + ".target"
-                        apart.append(
-                            _Broken(
-                                target,
-                                None,
-                                missed,
-                                Severity.ERROR,
-                                row.stated_by,
-                                row.why,
-                                row.cites,
-                            )
-                        )
+                    apart.extend(self._missed(rule, row))
             for end in scope.ends:
-                found = list(end.find(run))
-                if found:
-                    rule = f"{scope.name}.{end.id}"
-                    apart.append(
-                        _Broken(
-                            rule, None, found, Severity.ERROR, end.stated_by, end.why, end.cites
-                        )
-                    )
+                apart.extend(self._ended(scope, end))
         yield from by_key.values()
         yield from apart
 
-    def _broken_row(self, rule: str, row: Row, violations: list[Violation]) -> _Broken:
-        soft = all(violation.repeats for violation in violations)
-        severity = Severity.WARNING if soft else Severity.ERROR
-        return _Broken(
-            rule, row.key.name, violations, severity, row.stated_by, row.why, row.cites
-        )
+    def _missed(self, rule: str, row: Row) -> Iterator[_Broken]:
+        try:
+            missed = row.judge_some(self.run)
+        except CannotJudge as problem:
+            self._crashes(problem.position, problem.why)
+            return
+        if missed:
+            yield _broken(rule.rpartition(".")[0] + ".target", None, missed, row)
+
+    def _ended(self, scope: Scope, end: End) -> Iterator[_Broken]:
+        try:
+            found = list(end.find(self.run))
+        except CannotJudge as problem:
+            self._crashes(problem.position, problem.why)
+            return
+        except TypeError:
+            found = [Violation(None, f"{end.text}: what is logged cannot be compared")]
+        if found:
+            yield _broken(f"{scope.name}.{end.id}", None, found, end)
+
+    def _crashes(self, position: int | None, why: str) -> None:
+        if not self.crash:
+            line = None if position is None else self._line(position)
+            self.crash = why if line is None else f"line {line}: {why}"
 
     def _scopes(self) -> Iterator[Scope]:
         run, rules = self.run, self.rules
         division, benchmark = run.value("submission_division"), run.value("submission_benchmark")
         division = division if isinstance(division, str) else ""
         name = benchmark if isinstance(benchmark, str) else ""
-        scopes = rules.scopes(division, name)
         known = rules.benchmarks.get(name)
-        add_virtual(run, known)
-        for scope in scopes:
+        for scope in rules.scopes(division, name):
+            if scope.benchmark and known is not None and known.gathers:
+                try:
+                    gather_metrics(run, known.gathers)
+                except CannotJudge as problem:
+                    self._crashes(problem.position, problem.why)
             yield scope
+            yield from self._chosen(scope)
+        self._look_for_rules(division, benchmark, name)
+
+    def _chosen(self, scope: Scope) -> Iterator[Scope]:
+        """Scopes that optimizer and scheduler records choose, in the order of those records."""
+        selectors = {variant.chosen_by.name: variant for variant in scope.variants}
+        places = sorted(i for key in selectors for i in self.run.where.get(key, ()))
+        for index in places:
+            record = self.run.records[index]
+            value = record.value
+            selector = selectors[record.key]
+            wanted = value.lower() if selector.lower and isinstance(value, str) else value
             for variant in scope.variants:
-                chosen = run.value(variant.chosen_by.name)
-                if chosen == variant.value:
+                if variant.chosen_by.name == record.key and variant.value == wanted:
                     yield Scope(f"{scope.name}.{variant.name}", variant.rows)
+                    break
+            else:
+                if selector.required and (isinstance(value, str) or not selector.lower):
+                    self._crashes(index, f"it has no rules for {record.key} {value!r}")
+
+    def _look_for_rules(self, division: str, benchmark: Any, name: str) -> None:
+        run, rules = self.run, self.rules
         if rules.divided and "submission_division" in run.where and division not in DIVISIONS:
-            self.crash = f"it has no rules for the division {division!r}"
-        elif division in DIVISIONS and "submission_benchmark" in run.where:
+            given = run.value("submission_division")
+            self._crashes(None, f"it has no rules for the division {given!r}")
+        elif "submission_benchmark" in run.where and (division in DIVISIONS or not rules.divided):
             if not rules.has_rules(division, name):
-                self.crash = f"it has no rules for the benchmark {name!r}"
+                self._crashes(None, f"it has no rules for the benchmark {benchmark!r}")
 
     # --- by the policy ---
 
@@ -177,7 +205,7 @@ class _Judgement:
         )
 
     def _line(self, position: int) -> int | None:
-        return self.log.line(position) if position < len(self.log.records) else None
+        return self.log.line(self.run.origin.get(position, position))
 
     def _about_crash(self, why: str) -> Finding:
         return Finding(
@@ -194,14 +222,16 @@ class _Judgement:
     def _line_findings(self) -> Iterator[Finding]:
         for fault in self.log.faults:
             if fault.kind in CRASHING:
-                self.crash = self.crash or f"line {self.log.line_at(fault.position)}: {fault.message}"
+                self.crash = (
+                    self.crash or f"line {self.log.line_at(fault.position)}: {fault.message}"
+                )
             yield self._about_fault(fault)
         if not self.run.records:
             yield self._about_nothing()
 
     def _about_fault(self, fault: LineFault) -> Finding:
         # A glued line is still read by the verifier, from its last token on.
-        error = fault.kind not in (Fault.GLUED, Fault.KEY)
+        error = fault.kind not in (Fault.GLUED, Fault.KEY, Fault.IGNORED)
         return Finding(
             f"log.{fault.kind}",
             Severity.ERROR if error else Severity.WARNING,
@@ -256,12 +286,8 @@ _FAULT_HINTS = {
     Fault.KEY: "give the key as a string",
     Fault.GLUED: "end each record with a line end before the next is written",
     Fault.DIALECT: "write the record as JSON, as the round's format demands",
+    Fault.IGNORED: "give every record a value, null where there is none",
     Fault.LONG: "keep each record well below a mebibyte",
     Fault.UNREADABLE: "check the path and its permissions",
     Fault.COMPRESSED: "compress the log again from the original",
 }
-
-
-def record_of(run: Run, key: str) -> Record | None:
-    """The first record of a key."""
-    return run.first(key)

@@ -27,7 +27,7 @@ class Payload:
     key: str
     seconds: float
     value: object
-    metadata: dict[str, object]
+    metadata: object
     benchmark: str | None
     strict: bool
 
@@ -87,16 +87,20 @@ def parse_v06(text: str) -> Payload | None:
         return None
     if "value" not in body and "metadata" not in body:
         return None
-    metadata = body.get("metadata")
-    strict = in_layout and is_json and len(body.keys() & {"value", "metadata"}) == 2
-    return Payload(
-        key,
-        seconds,
-        body.get("value"),
-        metadata if isinstance(metadata, dict) else {},
-        None,
-        strict,
-    )
+    strict = in_layout and is_json and "value" in body
+    return Payload(key, seconds, body.get("value"), body.get("metadata"), None, strict)
+
+
+def ignored_v06(text: str) -> bool:
+    """Whether the official 0.6 reader takes the line after `:::MLL ` but makes no record of it.
+
+    It does so for JSON that is no object or has no value.
+    """
+    match = _V06_STRICT.fullmatch(text)
+    if match is None:
+        return False
+    body, is_json = _value(match[3])
+    return is_json and not (isinstance(body, dict) and "value" in body)
 
 
 def parse_alibaba(text: str) -> Payload | None:

@@ -13,7 +13,6 @@ import os
 import re
 import stat
 import zlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -45,12 +44,13 @@ class Fault(StrEnum):
     KEY = "bad-key"
     GLUED = "several-records"
     DIALECT = "nonstandard-dialect"
+    IGNORED = "ignored-line"
     LONG = "line-too-long"
     UNREADABLE = "unreadable-file"
     COMPRESSED = "broken-compression"
 
 
-CRASHING = frozenset({Fault.OBJECT, Fault.MISSING, Fault.TIME})
+CRASHING = frozenset({Fault.OBJECT, Fault.MISSING})
 """Faults on which the official reader ends in a traceback instead of a verdict."""
 
 
@@ -113,7 +113,7 @@ class _Format:
 
 _MLLOG = _Format("mllog", b":::MLLOG ", re.compile(rb":::MLLOG (.*)"))
 _OLDER = (
-    _Format("mll", b":::MLL ", re.compile(rb":::MLL (.*)")),
+    _Format("mll", b":::MLL", re.compile(rb":::MLL(.*)")),
     _Format("mlpv", b":::MLPv", re.compile(rb":::MLPv[0-9.]+ (.*)")),
     _Format("alibaba", b"MLPerf: ", re.compile(rb"MLPerf: (.*)")),
 )
@@ -312,39 +312,40 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
 
 def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | None:
     excerpt = _text(body[:80])
+
+    def fault(kind: Fault, message: str, recovered: bool = False) -> None:
+        log.faults.append(LineFault(kind, message, position, excerpt, recovered))
+
     if not isinstance(found, dict):
-        message = f"the record is a JSON {_json_type(found)}; must be an object"
-        log.faults.append(LineFault(Fault.OBJECT, message, position, excerpt))
+        # The official reader takes a bare null for a line it cannot parse.
+        kind = Fault.JSON if found is None else Fault.OBJECT
+        fault(kind, f"the record is a JSON {_json_type(found)}; must be an object")
+        return None
+    time_ms = found.get("time_ms")
+    try:
+        if not isinstance(time_ms, int | float) or isinstance(time_ms, bool):
+            time_ms = float(time_ms) if "time_ms" in found else 0.0
+        float(time_ms)
+    except ValueError:
+        fault(Fault.TIME, f'time_ms is "{time_ms!s:.60}"; must be a number of milliseconds')
+        return None
+    except (TypeError, OverflowError):
+        shown = json.dumps(time_ms)[:60]
+        fault(Fault.MISSING, f"time_ms is {shown}; must be a number of milliseconds")
         return None
     absent = [name for name in ("time_ms", "key", "value", "metadata") if name not in found]
     if absent:
-        message = f"the record lacks {', '.join(absent)}"
         lenient = _from_other_fields(found)
         if lenient is not None:
             log.lenient.append((position, lenient))
-        fault = LineFault(Fault.MISSING, message, position, excerpt, lenient is not None)
-        log.faults.append(fault)
+        fault(Fault.MISSING, f"the record lacks {', '.join(absent)}", lenient is not None)
         return None
-    try:
-        time_ms = found["time_ms"]
-        if not isinstance(time_ms, int | float) or isinstance(time_ms, bool):
-            time_ms = float(time_ms)
-    except (TypeError, ValueError, OverflowError):
-        message = f"time_ms is {json.dumps(found['time_ms'])[:60]}; must be a number of milliseconds"
-        log.faults.append(LineFault(Fault.TIME, message, position, excerpt))
+    key = found["key"]
+    if not isinstance(key, str):
+        fault(Fault.KEY, f"key is a JSON {_json_type(key)}; must be a string")
         return None
-    if not isinstance(found["key"], str):
-        message = f"key is a JSON {_json_type(found['key'])}; must be a string"
-        log.faults.append(LineFault(Fault.KEY, message, position, excerpt))
-        return None
-    return Record(
-        found["key"],
-        time_ms,
-        found["value"],
-        found["metadata"],
-        found.get("event_type"),
-        found.get("namespace"),
-    )
+    event_type, namespace = found.get("event_type"), found.get("namespace")
+    return Record(key, time_ms, found["value"], found["metadata"], event_type, namespace)
 
 
 def _from_other_fields(found: dict[str, Any]) -> Record | None:
@@ -406,13 +407,15 @@ def _take_older(payloads: list[bytes], form: _Format, log: Log, base: int) -> No
         "alibaba": dialects.parse_alibaba,
     }[form.generation]
     for position, payload in enumerate(payloads, base):
-        text = _text(payload)
+        # Of several tokens on a line the official reader takes the last.
+        text = _text(payload.rpartition(form.token)[2])
+        if form.generation == "mll" and text.startswith(" "):
+            text = text[1:]
+        elif form.generation == "mll":
+            text = ""
         found = parse(text)
         if found is None:
-            if form.generation == "alibaba":
-                continue
-            message = "the record follows no known layout of its format"
-            log.faults.append(LineFault(Fault.JSON, message, position, text[:80]))
+            _note_older(form, text, position, log)
             continue
         record = Record(
             found.key, found.seconds * 1000, found.value, found.metadata, None, found.benchmark
@@ -425,3 +428,14 @@ def _take_older(payloads: list[bytes], form: _Format, log: Log, base: int) -> No
             fault = LineFault(Fault.DIALECT, message, position, text[:80], recovered=True)
             log.faults.append(fault)
             log.lenient.append((position, record))
+
+
+def _note_older(form: _Format, text: str, position: int, log: Log) -> None:
+    from logging_spec import dialects
+
+    if form.generation == "alibaba":
+        return  # one submitter's free text beside its records: noise
+    kind, message = Fault.JSON, "the record follows no known layout of its format"
+    if form.generation == "mll" and dialects.ignored_v06(text):
+        kind, message = Fault.IGNORED, "the line gives no value; the official reader ignores it"
+    log.faults.append(LineFault(kind, message, position, text[:80]))

@@ -66,6 +66,8 @@ class Benchmark:
     """One benchmark: what its closed and open division logs must hold.
 
     `runs` is the number of runs a result needs. `schedule` says when evaluations are due (policy).
+    `gathers` names the metadata member that tells checkpoints apart where a rule is about several
+    metrics of one checkpoint.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Benchmark:
     variants: tuple[Variant, ...] = ()
     schedule: Schedule | None = None
     init_minutes: float | None = None
+    gathers: str = ""
     target: str = ""
     cites: str = "training rules, Hyperparameters and Optimizer"
     dropped: int = field(default=1, metadata={"doc": "runs dropped at each end for the score"})
@@ -90,6 +93,7 @@ class Amend:
     variants: Mapping[str, Change] = field(default_factory=dict)
     schedule: Schedule | None = None
     rename: str = ""
+    gathers: str = ""
     why: str = ""
 
     def apply(self, benchmark: Benchmark, where: str) -> Benchmark:
@@ -109,6 +113,7 @@ class Amend:
             open=opened,
             variants=variants,
             schedule=schedule,
+            gathers=self.gathers or benchmark.gathers,
         )
 
 

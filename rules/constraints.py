@@ -7,6 +7,7 @@ counts that as a violation, as the official verifier does.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -399,6 +400,19 @@ class close_to(Constraint):
 
 
 @dataclass(frozen=True, slots=True)
+class nearly(Constraint):
+    """The value is the bound within a relative 1e-9."""
+
+    bound: float
+
+    def test(self, value: Any, run: Run) -> bool:
+        return math.isclose(value, self.bound)
+
+    def text(self) -> str:
+        return number_text(self.bound)
+
+
+@dataclass(frozen=True, slots=True)
 class of_type(Constraint):
     """The value has a JSON type: "int", "bool"."""
 
@@ -689,20 +703,25 @@ class computes(Constraint):
 
 
 def as_of(key: Key, inner: Formula) -> Formula:
-    """What a formula gave when `key` was last logged before this record."""
+    """What a formula gave when `key` was last logged, before this record, and it could be computed.
+
+    The official verifier computes such values when it meets `key` and remembers them; a record that
+    makes the computation fail leaves the earlier value in place.
+    """
 
     def compute(run: Run) -> float:
         here = run.position
-        index = next((i for i in reversed(run.where.get(key.name, ())) if i < here), None)
-        if index is None:
-            if run.ordered or key.name not in run.where:
-                raise NotLogged(key.name)
-            index = run.where[key.name][0]
-        run.position = index + 1
+        found = run.where.get(key.name, [])
         try:
-            return inner.compute(run)
+            for index in reversed([i for i in found if i < here]):
+                run.position = index + 1
+                with contextlib.suppress(Exception):
+                    return inner.compute(run)
+            if found and not run.ordered:
+                return inner.compute(run)
         finally:
             run.position = here
+        raise NotLogged(key.name)
 
     return Formula(inner.text, compute, inner.needs)
 
@@ -718,15 +737,23 @@ class init_within(Constraint):
         """Minutes allowed; none where the division is not known yet and the limits differ."""
         if self.open is None:
             return self.closed
-        try:
-            division = run.logged("submission_division")
-        except NotLogged:
+        found = run.where.get("submission_division")
+        if found is None or (run.ordered and found[0] > run.position):
             return 0.0
-        return {"closed": self.closed, "open": self.open}.get(division, 0.0)
+        division = run.records[found[0]].value
+        return self.open if division == "open" else self.closed if division == "closed" else 0.0
+
+    def start(self, run: Run) -> float:
+        """The earliest time of any init_start so far, as ranks log them in any order."""
+        earliest = 9e99
+        for index in run.where["init_start"]:
+            time_ms = run.records[index].time_ms
+            if index < run.position and time_ms < earliest:
+                earliest = time_ms
+        return earliest
 
     def holds(self, record: Record, run: Run) -> bool:
-        start = run.records[run.where["init_start"][0]]
-        return record.time_ms - start.time_ms < self.limit(run) * 60_000
+        return record.time_ms - self.start(run) < self.limit(run) * 60_000
 
     def text(self) -> str:
         if self.open is None:
@@ -742,8 +769,7 @@ class init_within(Constraint):
     def says(self, record: Record, run: Run | None) -> str:
         if run is None or "init_start" not in run.where:
             return "initialisation has no start"
-        start = run.records[run.where["init_start"][0]]
-        took = (record.time_ms - start.time_ms) / 60_000
+        took = (record.time_ms - self.start(run)) / 60_000
         limit = self.limit(run)
         if not limit:
             return (

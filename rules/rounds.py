@@ -37,6 +37,7 @@ class Scope:
     rows: tuple[Row, ...]
     ends: tuple[End, ...] = ()
     variants: tuple[Variant, ...] = ()
+    benchmark: bool = False
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -58,13 +59,19 @@ class Scope:
         )
 
 
-def scope_of(name: str, lines: tuple[Line, ...], variants: tuple[Variant, ...] = ()) -> Scope:
+def scope_of(
+    name: str,
+    lines: tuple[Line, ...],
+    variants: tuple[Variant, ...] = (),
+    benchmark: bool = False,
+) -> Scope:
     """A scope of a table's lines."""
     return Scope(
         name,
         tuple(line for line in lines if isinstance(line, Row)),
         tuple(line for line in lines if isinstance(line, End)),
         variants,
+        benchmark,
     )
 
 
@@ -176,7 +183,9 @@ class Round:
         scopes = [self._common_scope]
         known = self.benchmarks.get(benchmark)
         if not self.divided:
-            return (*scopes, scope_of(benchmark, known.closed)) if known else tuple(scopes)
+            return (
+                (*scopes, scope_of(benchmark, known.closed, (), True)) if known else tuple(scopes)
+            )
         if division not in DIVISIONS:
             return tuple(scopes)
         lines = self.closed if division == "closed" else self.open
@@ -185,7 +194,7 @@ class Round:
         if known is not None:
             own = known.closed if division == "closed" else known.open
             variants = known.variants if division == "closed" else ()
-            scopes.append(scope_of(f"{division}.{benchmark}", own or (), variants))
+            scopes.append(scope_of(f"{division}.{benchmark}", own or (), variants, benchmark=True))
         return tuple(scopes)
 
     def _name_row(self, division: str) -> Row:
@@ -204,7 +213,9 @@ class Round:
     def has_rules(self, division: str, benchmark: str) -> bool:
         """Whether the official verifier has a rule file for this benchmark and division."""
         known = self.benchmarks.get(benchmark)
-        return known is not None and (division == "closed" or known.open is not None)
+        if known is None:
+            return False
+        return division == "closed" or not self.divided or known.open is not None
 
     def chain(self) -> tuple[Round, ...]:
         """This round and those before it, newest first."""

@@ -24,10 +24,10 @@ class Run:
 
     `position` is the index of the record that a constraint is judging. While `ordered` is set, a
     formula sees only what stands before it, as the official verifier does; otherwise order is free.
-    `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9.
+    `origin` maps a made-up record to the logged one it stands for. `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9.
     """
 
-    __slots__ = ("exact", "ordered", "position", "records", "where")
+    __slots__ = ("exact", "ordered", "origin", "position", "records", "where")
 
     def __init__(self, records: list[Record]) -> None:
         self.records = records
@@ -35,6 +35,7 @@ class Run:
         for index, record in enumerate(records):
             where[record.key].append(index)
         self.where: dict[str, list[int]] = dict(where)
+        self.origin: dict[int, int] = {}
         self.position = 0
         self.ordered = True
         self.exact = True

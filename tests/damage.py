@@ -1,22 +1,22 @@
 """Damaged logs: one fault at a time, the same bytes for the same log, kind and seed.
 
-    damage(data, "drop_key", random.Random("any seed"))  ->  bytes, or None where the log offers nothing to damage so
+    damage(data, "drop_key", random.Random("seed"))  # bytes; None where nothing can be damaged so
 
 Works on the lines of 0.7 and later and on those of 0.6. Only the damaged lines are written anew.
 """
 
-# ruff: noqa: D103, S311  (a kind's name says what it does)
+# ruff: noqa: D103  (a kind's name says what it does)
 
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterator
 
 Record = dict[str, Any]
@@ -42,12 +42,11 @@ _MARKERS = (
     "global_batch_size",
 )
 _METRICS = ("eval_accuracy", "eval_error", "averaged_validation_loss")
-_BENCHMARKS = (
-    "bert", "cosmoflow", "deepcam", "deepseekv3_671b", "dlrm", "dlrm_dcnv2", "dlrmv4", "flux1", "gnmt", "gnn", "gpt3",
-    "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b", "maskrcnn", "minigo", "oc20", "openfold",
-    "qwen35_397b_grpo", "resnet", "retinanet", "rgat", "rnnt", "ssd", "stable_diffusion", "transformer", "unet3d",
-    "resnet_sgd", "mask", "score",
-)  # fmt: skip
+_BENCHMARKS = (  # noqa: SIM905
+    "bert cosmoflow deepcam deepseekv3_671b dlrm dlrm_dcnv2 dlrmv4 flux1 gnmt gnn gpt3 gpt_oss_20b "
+    "llama2_70b_lora llama31_405b llama31_8b maskrcnn minigo oc20 openfold qwen35_397b_grpo resnet "
+    "retinanet rgat rnnt ssd stable_diffusion transformer unet3d resnet_sgd mask score"
+).split()
 # Never "common" as a benchmark: the incumbent would not come back.
 
 
@@ -66,7 +65,7 @@ class Line:
     was: str = ""
 
     def write(self) -> str:
-        """The line as it was read, or written anew if its record has changed."""
+        """Give the line as it was read, or written anew if its record has changed."""
         if self.record is None or repr(self.record) == self.was:
             return self.text
         record = dict(self.record)
@@ -103,8 +102,8 @@ class Log:
 
     def key(self) -> str:
         """Choose a key, each as likely as any other, but for those that no rule governs."""
-        keys = dict.fromkeys(self[i].get("key", "") for i in self.of())
-        return self.rng.choice([key for key in keys if key not in _NOISE] or list(keys))
+        keys: list[str] = list(dict.fromkeys(self[i]["key"] for i in self.of()))
+        return self.rng.choice([key for key in keys if key not in _NOISE] or keys)
 
     def any(self) -> int:
         """Choose a record of any key."""
@@ -169,7 +168,7 @@ def damage(data: bytes, kind: str, rng: random.Random) -> bytes | None:
     log = read(data, rng)
     try:
         done = _DAMAGES[kind](log)
-    except Nothing:
+    except (Nothing, OverflowError):  # the latter where one fault has made a number too large
         return None
     if done is None:
         done = _written(log)
@@ -244,10 +243,9 @@ def _bent(value: Any, rng: random.Random) -> Any:
     if isinstance(value, bool) or value is None:
         return rng.choice([not value, 0, 1, "true", "false"])
     if isinstance(value, (int, float)):
-        return rng.choice(
-            [value + 1, value - 1, -value, 0, value * 2, value / 2, value * 10, value * 1.0000001, value + 1e-6,
-             value * 1e12, 10**30, value * 0.001, value + 0.5, -1, 1, 0.02, 16, 1000]
-        )  # fmt: skip
+        near = [value + 1, value - 1, value + 0.5, value + 1e-6, value * 1.0000001, value * 2]
+        far = [value / 2, -value, value * 10, value * 0.001, value * 1e12, 10**30]
+        return rng.choice([*near, *far, 0, 1, -1, 0.02, 16, 1000])
     if isinstance(value, str):
         return rng.choice(
             [value + "x", value.upper(), value.capitalize(), "", value + " ", "other", value[::-1]]
@@ -278,47 +276,52 @@ def bent_everywhere(log: Log) -> None:
         log[index]["value"] = _bent(log[index].get("value"), log.rng)
 
 
-_TYPES: dict[str, Callable[[Any], Any]] = {
-    "string_of": lambda value: str(value),
+_TYPES: dict[str, Any] = {
     "list": lambda value: [value],
-    "empty_list": lambda value: [],
     "object": lambda value: {"value": value},
-    "null": lambda value: None,
-    "true": lambda value: True,
-    "false": lambda value: False,
+    "string_of": str,
     "float": lambda value: float(value) if isinstance(value, int) else 0.5,
-    "empty": lambda value: "",
-    "word": lambda value: "word",
-    "nan": lambda value: float("nan"),
-    "infinity": lambda value: float("inf"),
-    "minus_infinity": lambda value: float("-inf"),
-    "minus_zero": lambda value: -0.0,
-    "huge_integer": lambda value: 10**400,
+    "empty_list": [],
+    "null": None,
+    "true": True,
+    "false": False,
+    "empty": "",
+    "word": "word",
+    "nan": float("nan"),
+    "infinity": float("inf"),
+    "minus_infinity": float("-inf"),
+    "minus_zero": -0.0,
+    "huge_integer": 10**400,
 }
+
+
+def _retyped(value: Any, name: str) -> Any:
+    make = _TYPES[name]
+    return make(value) if callable(make) else make
 
 
 @_kind(10)
 def retyped(log: Log) -> None:
     record = log[log.any()]
-    record["value"] = _TYPES[log.rng.choice(list(_TYPES))](record.get("value"))
+    record["value"] = _retyped(record.get("value"), log.rng.choice(list(_TYPES)))
 
 
-def _retype(name: str, make: Callable[[Any], Any]) -> None:
+def _retype(name: str) -> None:
     @_kind(0.5, f"retyped_{name}")
     def retype(log: Log) -> None:
         record = log[log.any()]
-        record["value"] = make(record.get("value"))
+        record["value"] = _retyped(record.get("value"), name)
 
 
-for _name, _make in _TYPES.items():
-    _retype(_name, _make)
+for _name in _TYPES:
+    _retype(_name)
 
 
 @_kind(1)
 def retyped_everywhere(log: Log) -> None:
-    make = _TYPES[log.rng.choice(list(_TYPES))]
+    name = log.rng.choice(list(_TYPES))
     for index in log.of(log.key()):
-        log[index]["value"] = make(log[index].get("value"))
+        log[index]["value"] = _retyped(log[index].get("value"), name)
 
 
 @_kind(0.5)

@@ -125,7 +125,7 @@ def published() -> list[str]:
 
 def made() -> list[str]:
     """Name all logs that can be made: ``made/usage/round/division/benchmark[/optimizer]``."""
-    names = []
+    names: list[str] = []
     for usage, rounds in _rules().items():
         for round_, scopes in rounds.items():
             for scope in scopes:
@@ -139,8 +139,8 @@ def made() -> list[str]:
                     or "deepcam_" in scope
                 ):
                     continue
-                for tail in _TAILS.get(scope, [""]):
-                    names.append(f"made/{usage}/{round_}/{division}/{benchmark}{tail}")
+                name = f"made/{usage}/{round_}/{division}/{benchmark}"
+                names += [name + tail for tail in _TAILS.get(scope, [""])]
     return names
 
 
@@ -180,7 +180,8 @@ def make(source: str) -> bytes:
 def _line(entry: Entry, time_ms: int, round_: str) -> str:
     key, value, metadata = entry
     if round_ == "0.6":
-        return f":::MLL {time_ms / 1000:.3f} {key}: {json.dumps({'value': value, 'metadata': metadata})}\n"
+        payload = json.dumps({"value": value, "metadata": metadata})
+        return f":::MLL {time_ms / 1000:.3f} {key}: {payload}\n"
     record = {
         "namespace": "",
         "time_ms": time_ms,
@@ -192,11 +193,11 @@ def _line(entry: Entry, time_ms: int, round_: str) -> str:
     return f":::MLLOG {json.dumps(record)}\n"
 
 
-_PHASES = {
-    "cache_clear", "init_start", "init_stop", "run_start", "run_stop", "staging_start", "staging_stop", "block_start",
-    "block_stop", "epoch_start", "epoch_stop", "eval_start", "eval_stop", "eval_accuracy", "eval_error", "eval_result",
-    "averaged_validation_loss", "aggregated_eval_accuracy", "save_model", "weights_initialization",
-}  # fmt: skip
+_PHASES = set(
+    "cache_clear init_start init_stop run_start run_stop staging_start staging_stop block_start "  # noqa: SIM905
+    "block_stop epoch_start epoch_stop eval_start eval_stop eval_accuracy eval_error eval_result "
+    "averaged_validation_loss aggregated_eval_accuracy save_model weights_initialization".split()
+)
 _LAST = [
     "opt_learning_rate_decay_steps",
     "num_generations_per_prompt",
@@ -269,14 +270,15 @@ def _values(
 ) -> tuple[dict[str, Any], list[str]]:
     """Find a value for each key that the scopes list, and the tensors they want."""
     first, _, second = tail.partition("+")
-    ends = {"LAMB": ["lamb"], "Adam": []}.get(first, [first]) + [second]
+    ends = [{"LAMB": "lamb", "Adam": ""}.get(first, first), second]
     scopes = (
         ["common", f"{division}_common", f"{division}_{benchmark}"]
         if round_ != "0.6"
         else ["common", benchmark]
     )
     scopes += [f"{division}_{benchmark}_{end}" for end in ends if end]
-    rules, tensors = {}, []
+    rules: dict[str, dict[str, Any]] = {}
+    tensors: list[str] = []
     for scope in scopes:
         for rule in _rules()[usage][round_].get(scope, []):
             if "key" in rule:
@@ -362,7 +364,8 @@ def _value(rule: dict[str, Any]) -> Any:
 
 
 def _between(bounds: dict[str, Any]) -> Any:
-    low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
+    low: Any = bounds.get("ge", bounds.get("gt"))
+    high: Any = bounds.get("le", bounds.get("lt"))
     if low is not None and high is not None:
         return low if "ge" in bounds else high if "le" in bounds else (low + high) / 2
     if low is not None:
@@ -371,8 +374,12 @@ def _between(bounds: dict[str, Any]) -> Any:
 
 
 _BATCHES = {
-    "dlrmv4": 8192, "qwen35_397b_grpo": 256, "deepseekv3_671b": 15360, "flux1": 1024, "llama31_405b": 1152,
-}  # fmt: skip
+    "dlrmv4": 8192,
+    "qwen35_397b_grpo": 256,
+    "deepseekv3_671b": 15360,
+    "flux1": 1024,
+    "llama31_405b": 1152,
+}
 
 
 def _computed(benchmark: str, batch: int) -> dict[str, Any]:
@@ -516,27 +523,27 @@ def _mark(data: bytes) -> str:
 
 def show(case: Case, folder: Path) -> str:
     """Describe one difference in a few lines, and keep its log in the folder."""
-    recipe = case.recipe
-    kind, data = damaged(recipe)
-    path = folder / f"{case.usage}_{case.round}_{recipe.seed}.txt"
+    kind, data = damaged(case.recipe)
+    path = folder / f"{case.usage}_{case.round}_{case.recipe.seed}.txt"
     path.write_bytes(data)
-    lines = [
-        f"{recipe.kind if kind == recipe.kind else f'{recipe.kind}>{kind}'}  {recipe.source}  {path}"
-    ]
-    if case.fault is not None or case.podium is None:
-        return f"{lines[0]}\n    podium raised {case.fault}"
-    ok, keys = case.podium
-    if case.oracle.ok is None:
-        return f"{lines[0]}\n    incumbent {case.oracle.crash}, podium {'pass' if ok else 'fail'} {sorted(keys)}"
-    lines.append(
-        f"    incumbent {'pass' if case.oracle.ok else 'fail'}, podium {'pass' if ok else 'fail'}"
-    )
-    lines.append(
-        f"    only incumbent {sorted(case.oracle.keys - keys)}, only podium {sorted(keys - case.oracle.keys)}"
-    )
-    if case.oracle.other:
-        lines.append(f"    other {[text[:60] for text in case.oracle.other]}")
-    return "\n".join(lines)
+    oracle = case.oracle
+    lines = [f"{kind}  {case.recipe.source}  {path}"]
+    lines.append(f"incumbent {_word(oracle.ok)} {oracle.crash or ''}")
+    if case.podium is None:
+        lines.append(f"podium raised {case.fault}")
+    else:
+        ok, keys = case.podium
+        lines[-1] += f", podium {_word(ok)}"
+        if oracle.ok is not None:
+            lines.append(f"only incumbent {sorted(oracle.keys - keys)}")
+            lines.append(f"only podium {sorted(keys - oracle.keys)}")
+    if oracle.other:
+        lines.append(f"other {[text[:60] for text in oracle.other]}")
+    return "\n    ".join(lines)
+
+
+def _word(ok: bool | None) -> str:
+    return "crash" if ok is None else "pass" if ok else "fail"
 
 
 def main() -> int:
@@ -548,13 +555,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only-round", help="such as 3.1")
-    parser.add_argument(
-        "--cache", type=Path, help="verdicts of the incumbent, read and added to (JSON lines)"
-    )
+    parser.add_argument("--cache", type=Path, help="verdicts of the incumbent: read, added to")
     parser.add_argument(
         "--keep",
         type=Path,
-        help="where the logs that differ are kept (default: a new temporary folder)",
+        help="folder for logs that differ",
     )
     parser.add_argument(
         "--limit", type=int, default=100, help="differences shown in full (default 100)"
@@ -569,7 +574,7 @@ def main() -> int:
     began = time.monotonic()
     for case in _compared(tasks, arguments.jobs):
         counts["cases"] += 1
-        counts[{True: "pass", False: "fail", None: "crash"}[case.oracle.ok]] += 1
+        counts[_word(case.oracle.ok)] += 1
         counts["asked podium"] += case.podium is not None or case.fault is not None
         if not case.cached:
             counts["asked the incumbent"] += 1
@@ -582,12 +587,10 @@ def main() -> int:
             if counts["different"] <= arguments.limit:
                 print(show(case, keep), flush=True)
     seconds = time.monotonic() - began
-    agree = counts["asked podium"] - counts["different"]
     print(", ".join(f"{name} {number}" for name, number in counts.items()), f"in {seconds:.0f} s")
-    if counts["asked podium"]:
-        print(
-            f"same verdict and keys: {agree} of {counts['asked podium']} ({100 * agree / counts['asked podium']:.3f} %)"
-        )
+    if asked := counts["asked podium"]:
+        same = asked - counts["different"]
+        print(f"same verdict and keys: {same} of {asked} ({100 * same / asked:.3f} %)")
     if not any(keep.iterdir()):
         shutil.rmtree(keep)
     return 1 if counts["different"] else 0

@@ -94,6 +94,7 @@ V4_0 = V3_1.next(
             )
         ),
         "stable_diffusion": Amend(
+            gathers="samples_count",
             closed=Change(
                 change=(
                     row(

@@ -5,9 +5,9 @@ from rules.benchmark import Amend, Change
 from rules.constraints import as_of, ceil, computes, equals, not_empty
 from rules.special import BATCH
 from rules.table import row
-from rules.training.benchmarks.llama31_405b import WARMUP
 from rules.training.benchmarks.flux1 import FLUX1
 from rules.training.benchmarks.llama31_8b import LLAMA31_8B
+from rules.training.benchmarks.llama31_405b import WARMUP
 from rules.training.v5_0 import V5_0
 
 V5_1 = V5_0.next(

@@ -3,10 +3,10 @@
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
 from rules.constraints import above, at_most, below, has, one_of, whole
-from rules.training.precisions import PRECISIONS
 from rules.table import AT_LEAST_ONCE, OPTIONAL, row
 from rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
 from rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B
+from rules.training.precisions import PRECISIONS
 from rules.training.v5_1 import V5_1
 
 V6_0 = V5_1.next(

@@ -8,6 +8,7 @@ from rules.constraints import (
     at_least,
     at_most,
     ceil,
+    computes,
     equals,
     floor,
     has,
@@ -15,11 +16,11 @@ from rules.constraints import (
     one_of,
     whole,
 )
-from rules.training.precisions import PRECISIONS
 from rules.special import BATCH, first_evaluation
 from rules.table import AT_LEAST_ONCE, row
 from rules.training.benchmarks.dlrmv4 import DLRMV4
 from rules.training.benchmarks.qwen35_397b_grpo import QWEN35_397B_GRPO
+from rules.training.precisions import PRECISIONS
 from rules.training.v6_0 import V6_0
 
 V6_1 = V6_0.next(
@@ -34,9 +35,21 @@ V6_1 = V6_0.next(
     ),
     common=Change(
         change=(
-            row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS, "mxfp6"), policy=one_of(*PRECISIONS)),
-            row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS, "mxfp6"), policy=one_of(*PRECISIONS)),
-            row(k.LOWEST_NUMERICAL_PRECISION_IN_COMM, one_of(*PRECISIONS, "mxfp6"), policy=one_of(*PRECISIONS)),
+            row(
+                k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR,
+                one_of(*PRECISIONS, "mxfp6"),
+                policy=one_of(*PRECISIONS),
+            ),
+            row(
+                k.LOWEST_NUMERICAL_PRECISION_IN_ATTN,
+                one_of(*PRECISIONS, "mxfp6"),
+                policy=one_of(*PRECISIONS),
+            ),
+            row(
+                k.LOWEST_NUMERICAL_PRECISION_IN_COMM,
+                one_of(*PRECISIONS, "mxfp6"),
+                policy=one_of(*PRECISIONS),
+            ),
             row(k.TENSOR_PARALLELISM, whole(), at_least(1)),
             row(k.PIPELINE_PARALLELISM, whole(), at_least(1)),
             row(k.CONTEXT_PARALLELISM, whole(), at_least(1)),
@@ -65,6 +78,12 @@ V6_1 = V6_0.next(
         "flux1": Amend(
             closed=Change(
                 change=(
+                    row(
+                        k.GLOBAL_BATCH_SIZE,
+                        at_least(0),
+                        computes(ceil(262_144 / BATCH) * BATCH),
+                        times=AT_LEAST_ONCE,
+                    ),
                     row(
                         k.EVALUATION_FREQUENCY,
                         equals(as_of(k.GLOBAL_BATCH_SIZE, ceil(262_144 / BATCH) * BATCH)),

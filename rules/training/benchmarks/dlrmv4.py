@@ -3,7 +3,15 @@
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import above, at_least, at_most, equals, has, logged, whole
-from rules.special import BATCH, FIRST, INTERVAL, first_evaluation, on_multiples_of, within_factors
+from rules.special import (
+    BATCH,
+    FIRST,
+    GRID_COMPUTES,
+    INTERVAL,
+    first_evaluation,
+    on_multiples_of,
+    within_factors,
+)
 from rules.table import AT_LEAST_ONCE, row
 
 DLRMV4 = Benchmark(
@@ -11,7 +19,7 @@ DLRMV4 = Benchmark(
     title="Sequential recommendation: DLRMv4 on Yambda-5B",
     runs=10,
     closed=(
-        row(k.GLOBAL_BATCH_SIZE, whole(), above(0)),
+        row(k.GLOBAL_BATCH_SIZE, whole(), above(0), GRID_COMPUTES),
         row(k.TRAIN_SAMPLES, equals(2_290_835_423)),
         row(k.EVAL_SAMPLES, equals(2_058_204)),
         row(k.MAX_SEQUENCE_LENGTH, equals(4096)),

@@ -8,6 +8,7 @@ from rules.constraints import (
     at_most,
     ceil,
     close_to,
+    computes,
     equals,
     has,
     sqrt,
@@ -16,12 +17,15 @@ from rules.constraints import (
 from rules.special import BATCH, batch_is_prompts_times, every_batch_from
 from rules.table import AT_LEAST_ONCE, row
 
+START = BATCH * ceil(2.5 + 3840 / BATCH)
+"""Samples before the first validation."""
+
 QWEN35_397B_GRPO = Benchmark(
     name="qwen35_397b_grpo",
     title="Language model reinforcement learning: Qwen3.5 397B with GRPO",
     runs=3,
     closed=(
-        row(k.GLOBAL_BATCH_SIZE, whole(), above(0)),
+        row(k.GLOBAL_BATCH_SIZE, whole(), above(0), computes(START)),
         row(k.MAX_SEQUENCE_LENGTH, equals(65_536)),
         row(k.EVAL_SAMPLES, equals(251)),
         row(k.INIT_CHECKPOINT_STEP, equals(0)),
@@ -44,7 +48,7 @@ QWEN35_397B_GRPO = Benchmark(
         row(
             k.EVAL_ACCURACY,
             has("samples_count"),
-            every_batch_from(BATCH * ceil(2.5 + 3840 / BATCH), BATCH),
+            every_batch_from(START),
             at_least(0.0),
             at_most(1.0),
             times=AT_LEAST_ONCE,
@@ -52,7 +56,7 @@ QWEN35_397B_GRPO = Benchmark(
         ),
     ),
     open=(
-        row(k.GLOBAL_BATCH_SIZE, whole(), above(0)),
+        row(k.GLOBAL_BATCH_SIZE, whole(), above(0), computes(START)),
         row(k.MAX_SEQUENCE_LENGTH, equals(65_536)),
         row(k.EVAL_SAMPLES, equals(251)),
         row(k.INIT_CHECKPOINT_STEP, equals(0)),

@@ -9,6 +9,7 @@ STABLE_DIFFUSION = Benchmark(
     name="stable_diffusion",
     title="Text to image: Stable Diffusion v2 on LAION",
     runs=10,
+    gathers="step_num",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),
         row(k.OPT_NAME, equals("adamw")),

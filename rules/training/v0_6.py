@@ -1,0 +1,442 @@
+"""Training 0.6: the first round with a public verifier, which followed the order of every line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from logging_spec import keys as k
+from logging_spec.record import Record
+from rules.benchmark import Benchmark, by_name
+from rules.constraints import (
+    Constraint,
+    above,
+    after,
+    at_least,
+    before,
+    equals,
+    init_within,
+    not_empty,
+    of_type,
+    one_of,
+    part,
+)
+from rules.rounds import Limits, Round
+from rules.run import Run
+from rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
+
+CITES = "training rules of 0.6, Logging"
+
+
+class _Replay:
+    """The state that 0.6's order rules follow, record by record.
+
+    A record that breaks its rule still changes the state, as far as its metadata can be read.
+    """
+
+    def __init__(self, minigo: bool) -> None:
+        self.minigo = minigo
+        self.init_start: float | None = None
+        self.started = self.stopped = self.ready = False
+        self.epoch_open = self.block_open = self.eval_open = False
+        self.printed = True
+        self.last_epoch: Any = 0
+        self.last_eval: Any = 0
+        self.block_first: Any = None
+        self.model_saved = False
+        self.saved: list[float] = []
+        self.run_start_ms = 0.0
+
+    def judge(self, record: Record) -> bool:
+        """Whether the record obeys its order rule; updates the state either way."""
+        try:
+            fine = bool(getattr(self, f"_may_{record.key}")(record))
+        except Exception:  # noqa: BLE001 - metadata of the wrong type, of any kind
+            fine = False
+        try:
+            getattr(self, f"_saw_{record.key}")(record)
+        except Exception:  # noqa: BLE001 - metadata of the wrong type, of any kind
+            return False
+        return fine
+
+    def _may_init_start(self, record: Record) -> bool:
+        return not self.ready and not self.started
+
+    def _saw_init_start(self, record: Record) -> None:
+        first = self.init_start
+        self.init_start = record.time_ms if first is None else min(first, record.time_ms)
+
+    def _may_init_stop(self, record: Record) -> bool:
+        return (
+            self.init_start is not None and not self.started and (self.minigo or self._soon(record))
+        )
+
+    def _soon(self, record: Record) -> bool:
+        return record.time_ms - (self.init_start or 0.0) < 1_200_000
+
+    def _saw_init_stop(self, record: Record) -> None:
+        self.ready = self._soon(record) if self.minigo else True
+
+    def _may_run_start(self, record: Record) -> bool:
+        return self.ready
+
+    def _saw_run_start(self, record: Record) -> None:
+        self.started = True
+        self.run_start_ms = record.time_ms
+
+    def _may_run_stop(self, record: Record) -> bool:
+        return self.started and not self.eval_open and record.metadata["status"] == "success"
+
+    def _saw_run_stop(self, record: Record) -> None:
+        self.stopped = True
+
+    def _may_epoch_start(self, record: Record) -> bool:
+        running = self.started and (self.minigo or not self.stopped)
+        return (
+            running and not self.epoch_open and record.metadata["epoch_num"] == self.last_epoch + 1
+        )
+
+    def _saw_epoch_start(self, record: Record) -> None:
+        self.epoch_open = True
+        self.last_epoch = record.metadata["epoch_num"]
+        self.model_saved = False
+
+    def _may_epoch_stop(self, record: Record) -> bool:
+        return self.epoch_open and record.metadata["epoch_num"] == self.last_epoch
+
+    def _saw_epoch_stop(self, record: Record) -> None:
+        self.epoch_open = False
+
+    def _may_save_model(self, record: Record) -> bool:
+        iteration = record.value["iteration"]
+        return self.epoch_open and iteration == self.last_epoch and not self.model_saved
+
+    def _saw_save_model(self, record: Record) -> None:
+        self.model_saved = True
+        self.saved.append(record.time_ms)
+
+    def _may_eval_start(self, record: Record) -> bool:
+        at = record.metadata["epoch_num"]
+        running = self.started and (self.minigo or not self.stopped)
+        free = running and not self.eval_open and self.printed
+        due = at == self.last_eval + 1 if self.minigo else at > self.last_eval
+        return bool(free and due and at <= self.last_epoch)
+
+    def _saw_eval_start(self, record: Record) -> None:
+        self.eval_open, self.printed = True, False
+        self.last_eval = record.metadata["epoch_num"]
+
+    def _may_eval_stop(self, record: Record) -> bool:
+        return self.eval_open and record.metadata["epoch_num"] == self.last_eval
+
+    def _saw_eval_stop(self, record: Record) -> None:
+        self.eval_open = False
+
+    def _may_eval_accuracy(self, record: Record) -> bool:
+        return bool(record.metadata["epoch_num"] == self.last_eval)
+
+    def _saw_eval_accuracy(self, record: Record) -> None:
+        self.printed = True
+
+    def _may_block_start(self, record: Record) -> bool:
+        first = record.metadata["first_epoch_num"]
+        due = self.last_eval if self.epoch_open else self.last_epoch + 1
+        running = self.started and not self.stopped and not self.block_open
+        return bool(running and record.metadata["epoch_count"] > 0 and first == due)
+
+    def _saw_block_start(self, record: Record) -> None:
+        self.block_open = self.printed = True
+        self.block_first = record.metadata["first_epoch_num"]
+
+    def _may_block_stop(self, record: Record) -> bool:
+        same = record.metadata["first_epoch_num"] == self.block_first
+        return self.block_open and self.printed and same
+
+    def _saw_block_stop(self, record: Record) -> None:
+        self.block_open = False
+
+    def _may_eval_result(self, record: Record) -> bool:
+        iteration = record.metadata["iteration"]
+        since_start = (self.saved[iteration - 1] - self.run_start_ms) / 1000
+        near = record.metadata["timestamp"] - since_start < 1.5e-3
+        return bool(near and iteration <= self.last_eval)
+
+    def _saw_eval_result(self, record: Record) -> None:
+        pass
+
+
+_ORDERED = {name.removeprefix("_saw_") for name in vars(_Replay) if name.startswith("_saw_")}
+
+
+@dataclass(frozen=True, slots=True)
+class in_sequence(Constraint):
+    """The record comes where the state of the run allows it."""
+
+    rule: str
+    minigo: bool = False
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        replay = _Replay(self.minigo)
+        wrong = set()
+        places = sorted(index for key in _ORDERED for index in run.where.get(key, ()))
+        for index in places:
+            if not replay.judge(run.records[index]):
+                wrong.add(index)
+        return [index for index in positions if index in wrong]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        here = run.position
+        try:
+            return here not in self.broken([here], run)
+        finally:
+            run.position = here
+
+    def text(self) -> str:
+        return self.rule
+
+    def actual(self, record: Record) -> Any:
+        return record.metadata
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{record.key} is out of sequence; must come {self.rule}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {key} {self.rule}"
+
+
+_COMMON = (
+    row(k.SUBMISSION_ORG, not_empty()),
+    row(k.SUBMISSION_PLATFORM, not_empty()),
+    row(k.SUBMISSION_DIVISION, one_of("closed", "open")),
+    row(k.SUBMISSION_STATUS, one_of("cloud", "onprem", "research")),
+    row(k.SUBMISSION_POC_NAME, not_empty()),
+    row(k.SUBMISSION_ENTRY, not_empty()),
+    row(k.CACHE_CLEAR, equals(True), before("init_start"), times=AT_LEAST_ONCE),
+    row(k.INIT_START, before("init_stop"), before("run_start"), times=AT_LEAST_ONCE),
+    row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(20)),
+    row(k.RUN_START, after("init_stop")),
+    row(
+        k.RUN_STOP,
+        after("run_start"),
+        part("metadata.status", equals("success")),
+        in_sequence("after run_start and after every evaluation has stopped"),
+    ),
+    row(
+        k.EPOCH_START,
+        in_sequence("in the timed part, epochs counted from 1, one open at a time"),
+        times=AT_LEAST_ONCE,
+    ),
+    row(
+        k.EPOCH_STOP,
+        in_sequence("once for each epoch_start, with its epoch_num"),
+        times=AT_LEAST_ONCE,
+    ),
+    row(
+        k.EVAL_START,
+        in_sequence("in the timed part, of a later epoch each time, after the last accuracy"),
+        times=AT_LEAST_ONCE,
+    ),
+    row(
+        k.EVAL_STOP,
+        in_sequence("once for each eval_start, with its epoch_num"),
+        times=AT_LEAST_ONCE,
+    ),
+    row(
+        k.EVAL_ACCURACY,
+        in_sequence("with the epoch_num of the evaluation started last"),
+        times=AT_LEAST_ONCE,
+    ),
+    row(
+        k.BLOCK_START,
+        in_sequence("in the timed part, one open at a time, from the epoch that comes next"),
+        times=AT_LEAST_ONCE,
+    ),
+    row(
+        k.BLOCK_STOP,
+        in_sequence("after the accuracy of its block, with its first_epoch_num"),
+        times=AT_LEAST_ONCE,
+    ),
+)
+
+
+def _optimizer_keys(run: Run) -> Iterator[Violation]:
+    """Each chosen optimizer's own keys are logged as often as the optimizer is."""
+    count: Counter[str] = Counter()
+    flags = {
+        "opt_learning_rate_decay_boundary_epochs": "sgd_decay",
+        "lars_opt_learning_rate_decay_steps": "lars_decay_steps",
+        "lars_opt_learning_rate_decay_poly_power": "lars_decay_power",
+        "lars_opt_weight_decay": "lars_wd",
+        "lars_epsilon": "lars_eps",
+    }
+    unnamed = False
+    for record in run.records:
+        if record.key == "opt_name":
+            if isinstance(record.value, str):
+                count[record.value] = 1
+            elif not isinstance(record.value, list | dict):
+                unnamed = True
+        elif record.key in flags:
+            count[flags[record.key]] += 1
+    lars = [count[flag] for flag in flags.values() if flag != "sgd_decay"]
+    if count["sgd_decay"] == count["sgd"] and all(number == count["lars"] for number in lars):
+        return
+    if unnamed:
+        raise CannotJudge(None, "opt_name is no string")
+    yield Violation(
+        None,
+        "the decay keys logged do not belong to the optimizer that opt_name gives",
+        "decay boundaries with sgd; decay steps, power, weight decay and epsilon with lars",
+        None,
+        "log the keys of the optimizer used, and only those",
+    )
+
+
+_positive = above(0)
+
+RESNET = Benchmark(
+    name="resnet",
+    title="Image classification: ResNet-50 v1.5 on ImageNet",
+    runs=5,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, _positive),
+        row(k.OPT_NAME, one_of("sgd", "lars")),
+        row(k.OPT_BASE_LEARNING_RATE, _positive),
+        row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS, _positive),
+        row(
+            k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS,
+            part("len(value)", _positive),
+            times=OPTIONAL,
+        ),
+        row(k.LARS_OPT_LEARNING_RATE_DECAY_STEPS, _positive, times=OPTIONAL),
+        row(k.LARS_OPT_LEARNING_RATE_DECAY_POLY_POWER, _positive, times=OPTIONAL),
+        row(k.LARS_OPT_WEIGHT_DECAY, _positive, times=OPTIONAL),
+        row(k.LARS_EPSILON, at_least(0), times=OPTIONAL),
+        row(k.MODEL_BN_SPAN, _positive),
+        End(
+            "opt_name.keys",
+            "the keys of the optimizer that opt_name gives, and of no other",
+            _optimizer_keys,
+            cites=CITES,
+        ),
+    ),
+    open=None,
+)
+
+SSD = Benchmark(
+    name="ssd",
+    title="Light object detection: SSD with ResNet-34 on COCO",
+    runs=5,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, _positive),
+        row(k.OPT_BASE_LEARNING_RATE, _positive),
+        row(k.OPT_WEIGHT_DECAY, _positive),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
+        row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, at_least(0)),
+        row(k.MAX_SAMPLES, _positive),
+        row(k.MODEL_BN_SPAN, _positive),
+    ),
+    open=None,
+)
+
+MASKRCNN = Benchmark(
+    name="maskrcnn",
+    title="Heavy object detection: Mask R-CNN on COCO",
+    runs=5,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, _positive),
+        row(k.OPT_BASE_LEARNING_RATE, _positive),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
+        row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, _positive),
+        row(k.NUM_IMAGE_CANDIDATES, _positive),
+    ),
+    open=None,
+)
+
+TRANSFORMER = Benchmark(
+    name="transformer",
+    title="Translation: Transformer big on WMT17 English-German",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, _positive),
+        row(k.OPT_NAME, one_of("adam", "lazy_adam")),
+        row(k.OPT_BASE_LEARNING_RATE, _positive),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
+        row(k.MAX_SEQUENCE_LENGTH, _positive),
+        row(k.OPT_ADAM_BETA_1, one_of(0.86, 0.9)),
+        row(k.OPT_ADAM_BETA_2, one_of(0.92, 0.98, 0.997)),
+        row(k.OPT_ADAM_EPSILON, _positive),
+    ),
+    open=None,
+)
+
+GNMT = Benchmark(
+    name="gnmt",
+    title="Recurrent translation: GNMT on WMT16 English-German",
+    runs=10,
+    closed=(
+        row(k.GLOBAL_BATCH_SIZE, _positive),
+        row(k.OPT_LEARNING_RATE_ALT_DECAY_FUNC, of_type("bool")),
+        row(k.OPT_BASE_LEARNING_RATE, _positive),
+        row(k.OPT_LEARNING_RATE_DECAY_INTERVAL, _positive),
+        row(k.OPT_LEARNING_RATE_DECAY_FACTOR, _positive),
+        row(k.OPT_LEARNING_RATE_DECAY_STEPS, _positive),
+        row(k.OPT_LEARNING_RATE_REMAIN_STEPS, _positive),
+        row(k.OPT_LEARNING_RATE_ALT_WARMUP_FUNC, of_type("bool")),
+        row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
+        row(k.MAX_SEQUENCE_LENGTH, _positive),
+    ),
+    open=None,
+)
+
+_generation = "once for each generation, in order"
+
+MINIGO = Benchmark(
+    name="minigo",
+    title="Reinforcement learning: MiniGo",
+    runs=10,
+    closed=(
+        *_COMMON[:4],
+        row(k.SUBMISSION_BENCHMARK, equals("minigo")),
+        *_COMMON[4:8],
+        row(
+            k.INIT_STOP,
+            in_sequence("after init_start and before run_start", minigo=True),
+        ),
+        row(
+            k.RUN_START,
+            in_sequence("after init_stop, within 20 minutes of init_start", minigo=True),
+        ),
+        row(k.EPOCH_START, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
+        row(k.EPOCH_STOP, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
+        row(k.SAVE_MODEL, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
+        row(k.EVAL_START, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
+        row(k.EVAL_STOP, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
+        row(k.EVAL_ACCURACY, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
+        row(
+            k.EVAL_RESULT,
+            in_sequence("when the model it names was saved and evaluated", minigo=True),
+        ),
+        row(k.GLOBAL_BATCH_SIZE, _positive),
+        row(k.OPT_LEARNING_RATE_DECAY_BOUNDARY_STEPS, part("len(value)", _positive)),
+        row(k.OPT_BASE_LEARNING_RATE, part("len(value)", _positive)),
+        row(k.VIRTUAL_LOSSES, _positive),
+    ),
+    open=None,
+)
+
+V0_6 = Round(
+    usage="training",
+    name="0.6",
+    common=_COMMON,
+    closed=(),
+    open=(),
+    benchmarks=by_name((RESNET, SSD, MASKRCNN, TRANSFORMER, GNMT, MINIGO)),
+    limits=Limits(init_closed=20, init_open=20),
+    leftover=("minigo",),
+    divided=False,
+    names_in=("common",),
+    generation="mll",
+)
