@@ -1,0 +1,19 @@
+"""podium's tool: reads logs and trees, judges them, reports, packages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compliance.check import check as check
+
+__all__ = ["check"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded on first use, so that `import compliance.cli` stays quick.
+    if name == "check":
+        from compliance.check import check
+
+        return check
+    raise AttributeError(name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from logging_spec.read import CRASHING, Fault, LineFault, Log
 from rules.finding import Finding, Profile, Severity, StatedBy
-from rules.rounds import DIVISIONS, Round, Scope
+from rules.round import DIVISIONS, Round, Scope
 from rules.run import Run
 from rules.table import CannotJudge, End, Row, Violation
 from rules.virtual import gather_metrics
@@ -151,9 +151,8 @@ class _Judgement:
             record = self.run.records[index]
             value = record.value
             selector = selectors[record.key]
-            wanted = value.lower() if selector.lower and isinstance(value, str) else value
             for variant in scope.variants:
-                if variant.chosen_by.name == record.key and variant.value == wanted:
+                if variant.chosen_by_record(record, selector.lower):
                     yield Scope(f"{scope.name}.{variant.name}", variant.rows)
                     break
             else:

@@ -323,15 +323,13 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
         return None
     time_ms = found.get("time_ms")
     try:
-        if not isinstance(time_ms, int | float) or isinstance(time_ms, bool):
-            time_ms = float(time_ms) if "time_ms" in found else 0.0
-        float(time_ms)
+        time_ms = float(time_ms) if "time_ms" in found else 0.0
     except ValueError:
         fault(Fault.TIME, f'time_ms is "{time_ms!s:.60}"; must be a number of milliseconds')
         return None
     except (TypeError, OverflowError):
-        shown = json.dumps(time_ms)[:60]
-        fault(Fault.MISSING, f"time_ms is {shown}; must be a number of milliseconds")
+        kind = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
+        fault(Fault.MISSING, f"time_ms is {kind}; must be a number of milliseconds")
         return None
     absent = [name for name in ("time_ms", "key", "value", "metadata") if name not in found]
     if absent:

@@ -21,7 +21,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """
 
     key: str
-    time_ms: int | float
+    time_ms: float
     value: Any
     metadata: Any
     event_type: Any = None

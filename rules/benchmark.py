@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from logging_spec.keys import Key
+from logging_spec.record import Record
 from rules.schedule import Schedule
 from rules.table import Line, Row
 
@@ -51,7 +52,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Rows that hold where `chosen_by`, as logged, spells `value`."""
+    """Rows that hold where `chosen_by`, as logged, is `value`.
+
+    With `lower`, the verifier goes by the lower-cased value, and by the name of any variant.
+    `required`: a value that is no variant's leaves the verifier without rules.
+    """
 
     name: str
     chosen_by: Key
@@ -59,6 +64,12 @@ class Variant:
     rows: tuple[Line, ...]
     lower: bool = False
     required: bool = True
+
+    def chosen_by_record(self, record: Record, lower: bool) -> bool:
+        """Whether a record of an optimizer or scheduler key brings these rows in."""
+        if lower:
+            return isinstance(record.value, str) and record.value.lower() == self.name
+        return self.chosen_by.name == record.key and bool(record.value == self.value)
 
 
 @dataclass(frozen=True, slots=True)

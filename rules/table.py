@@ -205,13 +205,16 @@ class Row:
         )
 
     def _absent(self, count: int = 0) -> Violation:
-        name, times = self.key.name, self.times
+        times = self.times
+        keys = " or ".join((self.name, *times.instead))
         how_often = f"logged {count} times" if count else "not logged"
-        one_of = " or ".join((name, *times.instead))
-        wanted = times.text
-        hint = self.hint or f"log {one_of}: {self.key.meaning}"
         return Violation(
-            None, f"{name} is {how_often}; must be logged {wanted}", wanted, None, hint
+            None,
+            f"{keys} is {how_often}; must be logged {times.text}",
+            times.text,
+            count or None,
+            self.hint or f"log {keys}: {self.key.meaning}",
+            keyless=bool(times.instead),
         )
 
     def _repeated(self, run: Run, found: list[int]) -> Violation:

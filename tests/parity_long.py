@@ -35,6 +35,10 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from compliance.judge import judge_log  # noqa: E402
+from logging_spec.read import parse_log  # noqa: E402
+from rules.catalogue import find_round  # noqa: E402
+from rules.finding import Profile, Severity  # noqa: E402
 from tests.damage import KINDS, damage, pick_kind  # noqa: E402  (a script finds the tests only now)
 from tests.oracle import OracleVerdict, judge, usage_and_round  # noqa: E402
 
@@ -46,7 +50,9 @@ LARGEST = 400_000  # bytes of a published log: larger ones show nothing that the
 
 def podium_verdict(data: bytes, name: str, usage: str, round_: str) -> tuple[bool, frozenset[str]]:
     """Ask podium, in the verifier profile: whether the log passes, and the keys with errors."""
-    raise NotImplementedError
+    verdict = judge_log(parse_log(data), find_round(usage, round_), Profile.VERIFIER, name)
+    errors = [finding for finding in verdict.findings if finding.severity is Severity.ERROR]
+    return not errors, frozenset(finding.key for finding in errors if finding.key)
 
 
 class Recipe(NamedTuple):
@@ -489,8 +495,6 @@ def compare(task: tuple[Recipe, Known | None]) -> Case:
     podium, fault = None, None
     try:
         podium = podium_verdict(data, recipe.source, usage, round_)
-    except NotImplementedError:
-        pass
     except Exception as error:  # podium must not raise, whatever the bytes
         fault = f"{type(error).__name__}: {error}"
     return Case(recipe, usage, round_, mark, cached, oracle, podium, fault)

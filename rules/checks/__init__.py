@@ -12,7 +12,7 @@ from rules.table import Violation
 
 if TYPE_CHECKING:
     from rules.benchmark import Benchmark
-    from rules.rounds import Limits, Round
+    from rules.round import Limits, Round
 
 
 @dataclass(frozen=True, slots=True)

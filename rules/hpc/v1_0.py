@@ -16,7 +16,7 @@ from rules.constraints import (
 from rules.hpc.benchmarks.cosmoflow import COSMOFLOW
 from rules.hpc.benchmarks.deepcam import DEEPCAM
 from rules.hpc.benchmarks.oc20 import OC20
-from rules.rounds import Round
+from rules.round import Round
 from rules.table import AT_LEAST_ONCE, OPTIONAL, row
 
 V1_0 = Round(

@@ -1,6 +1,6 @@
 """MLPerf Training rounds, oldest first."""
 
-from rules.rounds import Round
+from rules.round import Round
 from rules.training.v0_6 import V0_6
 from rules.training.v6_1 import V6_1
 

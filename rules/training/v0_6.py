@@ -23,7 +23,7 @@ from rules.constraints import (
     one_of,
     part,
 )
-from rules.rounds import Limits, Round
+from rules.round import Limits, Round
 from rules.run import Run
 from rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
 
@@ -169,6 +169,9 @@ class _Replay:
 
 _ORDERED = {name.removeprefix("_saw_") for name in vars(_Replay) if name.startswith("_saw_")}
 
+_NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
+"""Records that MiniGo's own rules do not list, and so do not follow."""
+
 
 @dataclass(frozen=True, slots=True)
 class in_sequence(Constraint):
@@ -180,7 +183,8 @@ class in_sequence(Constraint):
     def broken(self, positions: list[int], run: Run) -> list[int]:
         replay = _Replay(self.minigo)
         wrong = set()
-        places = sorted(index for key in _ORDERED for index in run.where.get(key, ()))
+        followed = _ORDERED - _NOT_MINIGO if self.minigo else _ORDERED
+        places = sorted(index for key in followed for index in run.where.get(key, ()))
         for index in places:
             if not replay.judge(run.records[index]):
                 wrong.add(index)

@@ -3,7 +3,7 @@
 from logging_spec import keys as k
 from rules.benchmark import by_name
 from rules.constraints import above, after, before, has, init_within, not_empty, one_of, part
-from rules.rounds import Round
+from rules.round import Round
 from rules.table import AT_LEAST_ONCE, row
 from rules.training.benchmarks.bert import BERT
 from rules.training.benchmarks.dlrm import DLRM

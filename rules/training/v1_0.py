@@ -20,6 +20,7 @@ from rules.training.v0_7 import V0_7
 
 V1_0 = V0_7.next(
     "1.0",
+    names_in=("division",),
     retires=(
         "gnmt",
         "transformer",

@@ -1,5 +1,7 @@
 """Language model reinforcement learning: Qwen3.5 397B with GRPO, as introduced in Training 6.1."""
 
+from collections.abc import Iterator
+
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import (
@@ -14,11 +16,24 @@ from rules.constraints import (
     sqrt,
     whole,
 )
+from rules.run import Run
 from rules.special import BATCH, batch_is_prompts_times, every_batch_from
-from rules.table import AT_LEAST_ONCE, row
+from rules.table import AT_LEAST_ONCE, CannotJudge, End, Violation, row
 
 START = BATCH * ceil(2.5 + 3840 / BATCH)
 """Samples before the first validation."""
+
+
+def _negative_batch(run: Run) -> Iterator[Violation]:
+    """The square root of a negative batch size is where the official verifier ends."""
+    for index in run.where.get(k.GLOBAL_BATCH_SIZE.name, ()):
+        value = run.records[index].value
+        if isinstance(value, int | float) and value < 0:
+            raise CannotJudge(index, f"global_batch_size is {value}")
+    yield from ()
+
+
+BATCH_SIGN = End("global_batch_size.sign", "global_batch_size above 0", _negative_batch)
 
 QWEN35_397B_GRPO = Benchmark(
     name="qwen35_397b_grpo",
@@ -26,6 +41,7 @@ QWEN35_397B_GRPO = Benchmark(
     runs=3,
     closed=(
         row(k.GLOBAL_BATCH_SIZE, whole(), above(0), computes(START)),
+        BATCH_SIGN,
         row(k.MAX_SEQUENCE_LENGTH, equals(65_536)),
         row(k.EVAL_SAMPLES, equals(251)),
         row(k.INIT_CHECKPOINT_STEP, equals(0)),
@@ -57,6 +73,7 @@ QWEN35_397B_GRPO = Benchmark(
     ),
     open=(
         row(k.GLOBAL_BATCH_SIZE, whole(), above(0), computes(START)),
+        BATCH_SIGN,
         row(k.MAX_SEQUENCE_LENGTH, equals(65_536)),
         row(k.EVAL_SAMPLES, equals(251)),
         row(k.INIT_CHECKPOINT_STEP, equals(0)),

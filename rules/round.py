@@ -117,6 +117,7 @@ class Round:
         ghosts: tuple[str, ...] = (),
         forgotten: tuple[str, ...] = (),
         checks: tuple[Check, ...] | None = None,
+        names_in: tuple[str, ...] | None = None,
     ) -> Round:
         """The round after this one; raises RoundError where the delta says nothing new."""
         where = f"{self.usage} {name}"
@@ -151,6 +152,7 @@ class Round:
             ghosts=ghosts,
             forgotten=forgotten,
             checks=self.checks if checks is None else checks,
+            names_in=names_in or self.names_in,
             previous=self,
         )
 
@@ -195,7 +197,17 @@ class Round:
             own = known.closed if division == "closed" else known.open
             variants = known.variants if division == "closed" else ()
             scopes.append(scope_of(f"{division}.{benchmark}", own or (), variants, benchmark=True))
+        elif division == "closed" and self._variant(benchmark) is not None:
+            # The verifier looks for a rule file of this name, and an optimizer's file has one.
+            scopes.append(scope_of(f"closed.{benchmark}", self._variant(benchmark) or ()))
         return tuple(scopes)
+
+    def _variant(self, name: str) -> tuple[Line, ...] | None:
+        for benchmark in self.benchmarks.values():
+            for variant in benchmark.variants:
+                if name == f"{benchmark.name}_{variant.name}":
+                    return variant.rows
+        return None
 
     def _name_row(self, division: str) -> Row:
         names = self.listed(division)
@@ -214,7 +226,7 @@ class Round:
         """Whether the official verifier has a rule file for this benchmark and division."""
         known = self.benchmarks.get(benchmark)
         if known is None:
-            return False
+            return division == "closed" and self._variant(benchmark) is not None
         return division == "closed" or not self.divided or known.open is not None
 
     def chain(self) -> tuple[Round, ...]:

@@ -1,0 +1,108 @@
+"""What a PATH holds: which files are to be judged, and as what."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from compliance.errors import NothingToJudge
+
+LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
+
+_LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
+
+
+class Kind(StrEnum):
+    """What a PATH is, by the contract's table."""
+
+    LOG = "log"
+    SYSTEM = "system"
+    SUBMISSION = "submission"
+    ROUND = "round"
+    LOOSE = "loose logs"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One file to judge: where it is, and the path a report shows."""
+
+    path: Path
+    shown: str
+    kind: Kind
+
+
+def kind_of(path: Path) -> Kind:
+    """What PATH is; raises NothingToJudge where there is no such path."""
+    if not path.exists():
+        if path.is_symlink():
+            raise NothingToJudge(f"{path} is a link to nothing")
+        raise NothingToJudge(f"no such file or folder: {path}")
+    if not path.is_dir():
+        return Kind.SYSTEM if path.suffix == ".json" else Kind.LOG
+    if is_submission(path):
+        return Kind.SUBMISSION
+    if any(is_submission(sub) for sub in _folders(path)):
+        return Kind.ROUND
+    return Kind.LOOSE
+
+
+def is_submission(folder: Path) -> bool:
+    """Whether a folder has the `results` and `systems` of a submitter."""
+    return (folder / "results").is_dir() and (folder / "systems").is_dir()
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(path) as entries:
+            names = sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+    except OSError as error:
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    return (path / name for name in names)
+
+
+def targets(paths: list[Path]) -> list[Target]:
+    """Every file to judge below the paths, in order; raises NothingToJudge where there is none."""
+    found: dict[Path, Target] = {}
+    for path in paths:
+        for target in _targets(path, alone=len(paths) == 1):
+            found.setdefault(target.path, target)
+    if not found:
+        names = ", ".join(str(path) for path in paths)
+        raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
+    return list(found.values())
+
+
+def _targets(path: Path, *, alone: bool) -> Iterator[Target]:
+    kind = kind_of(path)
+    if kind in (Kind.LOG, Kind.SYSTEM):
+        yield Target(path, path.name if alone else str(path), kind)
+        return
+    if kind is Kind.SUBMISSION:
+        tops = [path]
+    elif kind is Kind.ROUND:
+        tops = [sub for sub in _folders(path) if is_submission(sub)]
+    else:
+        tops = []
+    for top in tops:
+        for name in ("results", "pruned_results"):
+            yield from _logs(top / name, path, alone=alone)
+    if not tops:
+        yield from _logs(path, path, alone=alone)
+
+
+def _logs(below: Path, root: Path, *, alone: bool) -> Iterator[Target]:
+    # Links to folders are not followed: they may lead out of the tree, or in a circle.
+    for folder, subfolders, files in os.walk(below):
+        subfolders.sort()
+        names = [name for name in files if _LOG_NAME.match(name)]
+        # A folder named like a log is judged, so that it is reported and not passed over.
+        names += [name for name in subfolders if _LOG_NAME.match(name)]
+        for name in sorted(names):
+            path = Path(folder, name)
+            shown = os.path.relpath(path, root) if alone else str(path)
+            yield Target(path, shown, Kind.LOG)

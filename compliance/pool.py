@@ -1,0 +1,28 @@
+"""Work spread over processes, in order, a batch at a time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Done = TypeVar("Done")
+
+BATCHES_PER_JOB = 12
+"""Small enough batches that the last one keeps no process waiting for long."""
+
+
+def spread(
+    work: Callable[[list[Task]], list[Done]], tasks: list[Task], jobs: int
+) -> Iterator[list[Done]]:
+    """Batches of results in the order of the tasks, made by `jobs` processes."""
+    size = max(1, -(-len(tasks) // (jobs * BATCHES_PER_JOB)))
+    batches = [tasks[start : start + size] for start in range(0, len(tasks), size)]
+    # A forked process has the rules loaded already; elsewhere the platform's own way is used.
+    method = "fork" if sys.platform == "linux" else None
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(min(jobs, len(batches)), mp_context=context) as pool:
+        yield from pool.map(work, batches)

@@ -1,0 +1,64 @@
+"""All rounds by usage and name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from rules.round import Round
+
+USAGES = ("training", "hpc")
+
+
+class UnknownRound(LookupError):
+    """A usage or round that does not exist; the sentence names those that do."""
+
+
+@cache
+def rounds_of(usage: str) -> Mapping[str, Round]:
+    """The rounds of one usage by name, oldest first."""
+    if usage == "training":
+        from rules import training
+
+        return training.ROUNDS
+    if usage == "hpc":
+        from rules import hpc
+
+        return hpc.ROUNDS
+    raise UnknownRound(f"no usage {usage!r}; must be {' or '.join(USAGES)}")
+
+
+def normal_name(name: str) -> str:
+    """`5.1` of `5.1`, `5.1.0`, `v5.1` or `V5.1.0`."""
+    text = name.strip().lower().removeprefix("v")
+    return text[:-2] if text.count(".") == 2 and text.endswith(".0") else text
+
+
+def find_round(usage: str, name: str) -> Round:
+    """The round of that name; raises UnknownRound."""
+    rounds = rounds_of(usage)
+    found = rounds.get(normal_name(name))
+    if found is None:
+        raise UnknownRound(f"no {usage} round {name!r}; must be one of {', '.join(rounds)}")
+    return found
+
+
+def newest(usage: str = "training") -> Round:
+    """The latest round of a usage."""
+    return list(rounds_of(usage).values())[-1]
+
+
+class Rounds(Mapping[tuple[str, str], Round]):
+    """Every round, resolved: `rounds["training", "5.1"]`."""
+
+    def __getitem__(self, key: tuple[str, str]) -> Round:
+        try:
+            return find_round(*key)
+        except UnknownRound as error:
+            raise KeyError(str(error)) from error
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((usage, name) for usage in USAGES for name in rounds_of(usage))
+
+    def __len__(self) -> int:
+        return sum(len(rounds_of(usage)) for usage in USAGES)
