@@ -83,9 +83,7 @@ def check(
     Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
     anything wrong with the content is a finding of the report.
     """
-    options = Options(
-        usage, round, Profile(profile), jobs, strict, tuple(select), tuple(ignore)
-    )
+    options = Options(usage, round, Profile(profile), jobs, strict, tuple(select), tuple(ignore))
     return check_paths([Path(path)], options)
 
 
@@ -120,9 +118,7 @@ def _task(target: Target, choice: Choice, options: Options) -> _Task:
     return _Task(str(target.path), target.shown, rules.usage, rules.name, options.profile)
 
 
-def _file_entry(
-    judged: Judged, kept: list[Finding], *, several: bool, strict: bool
-) -> FileEntry:
+def _file_entry(judged: Judged, kept: list[Finding], *, several: bool, strict: bool) -> FileEntry:
     from compliance.report import FileEntry
 
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logging_spec.read import CRASHING, Fault, LineFault, Log
+from rules.checks import Context
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import DIVISIONS, Round, Scope
 from rules.run import Run
@@ -31,15 +32,17 @@ class LogVerdict:
 
 @dataclass(slots=True)
 class _Broken:
-    """A broken rule, before it becomes findings."""
+    """A broken rule, before it becomes findings. `row` is the table row, where there is one."""
 
     id: str
     key: str | None
     violations: list[Violation]
     severity: Severity
     stated_by: StatedBy
-    why: str = ""
+    run: Run
+    row: Row | None = None
     cites: str = ""
+    disputed: bool = False
 
 
 def judge_log(log: Log, rules: Round, profile: Profile, path: str) -> LogVerdict:
@@ -47,27 +50,22 @@ def judge_log(log: Log, rules: Round, profile: Profile, path: str) -> LogVerdict
     return _Judgement(log, rules, profile, path).verdict()
 
 
-def _broken(rule: str, key: str | None, violations: list[Violation], by: Row | End) -> _Broken:
-    soft = all(violation.repeats for violation in violations)
-    severity = Severity.WARNING if soft else Severity.ERROR
-    return _Broken(rule, key, violations, severity, by.stated_by, by.why, by.cites)
-
-
 class _Judgement:
     def __init__(self, log: Log, rules: Round, profile: Profile, path: str) -> None:
         self.log, self.rules, self.profile, self.path = log, rules, profile, path
         # The official reader of a round sees one line format only.
         readable = log.generation == rules.generation or log.generation == "none"
-        self.run = Run(log.records if readable else [])
+        self.run = Run(log.records if readable else [], log.line)
         self.readable = readable
         self.crash = ""
         self.cancelled: list[_Broken] = []
+        self.scopes: list[Scope] = []
 
     def verdict(self) -> LogVerdict:
         verdict = LogVerdict()
         broken = [*self._verifier()]
         if self.profile is Profile.POLICY:
-            broken = [*self._policy(broken)]
+            broken = [*PolicyReading(self).review(broken)]
         verdict.findings = [*self._line_findings(), *self._findings(broken)]
         verdict.crashed = bool(self.crash)
         division, benchmark = self._name("submission_division"), self._name("submission_benchmark")
@@ -85,16 +83,18 @@ class _Judgement:
         run = self.run
         run.ordered = run.exact = True
         for scope in self._scopes():
+            self.scopes.append(scope)
             if by_key:
                 for name in scope.keys & by_key.keys():
                     self.cancelled.append(by_key.pop(name))
             for rule, row in scope.verified:
                 violations = row.judge(run)
                 if violations:
-                    if violations[0].keyless:
-                        apart.append(_broken(rule, None, violations, row))
+                    found = self.broken(rule, row, violations)
+                    if found.key is None:
+                        apart.append(found)
                     else:
-                        by_key[row.name] = _broken(rule, row.name, violations, row)
+                        by_key[row.name] = found
                 if row.some:
                     apart.extend(self._missed(rule, row))
             for end in scope.ends:
@@ -109,7 +109,20 @@ class _Judgement:
             self._crashes(problem.position, problem.why)
             return
         if missed:
-            yield _broken(rule.rpartition(".")[0] + ".target", None, missed, row)
+            yield self.broken_target(rule, row, missed)
+
+    def broken(self, rule: str, row: Row, violations: list[Violation]) -> _Broken:
+        """A broken row; only a warning where all the fault is records that repeat each other."""
+        soft = all(violation.repeats for violation in violations)
+        severity = Severity.WARNING if soft else Severity.ERROR
+        key = None if violations[0].keyless else row.name
+        return _Broken(rule, key, violations, severity, row.stated_by, self.run, row, row.cites)
+
+    def broken_target(self, rule: str, row: Row, missed: list[Violation]) -> _Broken:
+        """A target that no record reached: the verifier reports it under no key."""
+        rule = rule.rpartition(".")[0] + ".target"
+        error = Severity.ERROR
+        return _Broken(rule, None, missed, error, row.stated_by, self.run, row, row.cites)
 
     def _ended(self, scope: Scope, end: End) -> Iterator[_Broken]:
         try:
@@ -120,11 +133,23 @@ class _Judgement:
         except TypeError:
             found = [Violation(None, f"{end.text}: what is logged cannot be compared")]
         if found:
-            yield _broken(f"{scope.name}.{end.id}", None, found, end)
+            rule = f"{scope.name}.{end.id}"
+            error = Severity.ERROR
+            yield _Broken(
+                rule,
+                None,
+                found,
+                error,
+                end.stated_by,
+                self.run,
+                None,
+                end.cites,
+                bool(end.disputed),
+            )
 
     def _crashes(self, position: int | None, why: str) -> None:
         if not self.crash:
-            line = None if position is None else self._line(position)
+            line = None if position is None else self.run.line(position)
             self.crash = why if line is None else f"line {line}: {why}"
 
     def _scopes(self) -> Iterator[Scope]:
@@ -168,11 +193,6 @@ class _Judgement:
             if not rules.has_rules(division, name):
                 self._crashes(None, f"it has no rules for the benchmark {benchmark!r}")
 
-    # --- by the policy ---
-
-    def _policy(self, broken: Iterable[_Broken]) -> Iterator[_Broken]:
-        yield from broken
-
     # --- findings ---
 
     def _findings(self, broken: Iterable[_Broken]) -> Iterator[Finding]:
@@ -188,7 +208,7 @@ class _Judgement:
             yield self._about_crash(self.crash)
 
     def _finding(self, rule: _Broken, violation: Violation, message: str) -> Finding:
-        line = None if violation.position is None else self._line(violation.position)
+        line = None if violation.position is None else rule.run.line(violation.position)
         return Finding(
             rule.id,
             Severity.WARNING if violation.repeats else rule.severity,
@@ -202,9 +222,6 @@ class _Judgement:
             rule.cites,
             rule.stated_by,
         )
-
-    def _line(self, position: int) -> int | None:
-        return self.log.line(self.run.origin.get(position, position))
 
     def _about_crash(self, why: str) -> Finding:
         return Finding(
@@ -290,3 +307,121 @@ _FAULT_HINTS = {
     Fault.UNREADABLE: "check the path and its permissions",
     Fault.COMPRESSED: "compress the log again from the original",
 }
+
+
+class PolicyReading:
+    """The same run by the written policy: order free, floats compared within a relative 1e-9.
+
+    What both texts demand stays an error. What only the policy demands is a warning, since the
+    policy itself says that the official verifier prevails; so is what only the verifier rejects.
+    In a round without a verifier the policy's demands are errors.
+    """
+
+    def __init__(self, judgement: _Judgement) -> None:
+        self.judgement = judgement
+        self.rules = judgement.rules
+        self.run = self._tolerant_run()
+        self.context = Context(
+            self.rules,
+            _text(self.run.value("submission_division")),
+            self.rules.benchmarks.get(_text(self.run.value("submission_benchmark"))),
+        )
+
+    def _tolerant_run(self) -> Run:
+        judgement = self.judgement
+        run = judgement.run
+        if judgement.log.lenient and judgement.readable:
+            numbered = judgement.log.all_records()
+            lines = [line for line, _ in numbered]
+            run = Run([record for _, record in numbered], lines.__getitem__)
+        run.ordered = run.exact = False
+        return run
+
+    def review(self, broken: list[_Broken]) -> Iterator[_Broken]:
+        """What the verifier found, weighed by the policy, and what the policy adds."""
+        own = {rule: row for scope in self.judgement.scopes for rule, row in scope.policy}
+        seen = set()
+        for rule in broken:
+            seen.add(rule.id)
+            yield from self._weigh(rule)
+        for rule, row in own.items():
+            if rule not in seen and row.judge(self.run):
+                yield self._stated(rule, row, row.judge(self.run))
+            target = rule.rpartition(".")[0] + ".target"
+            if target not in seen and row.some:
+                missed = _attempt(row, self.run)
+                if missed:
+                    yield self._stated(target, row, missed, key=None)
+        yield from self._dropped()
+        yield from self._checks()
+
+    def _weigh(self, rule: _Broken) -> Iterator[_Broken]:
+        row = rule.row
+        if rule.severity is Severity.ERROR and (rule.disputed or (row and row.disputed)):
+            yield replace(rule, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
+            return
+        if row is None or rule.severity is not Severity.ERROR:
+            yield rule
+            return
+        policy = row.as_policy()
+        if rule.id.endswith(".target"):
+            left = _attempt(policy, self.run)
+        else:
+            left = policy.judge(self.run)
+        if left:
+            both = replace(rule, violations=left, run=self.run)
+            yield (
+                both
+                if row.policy is None
+                else replace(both, violations=rule.violations, run=rule.run)
+            )
+        else:
+            yield replace(rule, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
+
+    def _stated(
+        self, rule: str, row: Row, violations: list[Violation], key: str | None = ""
+    ) -> _Broken:
+        severity = Severity.WARNING if self.rules.verified else Severity.ERROR
+        name = row.name if key == "" else key
+        return _Broken(rule, name, violations, severity, StatedBy.POLICY, self.run, row, row.cites)
+
+    def _dropped(self) -> Iterator[_Broken]:
+        """Values an outer table rejects, where an inner row names the key and says nothing of it."""
+        last = {row.name: row for scope in self.judgement.scopes for row in scope.rows}
+        for rule in self.judgement.cancelled:
+            row = last.get(rule.key or "")
+            values = [v for v in rule.violations if v.position is not None and not v.repeats]
+            if row is not None and not row.each and values and rule.row is not None:
+                again = [v for v in rule.row.judge(self.run) if v.position is not None]
+                if again and not any(v.repeats for v in again):
+                    yield self._stated(rule.id, rule.row, again)
+
+    def _checks(self) -> Iterator[_Broken]:
+        if not self.run.records:
+            return
+        for rule in self.rules.checks:
+            if not rule.applies(self.context):
+                continue
+            violations = list(rule.find(self.run, self.context))
+            if violations:
+                yield _Broken(
+                    rule.id,
+                    rule.key,
+                    violations,
+                    rule.severity,
+                    rule.stated_by,
+                    self.run,
+                    None,
+                    rule.cites,
+                )
+
+
+def _attempt(row: Row, run: Run) -> list[Violation]:
+    try:
+        return row.judge_some(run)
+    except CannotJudge as problem:
+        return [Violation(problem.position, problem.why)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

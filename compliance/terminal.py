@@ -78,7 +78,7 @@ def _words(text: str, room: int) -> Iterator[str]:
 
 
 def _cut(text: str, room: int) -> Iterator[str]:
-    """Cut text into pieces of at most `room` columns."""
+    """Cut text into pieces of at most `room` columns, after a joint near their end if there is one."""
     if columns(text) <= room:
         yield text
         return
@@ -86,8 +86,11 @@ def _cut(text: str, room: int) -> Iterator[str]:
     for char in text:
         wide = columns(char)
         if used + wide > room:
-            yield piece
-            piece, used = "", 0
+            joint = max(map(piece.rfind, "_-.,")) + 1
+            cut = joint if joint > len(piece) * 2 // 3 else len(piece)
+            yield piece[:cut]
+            piece = piece[cut:]
+            used = columns(piece)
         piece += char
         used += wide
     yield piece

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from logging_spec.keys import Key
 from logging_spec.record import Record
-from rules.schedule import Schedule
 from rules.table import Line, Row
 
 
@@ -76,7 +75,7 @@ class Variant:
 class Benchmark:
     """One benchmark: what its closed and open division logs must hold.
 
-    `runs` is the number of runs a result needs. `schedule` says when evaluations are due (policy).
+    `runs` is the number of runs a result needs.
     `gathers` names the metadata member that tells checkpoints apart where a rule is about several
     metrics of one checkpoint.
     """
@@ -87,7 +86,6 @@ class Benchmark:
     closed: tuple[Line, ...]
     open: tuple[Line, ...] | None
     variants: tuple[Variant, ...] = ()
-    schedule: Schedule | None = None
     init_minutes: float | None = None
     gathers: str = ""
     target: str = ""
@@ -102,7 +100,6 @@ class Amend:
     closed: Change | None = None
     open: Change | None = None
     variants: Mapping[str, Change] = field(default_factory=dict)
-    schedule: Schedule | None = None
     rename: str = ""
     gathers: str = ""
     why: str = ""
@@ -116,14 +113,12 @@ class Amend:
             opened = self.open.apply(opened or (), f"{where}, open {benchmark.name}")
         for name, change in self.variants.items():
             variants = _vary(variants, name, change, f"{where}, {benchmark.name} {name}")
-        schedule = self.schedule or benchmark.schedule
         return replace(
             benchmark,
             name=self.rename or benchmark.name,
             closed=closed,
             open=opened,
             variants=variants,
-            schedule=schedule,
             gathers=self.gathers or benchmark.gathers,
         )
 

@@ -51,11 +51,11 @@ class Scope:
 
     @cached_property
     def policy(self) -> tuple[tuple[str, Row], ...]:
-        """(rule id, row) of the rows with a constraint that only the policy states."""
+        """(rule id, row as the policy has it) where the policy says more than the verifier."""
         return tuple(
-            (f"{self.name}.{r.key.name}", r)
+            (f"{self.name}.{r.key.name}", r.as_policy())
             for r in self.rows
-            if r.policy is not None or r.stated_by == "policy"
+            if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"
         )
 
 

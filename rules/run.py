@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from logging_spec.record import Record
@@ -27,10 +27,13 @@ class Run:
     `origin` maps a made-up record to the logged one it stands for. `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9.
     """
 
-    __slots__ = ("exact", "ordered", "origin", "position", "records", "where")
+    __slots__ = ("exact", "line_of", "ordered", "origin", "position", "records", "where")
 
-    def __init__(self, records: list[Record]) -> None:
+    def __init__(
+        self, records: list[Record], line_of: Callable[[int], int] = lambda index: index + 1
+    ) -> None:
         self.records = records
+        self.line_of = line_of
         where: defaultdict[str, list[int]] = defaultdict(list)
         for index, record in enumerate(records):
             where[record.key].append(index)
@@ -65,6 +68,10 @@ class Run:
             if index < self.position:
                 return self.records[index]
         return None
+
+    def line(self, position: int) -> int:
+        """The file line of the record at a position, or of the record it stands for."""
+        return self.line_of(self.origin.get(position, position))
 
     def logged(self, key: str) -> Any:
         """The value a formula uses for `key`; raises NotLogged where there is none."""

@@ -66,8 +66,10 @@ class Row:
     """One line of a table: a key and what it must be.
 
     `each` must hold for every record of the key, `first` for the first one, and all of `some`
-    together for at least one record. `policy` replaces `each` where the written policy differs from
-    what the official verifier tests (the verifier's test stays in `each`); `why` says how.
+    together for at least one record. `policy` replaces `each` (and `policy_some` replaces `some`)
+    where the written policy differs from what the official verifier tests; `why` says how.
+    `disputed` says why the policy does not ask for what only the verifier does: such a fault is a
+    warning in the policy profile.
     """
 
     key: Key
@@ -76,10 +78,12 @@ class Row:
     first: tuple[Constraint, ...] = ()
     some: tuple[Constraint, ...] = ()
     policy: tuple[Constraint, ...] | None = None
+    policy_some: tuple[Constraint, ...] | None = None
     stated_by: StatedBy = StatedBy.BOTH
     why: str = ""
     hint: str = ""
     cites: str = ""
+    disputed: str = ""
     name: str = field(init=False, compare=False, repr=False)
     quick: tuple[Callable[[Any, Run], bool], ...] | None = field(
         init=False, compare=False, repr=False
@@ -135,16 +139,15 @@ class Row:
             violations += self._broken(self.first, found[0], run)
         return violations
 
-    def judge_policy(self, run: Run) -> list[Violation]:
-        """Violations of the policy's own constraints for this row, order being free."""
-        found = run.where.get(self.key.name, [])
-        if self.stated_by is StatedBy.POLICY and not found:
-            return [self._absent()] if self.times.least else []
-        violations = []
-        for index in found:
-            run.position = index
-            violations += self._broken(self.policy or self.each, index, run)
-        return violations
+    def as_policy(self) -> Row:
+        """The row as the written policy has it."""
+        return replace(
+            self,
+            each=self.each if self.policy is None else self.policy,
+            some=self.some if self.policy_some is None else self.policy_some,
+            policy=None,
+            policy_some=None,
+        )
 
     def judge_some(self, run: Run) -> list[Violation]:
         """The violation of `some`: no record that obeys all of it.
@@ -251,6 +254,7 @@ class End:
     why: str = ""
     cites: str = ""
     stated_by: StatedBy = StatedBy.BOTH
+    disputed: str = ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, End) and (self.id, self.text) == (other.id, other.text)
@@ -268,23 +272,29 @@ def row(
     times: Times = ONCE,
     first: tuple[Constraint, ...] = (),
     some: tuple[Constraint, ...] = (),
-    policy: Constraint | None = None,
+    policy: Constraint | tuple[Constraint, ...] | None = None,
+    policy_some: tuple[Constraint, ...] | None = None,
     why: str = "",
     hint: str = "",
     cites: str = "",
+    disputed: str = "",
 ) -> Row:
     """A row of a table: the key, and what each of its records must be."""
+    if isinstance(policy, Constraint):
+        policy = (policy,)
     return Row(
         key,
         each,
         times,
         first,
         some,
-        None if policy is None else (policy,),
-        StatedBy.BOTH,
+        policy,
+        policy_some,
+        StatedBy.VERIFIER if disputed else StatedBy.BOTH,
         why,
         hint,
         cites,
+        disputed,
     )
 
 
@@ -297,4 +307,4 @@ def policy_row(
     cites: str = "",
 ) -> Row:
     """A row that only the written policy has: the official verifier does not look at the key."""
-    return Row(key, each, times, (), (), None, StatedBy.POLICY, why, hint, cites)
+    return Row(key, each, times, (), (), None, None, StatedBy.POLICY, why, hint, cites)

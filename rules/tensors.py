@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
+from logging_spec import keys as k
+from rules.constraints import has
+from rules.finding import StatedBy
 from rules.run import Run
-from rules.table import End, Violation
+from rules.table import AT_LEAST_ONCE, End, Violation, row
 
 WEIGHTS = "weights_initialization"
+
+NAMES_DIFFER = "the names are those of one framework's implementation; the committee accepted results of others"
 
 
 @cache
@@ -19,6 +24,12 @@ def tensor_names(benchmark: str) -> tuple[str, ...]:
     """The tensors whose initialisation a closed log of the benchmark must list."""
     text = files("rules").joinpath("training/tensors.json").read_text(encoding="utf-8")
     return tuple(json.loads(text)[benchmark])
+
+
+NAMED_TENSOR = row(
+    k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE, disputed=NAMES_DIFFER
+)
+"""Each initialised tensor is named, by the rounds that compare the names."""
 
 
 def initialised(benchmark: str) -> End:
@@ -53,4 +64,6 @@ def initialised(benchmark: str) -> End:
         f"one {WEIGHTS} record for each tensor of the reference implementation",
         find,
         cites="training rules, Weight and Bias Initialization",
+        stated_by=StatedBy.VERIFIER,
+        disputed=NAMES_DIFFER,
     )

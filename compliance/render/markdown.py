@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 OPEN_AT_MOST = 20
 """Findings up to which the tables are shown unfolded."""
 
-_MARKS = re.compile(r"[\\`*{}\[\]<>&|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_LINKS = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|(?<=\bwww)(?=\.)", re.IGNORECASE)
+_SPECIAL = re.compile(
+    r"(?P<link>@(?=\w)|#(?=\d)|:(?=//)|(?<=\bwww)(?=\.))"
+    r"|[\\`*{}\[\]<>&|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
 _SIMPLE = re.compile(r"[\w./:,=+()-]+(?: [\w./:,=+()-]+)*", re.ASCII)
 
 
@@ -47,8 +50,10 @@ def render(report: Report) -> str:
 
 def escape(text: str) -> str:
     """Escape text so that Markdown and HTML show it as it is: no markup, mention or link."""
-    text = _MARKS.sub(lambda mark: f"&#{ord(mark[0])};", clean(text))
-    return _LINKS.sub(lambda mark: f"{mark[0]}<!-- -->", text)
+    return _SPECIAL.sub(
+        lambda mark: f"{mark[0]}<!-- -->" if mark["link"] is not None else f"&#{ord(mark[0])};",
+        clean(text),
+    )
 
 
 def code(text: str) -> str:

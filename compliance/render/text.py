@@ -230,10 +230,11 @@ class _Page:
         yield from wrap(clean(message), self.width, _WIDE, _WIDE)
         first = found[0]
         place = (clean(first.path) or ".") + ("" if first.line is None else f":{first.line}")
-        often = "in"
-        if len(found) > 1:
-            files = plural(len({each.path for each in found}), "file")
-            often = f"{len(found)} times in {files}, first in"
+        if len(found) == 1:
+            yield from wrap_path(place, self.width, f"{_WIDE}in ", _WIDE)
+            return
+        files = plural(len({each.path for each in found}), "file")
+        often = f"{len(found)} times in {files}, first in"
         lines = wrap_path(f"{often} {place}", self.width, _WIDE)
         if len(lines) > 1:
             lines = [*wrap(often, self.width, _WIDE, _WIDE)]

@@ -2,9 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import has, of_type
-from rules.table import AT_LEAST_ONCE, row
-from rules.tensors import initialised
+from rules.constraints import of_type
+from rules.table import row
+from rules.tensors import NAMED_TENSOR, initialised
 from rules.training.v1_0 import V1_0
 
 V1_1 = V1_0.next(
@@ -13,7 +13,7 @@ V1_1 = V1_0.next(
         "bert": Amend(
             closed=Change(
                 add=(
-                    row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+                    NAMED_TENSOR,
                     initialised("bert"),
                 )
             )
@@ -21,7 +21,7 @@ V1_1 = V1_0.next(
         "dlrm": Amend(
             closed=Change(
                 add=(
-                    row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+                    NAMED_TENSOR,
                     initialised("dlrm"),
                 )
             )
@@ -29,7 +29,7 @@ V1_1 = V1_0.next(
         "maskrcnn": Amend(
             closed=Change(
                 add=(
-                    row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+                    NAMED_TENSOR,
                     initialised("maskrcnn"),
                 )
             )
@@ -37,7 +37,7 @@ V1_1 = V1_0.next(
         "minigo": Amend(
             closed=Change(
                 add=(
-                    row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+                    NAMED_TENSOR,
                     initialised("minigo"),
                 )
             )
@@ -45,7 +45,7 @@ V1_1 = V1_0.next(
         "resnet": Amend(
             closed=Change(
                 add=(
-                    row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+                    NAMED_TENSOR,
                     initialised("resnet"),
                 )
             )
@@ -54,7 +54,7 @@ V1_1 = V1_0.next(
         "ssd": Amend(
             closed=Change(
                 add=(
-                    row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+                    NAMED_TENSOR,
                     initialised("ssd"),
                 )
             )
@@ -62,7 +62,7 @@ V1_1 = V1_0.next(
         "unet3d": Amend(
             closed=Change(
                 add=(
-                    row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+                    NAMED_TENSOR,
                     initialised("unet3d"),
                 )
             )

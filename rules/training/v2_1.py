@@ -8,6 +8,16 @@ from rules.training.v2_0 import V2_0
 V2_1 = V2_0.next(
     "2.1",
     amends={
-        "bert": Amend(closed=Change(add=(row(k.OPT_LAMB_EPSILON),), drop=(k.OPT_EPSILON,))),
+        "bert": Amend(
+            closed=Change(
+                add=(
+                    row(
+                        k.OPT_LAMB_EPSILON,
+                        disputed="the policy goes on calling it opt_epsilon, as published logs do",
+                    ),
+                ),
+                drop=(k.OPT_EPSILON,),
+            )
+        ),
     },
 )

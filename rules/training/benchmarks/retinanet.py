@@ -4,14 +4,14 @@ from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import at_least, below, equals, has
 from rules.table import AT_LEAST_ONCE, row
-from rules.tensors import initialised
+from rules.tensors import NAMED_TENSOR, initialised
 
 RETINANET = Benchmark(
     name="retinanet",
     title="Light object detection: RetinaNet on OpenImages",
     runs=5,
     closed=(
-        row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+        NAMED_TENSOR,
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_NAME, equals("adam")),
         row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),

@@ -6,14 +6,14 @@ from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import above, any_of, at_most, below, equals, has
 from rules.table import AT_LEAST_ONCE, row
-from rules.tensors import initialised
+from rules.tensors import NAMED_TENSOR, initialised
 
 RNNT = Benchmark(
     name="rnnt",
     title="Speech recognition: RNN-T on LibriSpeech",
     runs=10,
     closed=(
-        row(k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE),
+        NAMED_TENSOR,
         row(k.MODEL_WEIGHTS_INITIALIZATION_SCALE),
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_NAME, equals("lamb")),
