@@ -78,7 +78,7 @@ def _words(text: str, room: int) -> Iterator[str]:
 
 
 def _cut(text: str, room: int) -> Iterator[str]:
-    """Cut text into pieces of at most `room` columns, after a joint near their end if there is one."""
+    """Cut text into pieces of at most `room` columns, after a joint near their end if any."""
     if columns(text) <= room:
         yield text
         return

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from logging_spec.keys import Key
 from logging_spec.record import Record
 from rules.run import NotLogged, Run, metadata_of
@@ -171,8 +173,7 @@ def _worked_out(bound: Bound, run: Run | None) -> str:
 # --- constraints ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(msgspec.Struct, frozen=True):
     """Base of all words: by default a rule about the record's value."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -219,8 +220,7 @@ class Constraint:
         return f"log {key} as {self.expected(run)}"
 
 
-@dataclass(frozen=True, slots=True)
-class equals(Constraint):
+class equals(Constraint, frozen=True):
     """The value is exactly the bound (floats within a relative 1e-9 where `run.exact` is off)."""
 
     bound: Bound
@@ -249,8 +249,7 @@ def _close(value: Any, bound: Any) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class at_least(Constraint):
+class at_least(Constraint, frozen=True):
     """The value is the bound or more."""
 
     bound: float | Formula
@@ -266,8 +265,7 @@ class at_least(Constraint):
         return f"at least {_worked_out(self.bound, run)}"
 
 
-@dataclass(frozen=True, slots=True)
-class at_most(Constraint):
+class at_most(Constraint, frozen=True):
     """The value is the bound or less."""
 
     bound: float | Formula
@@ -283,8 +281,7 @@ class at_most(Constraint):
         return f"at most {_worked_out(self.bound, run)}"
 
 
-@dataclass(frozen=True, slots=True)
-class above(Constraint):
+class above(Constraint, frozen=True):
     """The value is more than the bound."""
 
     bound: float
@@ -296,8 +293,7 @@ class above(Constraint):
         return f"above {_bound_text(self.bound)}"
 
 
-@dataclass(frozen=True, slots=True)
-class below(Constraint):
+class below(Constraint, frozen=True):
     """The value is less than the bound."""
 
     bound: float
@@ -309,8 +305,7 @@ class below(Constraint):
         return f"below {_bound_text(self.bound)}"
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf(Constraint):
+class OneOf(Constraint, frozen=True):
     """The value is one of a list."""
 
     options: tuple[Any, ...]
@@ -325,8 +320,7 @@ class OneOf(Constraint):
         return f"set {key} to one of {', '.join(_bound_text(option) for option in self.options)}"
 
 
-@dataclass(frozen=True, slots=True)
-class not_empty(Constraint):
+class not_empty(Constraint, frozen=True):
     """The value is stated: anything but an empty string."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -339,8 +333,7 @@ class not_empty(Constraint):
         return f"state {key}"
 
 
-@dataclass(frozen=True, slots=True)
-class whole(Constraint):
+class whole(Constraint, frozen=True):
     """The value is a whole number, within 1e-5."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -355,8 +348,7 @@ def near_whole(number: Any) -> bool:
     return bool(abs(round(number) - number) < TOLERANCE)
 
 
-@dataclass(frozen=True, slots=True)
-class multiple_of(Constraint):
+class multiple_of(Constraint, frozen=True):
     """The value is a whole multiple of the step, within 1e-5 of the quotient."""
 
     step: float
@@ -368,8 +360,7 @@ class multiple_of(Constraint):
         return f"a multiple of {number_text(self.step)}"
 
 
-@dataclass(frozen=True, slots=True)
-class power_of_two_times(Constraint):
+class power_of_two_times(Constraint, frozen=True):
     """The value is the unit times 2**N, N whole, within 1e-5 of N."""
 
     unit: float
@@ -381,8 +372,7 @@ class power_of_two_times(Constraint):
         return f"{number_text(self.unit)} * 2**N, N whole"
 
 
-@dataclass(frozen=True, slots=True)
-class close_to(Constraint):
+class close_to(Constraint, frozen=True):
     """The value differs from the bound by no more than an absolute tolerance."""
 
     bound: float | Formula
@@ -399,8 +389,7 @@ class close_to(Constraint):
         return f"{_worked_out(self.bound, run)}, within {self.within}"
 
 
-@dataclass(frozen=True, slots=True)
-class nearly(Constraint):
+class nearly(Constraint, frozen=True):
     """The value is the bound within a relative 1e-9."""
 
     bound: float
@@ -412,8 +401,7 @@ class nearly(Constraint):
         return number_text(self.bound)
 
 
-@dataclass(frozen=True, slots=True)
-class of_type(Constraint):
+class of_type(Constraint, frozen=True):
     """The value has a JSON type: "int", "bool"."""
 
     type: str
@@ -425,8 +413,7 @@ class of_type(Constraint):
         return {"int": "an integer", "bool": "true or false"}[self.type]
 
 
-@dataclass(frozen=True, slots=True)
-class truthy(Constraint):
+class truthy(Constraint, frozen=True):
     """The value is true (or anything that counts as true)."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -436,8 +423,7 @@ class truthy(Constraint):
         return "true"
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf(Constraint):
+class AnyOf(Constraint, frozen=True):
     """At least one of several constraints holds."""
 
     options: tuple[Constraint, ...]
@@ -452,8 +438,7 @@ class AnyOf(Constraint):
         return " or ".join(option.expected(run) for option in self.options)
 
 
-@dataclass(frozen=True, slots=True)
-class Has(Constraint):
+class Has(Constraint, frozen=True):
     """The metadata has at least one of these members."""
 
     names: tuple[str, ...]
@@ -491,8 +476,7 @@ class Has(Constraint):
         return f"pass {' or '.join(self.names)} in the metadata of {key}"
 
 
-@dataclass(frozen=True, slots=True)
-class part(Constraint):
+class part(Constraint, frozen=True):
     """A constraint on a part of the record: `metadata.NAME`, `value.NAME` or `len(value)`."""
 
     path: str
@@ -542,8 +526,7 @@ class part(Constraint):
         return f"log {key} with {self.path} {self.inner.expected(run)}"
 
 
-@dataclass(frozen=True, slots=True)
-class value_has(Constraint):
+class value_has(Constraint, frozen=True):
     """The value is an object with this member."""
 
     name: str
@@ -555,8 +538,7 @@ class value_has(Constraint):
         return f"a value with {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class if_given(Constraint):
+class if_given(Constraint, frozen=True):
     """Where the metadata has a member, another must be there too, or its value obey."""
 
     name: str
@@ -589,8 +571,7 @@ class if_given(Constraint):
         return self.then.advice(key, run)
 
 
-@dataclass(frozen=True, slots=True)
-class after(Constraint):
+class after(Constraint, frozen=True):
     """Another key stands before the record."""
 
     key: str
@@ -616,8 +597,7 @@ class after(Constraint):
         return f"log {self.key} before {key}"
 
 
-@dataclass(frozen=True, slots=True)
-class before(Constraint):
+class before(Constraint, frozen=True):
     """Another key has not been logged yet."""
 
     key: str
@@ -658,8 +638,7 @@ def has(*names: str) -> Has:
     return Has(names)
 
 
-@dataclass(frozen=True, slots=True)
-class product_equals(Constraint):
+class product_equals(Constraint, frozen=True):
     """The value times a factor is exactly the bound, in floating point."""
 
     factor: float
@@ -675,8 +654,7 @@ class product_equals(Constraint):
         return _worked_out(self.bound / self.factor, run)
 
 
-@dataclass(frozen=True, slots=True)
-class computes(Constraint):
+class computes(Constraint, frozen=True):
     """A formula over keys logged so far can be computed; the verifier does so at this record."""
 
     bound: Formula
@@ -726,8 +704,7 @@ def as_of(key: Key, inner: Formula) -> Formula:
     return Formula(inner.text, compute, inner.needs)
 
 
-@dataclass(frozen=True, slots=True)
-class init_within(Constraint):
+class init_within(Constraint, frozen=True):
     """Less than a limit of minutes has passed since the first init_start, by division."""
 
     closed: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from logging_spec import keys as k
@@ -25,8 +24,7 @@ from rules.run import Run
 BATCH = logged(k.GLOBAL_BATCH_SIZE)
 
 
-@dataclass(frozen=True, slots=True)
-class small_batch_multiple(Constraint):
+class small_batch_multiple(Constraint, frozen=True):
     """A whole multiple of the step; a small batch may also use a whole fraction of it."""
 
     step: float
@@ -43,8 +41,7 @@ class small_batch_multiple(Constraint):
         return f"K * {step}, or {step} / K where global_batch_size < {self.below}, K whole"
 
 
-@dataclass(frozen=True, slots=True)
-class second_boundary(Constraint):
+class second_boundary(Constraint, frozen=True):
     """The second decay boundary is 50 epochs stretched by a whole number of tenths."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -54,8 +51,7 @@ class second_boundary(Constraint):
         return "a second boundary of 50 * (1 + K/10), K whole"
 
 
-@dataclass(frozen=True, slots=True)
-class relaxed_target(Constraint):
+class relaxed_target(Constraint, frozen=True):
     """The target is lower for large batches."""
 
     target: float
@@ -73,8 +69,7 @@ class relaxed_target(Constraint):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class within_factors(Constraint):
+class within_factors(Constraint, frozen=True):
     """The value lies between two multiples of a formula, with a relative slack of 1e-9."""
 
     unit: Formula
@@ -95,8 +90,7 @@ class within_factors(Constraint):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class batch_is_prompts_times(Constraint):
+class batch_is_prompts_times(Constraint, frozen=True):
     """The global batch is the prompts of a step times the roll-outs of each."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -107,8 +101,7 @@ class batch_is_prompts_times(Constraint):
         return "global_batch_size / num_prompts_per_step"
 
 
-@dataclass(frozen=True, slots=True)
-class _OnSamples(Constraint):
+class _OnSamples(Constraint, frozen=True):
     """Base of constraints on the samples_count of evaluations."""
 
     def at(self, record: Record) -> int:
@@ -126,8 +119,7 @@ class _OnSamples(Constraint):
         return f"evaluate at {self.expected(run)} samples"
 
 
-@dataclass(frozen=True, slots=True)
-class first_evaluation(_OnSamples):
+class first_evaluation(_OnSamples, frozen=True):
     """The first evaluation comes after exactly this many samples."""
 
     samples: Formula
@@ -142,8 +134,7 @@ class first_evaluation(_OnSamples):
         return _worked_out(self.samples, run)
 
 
-@dataclass(frozen=True, slots=True)
-class on_multiples_of(_OnSamples):
+class on_multiples_of(_OnSamples, frozen=True):
     """Evaluations come after multiples of an interval in samples."""
 
     interval: Formula
@@ -158,8 +149,7 @@ class on_multiples_of(_OnSamples):
         return f"a multiple of {_worked_out(self.interval, run)}"
 
 
-@dataclass(frozen=True, slots=True)
-class every_batch_from(_OnSamples):
+class every_batch_from(_OnSamples, frozen=True):
     """Evaluations start at a given sample count and then come after every batch, none skipped."""
 
     start: Formula

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from logging_spec import keys as k
@@ -173,8 +172,7 @@ _NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
 """Records that MiniGo's own rules do not list, and so do not follow."""
 
 
-@dataclass(frozen=True, slots=True)
-class in_sequence(Constraint):
+class in_sequence(Constraint, frozen=True):
     """The record comes where the state of the run allows it."""
 
     rule: str

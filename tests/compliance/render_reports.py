@@ -10,7 +10,15 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from compliance.report import FileEntry, Report, ResultEntry, Rules, SubmissionEntry, make_report
+from compliance.report import (
+    FileEntry,
+    Report,
+    ResultEntry,
+    Rules,
+    SubmissionEntry,
+    Tool,
+    make_report,
+)
 from rules.finding import Finding, Severity, StatedBy
 
 CALM = settings(max_examples=60, deadline=None)
@@ -84,9 +92,14 @@ def sample(copies: int = 1) -> Report:
     ]
     findings += [finding(f"{LLAMA}/result_4.txt", line) for line in range(2, copies + 1)]
     paths = [f"{LLAMA}/result_{number}.txt" for number in range(5)]
-    result = {"path": LLAMA, "submitter": "acme", "system": "8xA100", "benchmark": "llama31_8b"}
+    result: dict[str, Any] = {
+        "path": LLAMA,
+        "submitter": "acme",
+        "system": "8xA100",
+        "benchmark": "llama31_8b",
+    }
     result |= {"division": "closed", "verdict": "rejected", "runs": 5, "failed_runs": 2}
-    return report(
+    shown = report(
         findings,
         *paths,
         LONG,
@@ -94,6 +107,7 @@ def sample(copies: int = 1) -> Report:
         submissions=[SubmissionEntry(submitter="acme", path="acme", verdict="rejected")],
         results=[ResultEntry.model_validate(result)],
     )
+    return shown.model_copy(update={"tool": Tool(version="1.2.3")})
 
 
 AWKWARD = st.sampled_from(

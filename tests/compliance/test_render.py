@@ -38,7 +38,7 @@ GOLDEN = Path(__file__).parent / "golden"
 FORMATS = ("text", "sarif", "junit", "github", "markdown")
 
 
-# --- golden output: regenerate with PODIUM_GOLDEN=write, then read the difference ------------------
+# --- golden output: PODIUM_GOLDEN=write regenerates it; then read the difference ------------------
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_output_is_as_recorded(name: str, output: Callable[[], str]) -> None:
     assert output() == path.read_text(encoding="utf-8")
 
 
-# --- laws over any report ---
+# --- laws over any report -------------------------------------------------------------------------
 
 
 @CALM

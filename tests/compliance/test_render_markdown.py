@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import html
 import re
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from markdown_it import MarkdownIt
 
 from compliance.render import markdown
-from compliance.report import Report
+from compliance.terminal import clean
 from tests.compliance.render_reports import CALM, REPORTS, TEXT
+
+if TYPE_CHECKING:
+    from compliance.report import Report
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 

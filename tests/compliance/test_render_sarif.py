@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
 import jsonschema
@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 
 from compliance.render import github, sarif
-from compliance.report import Report
 from tests.compliance.render_reports import CALM, ODD, REPORTS, finding, report, sample
+
+if TYPE_CHECKING:
+    from compliance.report import Report
 
 
 def _object(required: str, **properties: Any) -> dict[str, Any]:

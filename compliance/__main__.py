@@ -1,0 +1,5 @@
+"""`python -m compliance` is `podium`."""
+
+from compliance.cli import main
+
+main()

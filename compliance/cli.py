@@ -1,0 +1,199 @@
+"""The command `podium`: parses arguments, calls one function, sets the exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compliance.commands import compat
+from compliance.errors import ComplianceError, UsageFault
+from compliance.exits import Exit
+from rules.finding import Profile
+
+if TYPE_CHECKING:
+    from compliance.report import Report
+
+app = typer.Typer(
+    name="podium",
+    help="Check, score and package MLPerf Training and HPC results.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+app.add_typer(compat.app, name="compat")
+
+
+class Usage(StrEnum):
+    """The two suites."""
+
+    TRAINING = "training"
+    HPC = "hpc"
+
+
+class Format(StrEnum):
+    """How a report is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    GITHUB = "github"
+    MARKDOWN = "markdown"
+
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH…"),
+]
+UsageOption = Annotated[
+    Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
+]
+RoundOption = Annotated[
+    str | None,
+    typer.Option("--round", help="Round, such as 5.1; else from podium.toml or a folder's name."),
+]
+ProfileOption = Annotated[
+    Profile,
+    typer.Option(
+        "--profile",
+        help="policy: the written rules; verifier: exactly what the official tool accepts.",
+    ),
+]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option("--format", help="Default text, or github inside GitHub Actions."),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", help="Write the report here instead of printing it.")
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.")
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
+SelectOption = Annotated[
+    list[str] | None,
+    typer.Option("--select", help="Report only rules that match this glob (repeatable)."),
+]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", help="Leave out rules that match this glob (repeatable)."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no progress bar.")]
+NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from compliance.report import tool_version
+
+        sys.stdout.write(f"podium {tool_version()}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(
+    epilog="Examples:  podium check result_0.txt --round 5.1    "
+    "podium check training_results_v5.1 --profile verifier    "
+    "podium check . --format sarif --output podium.sarif"
+)
+def check(
+    paths: Paths,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    jobs: JobsOption = None,
+    strict: StrictOption = False,
+    select: SelectOption = None,
+    ignore: IgnoreOption = None,
+    quiet: QuietOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Judge logs against their round's rules: what is wrong, where, and how to mend it.
+
+    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
+    arguments, 3 a fault of podium itself.
+    """
+    from compliance.check import Options, check_paths, is_internal
+    from compliance.output import default_format, deliver, inside, progress_bar
+
+    if output is not None and inside(output, paths):
+        raise UsageFault(f"--output {output} lies in the tree being checked; choose a place outside")
+    options = Options(
+        usage.value if usage else None,
+        round,
+        profile,
+        jobs or os.cpu_count() or 1,
+        strict,
+        tuple(select or ()),
+        tuple(ignore or ()),
+    )
+    with progress_bar(quiet) as progress:
+        report = check_paths(paths, options, progress)
+    chosen = format.value if format else default_format()
+    deliver(report, chosen, output, color=not no_color, quiet=quiet)
+    raise typer.Exit(_status(report, is_internal(report)))
+
+
+def _status(report: Report, internal: bool) -> Exit:
+    if internal:
+        return Exit.INTERNAL
+    return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN
+
+
+def main() -> None:
+    """Run the command; every way out ends in one of the contract's exit statuses."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit status of one call."""
+    try:
+        status = app(arguments, prog_name="podium", standalone_mode=False)
+        _flush()
+    except typer.Abort:
+        return Exit.INTERRUPTED
+    except ComplianceError as error:
+        typer.echo(f"podium: {error}", err=True)
+        return Exit.USAGE
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough; nothing more can be told to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.FOUND
+    except Exception as error:  # noqa: BLE001 - the last resort before a traceback
+        # Typer brings its own click in some versions: its errors are known by what they can do.
+        if hasattr(error, "show") and hasattr(error, "exit_code"):
+            error.show()
+            return Exit.USAGE
+        from compliance.output import own_fault
+
+        typer.echo(own_fault(error), err=True)
+        return Exit.INTERNAL
+    return int(status or 0)
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Where a report goes: the terminal, a pipe, or a file; and the progress bar."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from compliance.report import Report
+
+NARROWEST, WIDEST = 40, 120
+
+MANY_FILES = 50
+"""With fewer files to judge there is nothing to wait for, and no bar is drawn."""
+
+
+def default_format() -> str:
+    """`github` inside GitHub Actions, else `text`."""
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def width() -> int:
+    """Columns to print in: the terminal's, within reason; 80 where there is none."""
+    return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
+
+
+def deliver(report: Report, name: str, output: Path | None, *, color: bool, quiet: bool) -> None:
+    """Render the report and print it, or write it to a file at once and whole."""
+    if name == "text":
+        from compliance.render.text import render
+
+        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
+        text = render(report, width=width(), color=color and not plain, quiet=quiet)
+    else:
+        from compliance.render import renderer
+
+        text = renderer(name)(report)
+    if output is None:
+        print_text(text)
+    else:
+        write_whole(output, text)
+
+
+def print_text(text: str) -> None:
+    """Print to standard output, whatever its encoding can show."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under a temporary name, then rename: never half a file."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        # mkstemp makes files for their owner alone; a report is like any other new file.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+
+
+def inside(output: Path, paths: list[Path]) -> bool:
+    """Whether a file to write lies in one of the trees being read."""
+    place = output.absolute().resolve()
+    roots = [path.absolute().resolve() for path in paths]
+    return any(place == root or root in place.parents for root in roots)
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error while many files are judged; silent where nobody watches."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("judging", total=None, visible=False)
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=total >= MANY_FILES)
+
+        yield tell
+
+
+def own_fault(error: Exception) -> str:
+    """One line about a fault of podium itself, and how to report it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return (
+        f"podium: internal error: {type(error).__name__}: {error} ({where})\n"
+        "This is a fault of podium, not of your submission. Please report it with this line and "
+        "the command you ran."
+    )
