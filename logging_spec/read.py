@@ -136,16 +136,16 @@ def read_log(path: Path | str) -> Log:
     log = Log()
     try:
         with _open_plain(path) as stream:
-            data = stream.read(BLOCK)
             log.size = os.fstat(stream.fileno()).st_size
+            data = stream.read(4 if log.size > BLOCK else -1)
             if data.startswith((_GZIP, _ZSTD)):
                 stream.seek(0)
                 _take_blocks(_blocks(_decompressed(stream, data[:4])), log)
-            elif len(data) < BLOCK:
-                _take_blocks(iter([data]), log)
-            else:
+            elif log.size > BLOCK:
                 stream.seek(0)
                 _take_blocks(_blocks(stream), log)
+            else:
+                _take_blocks(iter([data]), log)
     except OSError as error:
         reason = error.strerror or str(error)
         log.faults.append(LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1))
@@ -397,6 +397,8 @@ def _take_older(payloads: list[bytes], form: _Format, log: Log, base: int) -> No
     """Records of 0.5 and 0.6; seconds become milliseconds, the 0.5 benchmark the namespace."""
     from logging_spec import dialects
 
+    if form.generation == "mll" and _take_json_of_06(payloads, log):
+        return
     if log.places is None:
         log.places = list(range(len(log.records)))
     parse = {
@@ -437,3 +439,31 @@ def _note_older(form: _Format, text: str, position: int, log: Log) -> None:
     if form.generation == "mll" and dialects.ignored_v06(text):
         kind, message = Fault.IGNORED, "the line gives no value; the official reader ignores it"
     log.faults.append(LineFault(kind, message, position, text[:80]))
+
+
+class _Body(msgspec.Struct, frozen=True, gc=False):
+    value: Any
+    metadata: Any
+
+
+_decode_body = msgspec.json.Decoder(_Body).decode
+_MLL_LINE = re.compile(rb" ([0-9]+\.?[0-9]*) ([A-Za-z0-9_]+) ?: +(\{.*\})\s*")
+
+
+def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
+    """The records of a block whose lines are all of the standard 0.6 layout; False if any is not."""
+    if log.places is not None:
+        return False
+    records = []
+    for payload in payloads:
+        match = _MLL_LINE.fullmatch(payload)
+        if match is None:
+            return False
+        seconds, key, rest = match.groups()
+        try:
+            body = _decode_body(rest)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+        records.append(Record(key.decode(), float(seconds) * 1000, body.value, body.metadata))
+    log.records += records
+    return True

@@ -24,10 +24,10 @@ class Run:
 
     `position` is the index of the record that a constraint is judging. While `ordered` is set, a
     formula sees only what stands before it, as the official verifier does; otherwise order is free.
-    `origin` maps a made-up record to the logged one it stands for. `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9.
+    `memo` keeps what several rows work out of the whole run. `origin` maps a made-up record to the logged one it stands for. `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9.
     """
 
-    __slots__ = ("exact", "line_of", "ordered", "origin", "position", "records", "where")
+    __slots__ = ("exact", "line_of", "memo", "ordered", "origin", "position", "records", "where")
 
     def __init__(
         self, records: list[Record], line_of: Callable[[int], int] = lambda index: index + 1
@@ -39,6 +39,7 @@ class Run:
             where[record.key].append(index)
         self.where: dict[str, list[int]] = dict(where)
         self.origin: dict[int, int] = {}
+        self.memo: dict[object, Any] = {}
         self.position = 0
         self.ordered = True
         self.exact = True

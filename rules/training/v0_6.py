@@ -172,6 +172,13 @@ _NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
 """Records that MiniGo's own rules do not list, and so do not follow."""
 
 
+def _out_of_order(run: Run, minigo: bool) -> set[int]:
+    replay = _Replay(minigo)
+    followed = _ORDERED - _NOT_MINIGO if minigo else _ORDERED
+    places = sorted(index for key in followed for index in run.where.get(key, ()))
+    return {index for index in places if not replay.judge(run.records[index])}
+
+
 class in_sequence(Constraint, frozen=True):
     """The record comes where the state of the run allows it."""
 
@@ -179,13 +186,9 @@ class in_sequence(Constraint, frozen=True):
     minigo: bool = False
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        replay = _Replay(self.minigo)
-        wrong = set()
-        followed = _ORDERED - _NOT_MINIGO if self.minigo else _ORDERED
-        places = sorted(index for key in followed for index in run.where.get(key, ()))
-        for index in places:
-            if not replay.judge(run.records[index]):
-                wrong.add(index)
+        wrong = run.memo.get(("0.6 order", self.minigo))
+        if wrong is None:
+            wrong = run.memo["0.6 order", self.minigo] = _out_of_order(run, self.minigo)
         return [index for index in positions if index in wrong]
 
     def holds(self, record: Record, run: Run) -> bool:

@@ -1,0 +1,401 @@
+"""Every rule of a round as data: what `podium rules` lists, explains, compares and prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from rules.benchmark import Benchmark, line_name
+from rules.catalogue import USAGES, find_round, rounds_of
+from rules.checks import Check
+from rules.finding import Severity, StatedBy
+from rules.round import DIVISIONS, Round, Scope
+from rules.table import End, Line, Row, Times
+
+UNCONSTRAINED = "unconstrained"
+
+
+class Kind(StrEnum):
+    """What a rule is: a cell of a table, a target, a rule about a whole log, a check, a log fault."""
+
+    ROW = "row"
+    TARGET = "target"
+    END = "end"
+    CHECK = "check"
+    LOG = "log"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The lines that apply together under one name, such as `closed.llama31_8b`.
+
+    `when` says which logged value brings a variant's lines in. A `hidden` table is one the official
+    verifier falls into only where a log misnames its benchmark.
+    """
+
+    name: str
+    division: str
+    benchmark: str
+    lines: tuple[Line, ...]
+    when: str = ""
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule as people read it. `policy` is the policy's own bound where it differs.
+
+    The severities are those of a finding in either profile; empty where it is not reported there.
+    """
+
+    id: str
+    kind: Kind
+    table: str
+    key: str | None
+    meaning: str
+    constraint: str
+    policy: str | None
+    times: str
+    stated_by: StatedBy
+    since: str
+    why: str
+    hint: str
+    cites: str
+    disputed: str
+    policy_severity: str
+    verifier_severity: str
+    source: Line | Check | None = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as JSON data."""
+        names = (each.name for each in fields(self) if each.name != "source")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def name(self) -> str:
+        """What a table calls the rule: its key, or the end of its id."""
+        if self.kind is Kind.ROW:
+            return self.key or self.id
+        return self.id.removeprefix(f"{self.table}.")
+
+    @property
+    def bound(self) -> str:
+        """The constraint, with the policy's own marked where it differs."""
+        if self.policy is None:
+            return self.constraint
+        return f"{self.constraint} [policy: {self.policy}]"
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def divisions(rules: Round) -> tuple[str, ...]:
+    """The divisions whose rules differ; one without a name in a round that has none."""
+    return DIVISIONS if rules.divided else ("",)
+
+
+def tables(rules: Round) -> Mapping[str, Table]:
+    """All tables of a round by name, outermost first."""
+    return _tables(rules.usage, rules.name)
+
+
+@cache
+def _tables(usage: str, name: str) -> Mapping[str, Table]:
+    rules = find_round(usage, name)
+    found: dict[str, Table] = {}
+    for division in divisions(rules):
+        for scope in rules.scopes(division, ""):
+            owner = "" if scope.name == "common" else division
+            found.setdefault(scope.name, _table(scope, owner, ""))
+    for benchmark in rules.benchmarks:
+        for division in divisions(rules):
+            if rules.has_rules(division, benchmark):
+                for table in _own_tables(rules, division, benchmark):
+                    found[table.name] = table
+    return MappingProxyType(found)
+
+
+def _own_tables(rules: Round, division: str, benchmark: str) -> Iterator[Table]:
+    for scope in rules.scopes(division, benchmark):
+        if not scope.benchmark:
+            continue
+        yield _table(scope, division, benchmark)
+        for variant in scope.variants:
+            when = f"where {variant.chosen_by.name} is {variant.value}"
+            name = f"{scope.name}.{variant.name}"
+            yield Table(name, division, benchmark, variant.rows, when)
+            misnamed = f"{benchmark}_{variant.name}"
+            for other in rules.scopes(division, misnamed):
+                if other.name == f"{division}.{misnamed}":
+                    when = f"where submission_benchmark is {misnamed}"
+                    yield Table(other.name, division, benchmark, variant.rows, when, hidden=True)
+
+
+def _table(scope: Scope, division: str, benchmark: str) -> Table:
+    return Table(scope.name, division, benchmark, (*scope.rows, *scope.ends))
+
+
+def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
+    """The tables that judge a benchmark's log, innermost first, each without overridden rows."""
+    found: list[Table] = []
+    decided: set[str] = set()
+    own = [t for t in tables(rules).values() if t.benchmark == benchmark and not t.hidden]
+    outer = [t for t in tables(rules).values() if not t.benchmark and t.division in ("", division)]
+    for table in (*(t for t in own if t.division == division), *reversed(outer)):
+        lines = tuple(
+            line
+            for line in table.lines
+            if not (isinstance(line, Row) and _verified(line) and line.name in decided)
+        )
+        found.append(Table(table.name, table.division, table.benchmark, lines, table.when))
+        if not table.when:
+            decided |= {line.name for line in lines if isinstance(line, Row) and _verified(line)}
+    return found
+
+
+def _verified(row: Row) -> bool:
+    return row.stated_by is not StatedBy.POLICY
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def rules_of(rules: Round, table: Table) -> list[Rule]:
+    """The rules that a table's lines make, in order; a target follows its row."""
+    return [rule for line in table.lines for rule in _rules_of_line(rules, table, line)]
+
+
+def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
+    if isinstance(line, End):
+        yield _end_rule(rules, table, line)
+        return
+    yield _row_rule(rules, table, line)
+    if line.some or line.policy_some:
+        yield _target_rule(rules, table, line)
+
+
+def _row_rule(rules: Round, table: Table, row: Row) -> Rule:
+    differs = row.policy is not None
+    policy = row.as_policy() if differs else None
+    return Rule(
+        id=f"{table.name}.{row.name}",
+        kind=Kind.ROW,
+        table=table.name,
+        key=row.name,
+        meaning=row.key.meaning + (f" ({row.key.unit})" if row.key.unit else ""),
+        constraint=cell(row),
+        policy=cell(policy) if policy else None,
+        times=times_text(row.times),
+        since=since(rules, table.name, row, Kind.ROW),
+        source=row,
+        stated_by=row.stated_by,
+        why=row.why,
+        hint=row.hint,
+        cites=row.cites or _cites(rules, table),
+        disputed=row.disputed,
+        **_severities(rules, row.stated_by, row.disputed, differs),
+    )
+
+
+def _target_rule(rules: Round, table: Table, row: Row) -> Rule:
+    policy = row.as_policy().some
+    differs = row.policy_some is not None
+    return Rule(
+        id=f"{table.name}.target",
+        kind=Kind.TARGET,
+        table=table.name,
+        key=row.name,
+        meaning="quality that at least one record must reach",
+        constraint=_all(row.some) or "none",
+        policy=_all(policy) if differs else None,
+        times="at least once",
+        since=since(rules, table.name, row, Kind.TARGET),
+        source=row,
+        stated_by=row.stated_by,
+        why=row.why,
+        hint="",
+        cites=row.cites or _cites(rules, table),
+        disputed=row.disputed,
+        **_severities(rules, row.stated_by, row.disputed, differs),
+    )
+
+
+def _end_rule(rules: Round, table: Table, end: End) -> Rule:
+    return Rule(
+        id=f"{table.name}.{end.id}",
+        kind=Kind.END,
+        table=table.name,
+        key=None,
+        meaning="about the whole log",
+        constraint=end.text,
+        policy=None,
+        times="",
+        since=since(rules, table.name, end, Kind.END),
+        source=end,
+        stated_by=end.stated_by,
+        why=end.why,
+        hint="",
+        cites=end.cites or _cites(rules, table),
+        disputed=end.disputed,
+        **_severities(rules, end.stated_by, end.disputed, False),
+    )
+
+
+def _severities(
+    rules: Round, stated_by: StatedBy, disputed: str, differs: bool
+) -> dict[str, Any]:
+    if stated_by is StatedBy.POLICY:
+        policy = Severity.WARNING if rules.verified else Severity.ERROR
+        return {"policy_severity": policy.value, "verifier_severity": ""}
+    policy_text = "error"
+    if disputed:
+        policy_text = "warning"
+    elif differs:
+        policy_text = "error where both reject, else warning"
+    return {"policy_severity": policy_text, "verifier_severity": "error"}
+
+
+def check_rules(rules: Round, division: str | None = None) -> list[Rule]:
+    """The round's checks as rules; those of one division where one is given."""
+    return [
+        _check_rule(rules, check)
+        for check in rules.checks
+        if division is None or not check.divisions or division in check.divisions
+    ]
+
+
+def _check_rule(rules: Round, check: Check) -> Rule:
+    older = rules.chain()
+    first = rules
+    for before in older[1:]:
+        if check.id not in {other.id for other in before.checks}:
+            break
+        first = before
+    where = f"{' and '.join(check.divisions)} division" if check.divisions else ""
+    verifier = check.severity.value if check.stated_by is not StatedBy.POLICY else ""
+    return Rule(
+        id=check.id,
+        kind=Kind.CHECK,
+        table=check.id.partition(".")[0],
+        key=check.key,
+        meaning=where or "any division",
+        constraint=check.says,
+        policy=None,
+        times="",
+        since=first.name,
+        source=check,
+        stated_by=check.stated_by,
+        why=check.why,
+        hint="",
+        cites=check.cites,
+        disputed="",
+        policy_severity=check.severity.value,
+        verifier_severity=verifier,
+    )
+
+
+@cache
+def _all_rules(usage: str, name: str) -> tuple[Rule, ...]:
+
+    rules = find_round(usage, name)
+    rows = [rule for table in tables(rules).values() for rule in rules_of(rules, table)]
+    return (*rows, *check_rules(rules))
+
+
+def all_rules(rules: Round) -> tuple[Rule, ...]:
+    """Every rule whose id a finding of this round can carry."""
+    return _all_rules(rules.usage, rules.name)
+
+
+def rounds_with(rule: str, usages: tuple[str, ...] = USAGES) -> list[Round]:
+    """The rounds that have a rule of this id, oldest first."""
+    return [
+        rules
+        for usage in usages
+        for rules in rounds_of(usage).values()
+        if any(each.id == rule for each in all_rules(rules))
+    ]
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def cell(row: Row) -> str:
+    """What a row demands of its records, as one cell of a table."""
+    first = [text if text.startswith("first") else f"first {text}" for text in _texts(row.first)]
+    return "; ".join((*_texts(row.each), *first)) or UNCONSTRAINED
+
+
+def _texts(constraints: tuple[Any, ...]) -> list[str]:
+    return [constraint.text() for constraint in constraints]
+
+
+def _all(constraints: tuple[Any, ...]) -> str:
+    return " and ".join(_texts(constraints))
+
+
+def times_text(times: Times) -> str:
+    """How often a key must be logged, and what may be logged instead."""
+    if not times.instead:
+        return times.text
+    return f"{times.text}, or {' or '.join(times.instead)} instead"
+
+
+def target_text(benchmark: Benchmark) -> str:
+    """The quality that a run must reach."""
+    if benchmark.target:
+        return benchmark.target
+    for line in benchmark.closed:
+        if isinstance(line, Row) and line.some:
+            return f"{line.name} {_all(line.some)}"
+    return ""
+
+
+def _cites(rules: Round, table: Table) -> str:
+    known = rules.benchmarks.get(table.benchmark)
+    return known.cites if known is not None else ""
+
+
+# --- history --------------------------------------------------------------------------------------
+
+
+def renamed(newer: Round, older: Round) -> dict[str, str]:
+    """Names of the newer round's benchmarks in the older one, where they differ."""
+    gone = {b.title: name for name, b in older.benchmarks.items() if name not in newer.benchmarks}
+    new = {b.title: name for name, b in newer.benchmarks.items() if name not in older.benchmarks}
+    return {name: gone[title] for title, name in new.items() if title in gone}
+
+
+def table_before(table: str, newer: Round, older: Round) -> str:
+    """The name that a table of the newer round has in the older one."""
+    names = renamed(newer, older)
+    return ".".join(names.get(part, part) for part in table.split("."))
+
+
+def since(rules: Round, table: str, line: Line, kind: Kind) -> str:
+    """The first round from which on the rule stayed as it is in `rules`."""
+    first, wanted = rules, essence(line, kind)
+    for older in rules.chain()[1:]:
+        table = table_before(table, first, older)
+        then = tables(older).get(table)
+        if then is None:
+            break
+        same = {line_name(other): other for other in then.lines}.get(line_name(line))
+        if same is None or essence(same, kind) != wanted:
+            break
+        first = older
+    return first.name
+
+
+def essence(line: Line, kind: Kind) -> tuple[Any, ...]:
+    """What makes two lines the same rule: not their explanations and citations."""
+    if isinstance(line, End):
+        return (line.id, line.text, line.stated_by)
+    if kind is Kind.TARGET:
+        return (line.name, line.some, line.policy_some, line.stated_by)
+    return (line.name, line.each, line.times, line.first, line.policy, line.stated_by)

@@ -1,0 +1,1 @@
+"""Views of the rules: examples, explanations, differences between rounds, worked-out values."""
