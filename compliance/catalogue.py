@@ -2,48 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
-from rules.benchmark import Benchmark, line_name
+from compliance.rules_view.examples import counter_example
+from compliance.rules_view.history import Kind, since
+from compliance.rules_view.tables import Table, divisions, tables, tables_for
+from rules.benchmark import Benchmark
 from rules.catalogue import USAGES, find_round, rounds_of
 from rules.checks import Check
 from rules.finding import Severity, StatedBy
-from rules.round import DIVISIONS, Round, Scope
+from rules.round import Round
 from rules.table import End, Line, Row, Times
 
+__all__ = [
+    "Kind",
+    "Rule",
+    "Table",
+    "all_rules",
+    "counter_example",
+    "divisions",
+    "rules_of",
+    "tables",
+    "tables_for",
+]
+
 UNCONSTRAINED = "unconstrained"
-
-
-class Kind(StrEnum):
-    """What a rule is: a cell of a table, a target, a rule about a whole log, a check, a log fault."""
-
-    ROW = "row"
-    TARGET = "target"
-    END = "end"
-    CHECK = "check"
-    LOG = "log"
-    INTERNAL = "internal"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The lines that apply together under one name, such as `closed.llama31_8b`.
-
-    `when` says which logged value brings a variant's lines in. A `hidden` table is one the official
-    verifier falls into only where a log misnames its benchmark.
-    """
-
-    name: str
-    division: str
-    benchmark: str
-    lines: tuple[Line, ...]
-    when: str = ""
-    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,78 +77,7 @@ class Rule:
         return f"{self.constraint} [policy: {self.policy}]"
 
 
-# --- tables ---------------------------------------------------------------------------------------
-
-
-def divisions(rules: Round) -> tuple[str, ...]:
-    """The divisions whose rules differ; one without a name in a round that has none."""
-    return DIVISIONS if rules.divided else ("",)
-
-
-def tables(rules: Round) -> Mapping[str, Table]:
-    """All tables of a round by name, outermost first."""
-    return _tables(rules.usage, rules.name)
-
-
-@cache
-def _tables(usage: str, name: str) -> Mapping[str, Table]:
-    rules = find_round(usage, name)
-    found: dict[str, Table] = {}
-    for division in divisions(rules):
-        for scope in rules.scopes(division, ""):
-            owner = "" if scope.name == "common" else division
-            found.setdefault(scope.name, _table(scope, owner, ""))
-    for benchmark in rules.benchmarks:
-        for division in divisions(rules):
-            if rules.has_rules(division, benchmark):
-                for table in _own_tables(rules, division, benchmark):
-                    found[table.name] = table
-    return MappingProxyType(found)
-
-
-def _own_tables(rules: Round, division: str, benchmark: str) -> Iterator[Table]:
-    for scope in rules.scopes(division, benchmark):
-        if not scope.benchmark:
-            continue
-        yield _table(scope, division, benchmark)
-        for variant in scope.variants:
-            when = f"where {variant.chosen_by.name} is {variant.value}"
-            name = f"{scope.name}.{variant.name}"
-            yield Table(name, division, benchmark, variant.rows, when)
-            misnamed = f"{benchmark}_{variant.name}"
-            for other in rules.scopes(division, misnamed):
-                if other.name == f"{division}.{misnamed}":
-                    when = f"where submission_benchmark is {misnamed}"
-                    yield Table(other.name, division, benchmark, variant.rows, when, hidden=True)
-
-
-def _table(scope: Scope, division: str, benchmark: str) -> Table:
-    return Table(scope.name, division, benchmark, (*scope.rows, *scope.ends))
-
-
-def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
-    """The tables that judge a benchmark's log, innermost first, each without overridden rows."""
-    found: list[Table] = []
-    decided: set[str] = set()
-    own = [t for t in tables(rules).values() if t.benchmark == benchmark and not t.hidden]
-    outer = [t for t in tables(rules).values() if not t.benchmark and t.division in ("", division)]
-    for table in (*(t for t in own if t.division == division), *reversed(outer)):
-        lines = tuple(
-            line
-            for line in table.lines
-            if not (isinstance(line, Row) and _verified(line) and line.name in decided)
-        )
-        found.append(Table(table.name, table.division, table.benchmark, lines, table.when))
-        if not table.when:
-            decided |= {line.name for line in lines if isinstance(line, Row) and _verified(line)}
-    return found
-
-
-def _verified(row: Row) -> bool:
-    return row.stated_by is not StatedBy.POLICY
-
-
-# --- rules ----------------------------------------------------------------------------------------
+# --- rules of tables and checks ---
 
 
 def rules_of(rules: Round, table: Table) -> list[Rule]:
@@ -246,9 +161,7 @@ def _end_rule(rules: Round, table: Table, end: End) -> Rule:
     )
 
 
-def _severities(
-    rules: Round, stated_by: StatedBy, disputed: str, differs: bool
-) -> dict[str, Any]:
+def _severities(rules: Round, stated_by: StatedBy, disputed: str, differs: bool) -> dict[str, Any]:
     if stated_by is StatedBy.POLICY:
         policy = Severity.WARNING if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
@@ -301,10 +214,11 @@ def _check_rule(rules: Round, check: Check) -> Rule:
 
 @cache
 def _all_rules(usage: str, name: str) -> tuple[Rule, ...]:
+    from compliance.rules_view.fixed import FIXED
 
     rules = find_round(usage, name)
     rows = [rule for table in tables(rules).values() for rule in rules_of(rules, table)]
-    return (*rows, *check_rules(rules))
+    return (*rows, *check_rules(rules), *FIXED)
 
 
 def all_rules(rules: Round) -> tuple[Rule, ...]:
@@ -322,7 +236,7 @@ def rounds_with(rule: str, usages: tuple[str, ...] = USAGES) -> list[Round]:
     ]
 
 
-# --- words ----------------------------------------------------------------------------------------
+# --- words ---
 
 
 def cell(row: Row) -> str:
@@ -359,43 +273,3 @@ def target_text(benchmark: Benchmark) -> str:
 def _cites(rules: Round, table: Table) -> str:
     known = rules.benchmarks.get(table.benchmark)
     return known.cites if known is not None else ""
-
-
-# --- history --------------------------------------------------------------------------------------
-
-
-def renamed(newer: Round, older: Round) -> dict[str, str]:
-    """Names of the newer round's benchmarks in the older one, where they differ."""
-    gone = {b.title: name for name, b in older.benchmarks.items() if name not in newer.benchmarks}
-    new = {b.title: name for name, b in newer.benchmarks.items() if name not in older.benchmarks}
-    return {name: gone[title] for title, name in new.items() if title in gone}
-
-
-def table_before(table: str, newer: Round, older: Round) -> str:
-    """The name that a table of the newer round has in the older one."""
-    names = renamed(newer, older)
-    return ".".join(names.get(part, part) for part in table.split("."))
-
-
-def since(rules: Round, table: str, line: Line, kind: Kind) -> str:
-    """The first round from which on the rule stayed as it is in `rules`."""
-    first, wanted = rules, essence(line, kind)
-    for older in rules.chain()[1:]:
-        table = table_before(table, first, older)
-        then = tables(older).get(table)
-        if then is None:
-            break
-        same = {line_name(other): other for other in then.lines}.get(line_name(line))
-        if same is None or essence(same, kind) != wanted:
-            break
-        first = older
-    return first.name
-
-
-def essence(line: Line, kind: Kind) -> tuple[Any, ...]:
-    """What makes two lines the same rule: not their explanations and citations."""
-    if isinstance(line, End):
-        return (line.id, line.text, line.stated_by)
-    if kind is Kind.TARGET:
-        return (line.name, line.some, line.policy_some, line.stated_by)
-    return (line.name, line.each, line.times, line.first, line.policy, line.stated_by)

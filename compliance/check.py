@@ -95,7 +95,7 @@ def check_paths(
 
     found = targets(paths)
     wish = Wish(options.usage, options.round)
-    choices = [wish.choose(target.path.absolute()) for target in found]
+    choices = [wish.choose(target.folder) for target in found]
     tasks = [_task(t, c, options) for t, c in zip(found, choices, strict=True)]
     several = len({(c.rules.usage, c.rules.name) for c in choices}) > 1
     entries, findings = [], []
@@ -115,7 +115,7 @@ def check_paths(
 
 def _task(target: Target, choice: Choice, options: Options) -> _Task:
     rules = choice.rules
-    return _Task(str(target.path), target.shown, rules.usage, rules.name, options.profile)
+    return _Task(target.path, target.shown, rules.usage, rules.name, options.profile)
 
 
 def _file_entry(judged: Judged, kept: list[Finding], *, several: bool, strict: bool) -> FileEntry:
@@ -180,7 +180,7 @@ def _judge(task: _Task) -> Judged:
             verdict = LogVerdict()
         else:
             verdict = judge_log(read_log(task.path), rules, task.profile, task.shown)
-    except Exception as error:  # noqa: BLE001 - one file's trouble must not hide the others
+    except Exception as error:
         verdict = LogVerdict([_internal(task.shown, error)])
     return Judged(task.shown, f"{task.usage} {task.round}", verdict)
 

@@ -33,13 +33,14 @@ class Wish:
     usage: str | None = None
     round: str | None = None
 
-    def choose(self, path: Path) -> Choice:
-        """The round for a file or folder; raises UsageFault for one that does not exist."""
-        return _choose(self, path if path.is_dir() else path.parent)
+    def choose(self, folder: str | Path) -> Choice:
+        """The round for what lies in a folder; raises UsageFault for one that does not exist."""
+        return _choose(self, str(folder))
 
 
 @lru_cache(maxsize=4096)
-def _choose(wish: Wish, folder: Path) -> Choice:
+def _choose(wish: Wish, place: str) -> Choice:
+    folder = Path(place).absolute()
     sources: list[tuple[ChosenBy, str | None, str | None]] = [("option", wish.usage, wish.round)]
     sources += [("config", *_configured(folder)), ("folder", *_named(folder))]
     usage = next((given for _, given, _ in sources if given), "training")

@@ -50,7 +50,9 @@ class Format(StrEnum):
 
 Paths = Annotated[
     list[Path],
-    typer.Argument(help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH…"),
+    typer.Argument(
+        help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH…"
+    ),
 ]
 UsageOption = Annotated[
     Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
@@ -135,7 +137,9 @@ def check(
     from compliance.output import default_format, deliver, inside, progress_bar
 
     if output is not None and inside(output, paths):
-        raise UsageFault(f"--output {output} lies in the tree being checked; choose a place outside")
+        raise UsageFault(
+            f"--output {output} lies in the tree being checked; choose a place outside"
+        )
     options = Options(
         usage.value if usage else None,
         round,
@@ -179,7 +183,7 @@ def run(arguments: list[str]) -> int:
         # The reader (head, less) has seen enough; nothing more can be told to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.FOUND
-    except Exception as error:  # noqa: BLE001 - the last resort before a traceback
+    except Exception as error:
         # Typer brings its own click in some versions: its errors are known by what they can do.
         if hasattr(error, "show") and hasattr(error, "exit_code"):
             error.show()

@@ -27,7 +27,9 @@ def check_log(
     if config is not None:
         match = _CONFIG.search(config)
         if match is None:
-            raise UsageFault(f"--config {config} names no round, such as training_5.1.0/common.yaml")
+            raise UsageFault(
+                f"--config {config} names no round, such as training_5.1.0/common.yaml"
+            )
         usage, ruleset = match[1], match[2]
     if path.is_dir():
         raise UsageFault(f"{path} is a folder; must be one log")

@@ -31,9 +31,14 @@ class Kind(StrEnum):
 class Target:
     """One file to judge: where it is, and the path a report shows."""
 
-    path: Path
+    path: str
     shown: str
     kind: Kind
+
+    @property
+    def folder(self) -> str:
+        """Where the file lies."""
+        return os.path.dirname(self.path)
 
 
 def kind_of(path: Path) -> Kind:
@@ -67,7 +72,7 @@ def _folders(path: Path) -> Iterator[Path]:
 
 def targets(paths: list[Path]) -> list[Target]:
     """Every file to judge below the paths, in order; raises NothingToJudge where there is none."""
-    found: dict[Path, Target] = {}
+    found: dict[str, Target] = {}
     for path in paths:
         for target in _targets(path, alone=len(paths) == 1):
             found.setdefault(target.path, target)
@@ -80,7 +85,7 @@ def targets(paths: list[Path]) -> list[Target]:
 def _targets(path: Path, *, alone: bool) -> Iterator[Target]:
     kind = kind_of(path)
     if kind in (Kind.LOG, Kind.SYSTEM):
-        yield Target(path, path.name if alone else str(path), kind)
+        yield Target(str(path), path.name if alone else str(path), kind)
         return
     if kind is Kind.SUBMISSION:
         tops = [path]
@@ -99,10 +104,10 @@ def _logs(below: Path, root: Path, *, alone: bool) -> Iterator[Target]:
     # Links to folders are not followed: they may lead out of the tree, or in a circle.
     for folder, subfolders, files in os.walk(below):
         subfolders.sort()
+        shown = os.path.relpath(folder, root) if alone else folder
         names = [name for name in files if _LOG_NAME.match(name)]
         # A folder named like a log is judged, so that it is reported and not passed over.
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
-            path = Path(folder, name)
-            shown = os.path.relpath(path, root) if alone else str(path)
-            yield Target(path, shown, Kind.LOG)
+            inside = name if shown == "." else f"{shown}/{name}"
+            yield Target(f"{folder}/{name}", inside, Kind.LOG)

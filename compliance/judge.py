@@ -9,7 +9,7 @@ from typing import Any
 from logging_spec.read import CRASHING, Fault, LineFault, Log
 from rules.checks import Context
 from rules.finding import Finding, Profile, Severity, StatedBy
-from rules.round import DIVISIONS, Round, Scope
+from rules.round import DIVISIONS, Round, Scope, scope_of
 from rules.run import Run
 from rules.table import CannotJudge, End, Row, Violation
 from rules.virtual import gather_metrics
@@ -178,7 +178,7 @@ class _Judgement:
             selector = selectors[record.key]
             for variant in scope.variants:
                 if variant.chosen_by_record(record, selector.lower):
-                    yield Scope(f"{scope.name}.{variant.name}", variant.rows)
+                    yield scope_of(f"{scope.name}.{variant.name}", variant.rows)
                     break
             else:
                 if selector.required and (isinstance(value, str) or not selector.lower):
@@ -341,9 +341,9 @@ class PolicyReading:
         """What the verifier found, weighed by the policy, and what the policy adds."""
         own = {rule: row for scope in self.judgement.scopes for rule, row in scope.policy}
         seen = set()
-        for rule in broken:
-            seen.add(rule.id)
-            yield from self._weigh(rule)
+        for found in broken:
+            seen.add(found.id)
+            yield from self._weigh(found)
         for rule, row in own.items():
             if rule not in seen and row.judge(self.run):
                 yield self._stated(rule, row, row.judge(self.run))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rules.finding import Finding, Severity
 
-SCHEMA = "podium.report/1"
+SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 
 
 class _Model(BaseModel):

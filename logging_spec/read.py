@@ -13,14 +13,19 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, cast
 
 import msgspec
 
+from logging_spec.log import CRASHING as CRASHING
+from logging_spec.log import Fault as Fault
+from logging_spec.log import Generation
+from logging_spec.log import LineFault as LineFault
+from logging_spec.log import Log as Log
+from logging_spec.older import take_older, text_of
 from logging_spec.record import Record
 
 BLOCK = 1 << 26
@@ -30,78 +35,6 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 LONGEST_LINE = 1 << 28
 """A single line beyond this many bytes is not decoded: it is reported."""
-
-Generation = Literal["mllog", "mll", "mlpv", "alibaba", "none"]
-
-
-class Fault(StrEnum):
-    """What can be wrong with one line, or with the file."""
-
-    JSON = "not-json"
-    OBJECT = "not-an-object"
-    MISSING = "missing-field"
-    TIME = "bad-time"
-    KEY = "bad-key"
-    GLUED = "several-records"
-    DIALECT = "nonstandard-dialect"
-    IGNORED = "ignored-line"
-    LONG = "line-too-long"
-    UNREADABLE = "unreadable-file"
-    COMPRESSED = "broken-compression"
-
-
-CRASHING = frozenset({Fault.OBJECT, Fault.MISSING})
-"""Faults on which the official reader ends in a traceback instead of a verdict."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineFault:
-    """One fault: its kind, a sentence about it, and where in the log it is.
-
-    `position` counts token-bearing lines from 0 (-1: the file as a whole). `recovered` tells
-    whether the tolerant reading made records of the line all the same.
-    """
-
-    kind: Fault
-    message: str
-    position: int
-    excerpt: str = ""
-    recovered: bool = False
-
-
-@dataclass(slots=True)
-class Log:
-    """What one file holds.
-
-    `records` are those the official reader takes, in file order. `lenient` adds what only a tolerant
-    reader gets: (position of the line, record). `places` gives the line position of each record.
-    """
-
-    generation: Generation = "none"
-    records: list[Record] = field(default_factory=list)
-    faults: list[LineFault] = field(default_factory=list)
-    lenient: list[tuple[int, Record]] = field(default_factory=list)
-    places: list[int] | None = None
-    size: int = 0
-    _lines: Callable[[], list[int]] | list[int] = field(default_factory=list)
-
-    def line(self, index: int) -> int:
-        """File line (from 1; LF, CRLF and a bare CR end one) of the record at `index`."""
-        return self.line_at(index if self.places is None else self.places[index])
-
-    def line_at(self, position: int) -> int:
-        """File line (from 1) of the token-bearing line at `position`."""
-        if callable(self._lines):
-            self._lines = self._lines()
-        return self._lines[position]
-
-    def all_records(self) -> list[tuple[int, Record]]:
-        """Every record with its file line, the leniently read ones in their places."""
-        places = range(len(self.records)) if self.places is None else self.places
-        merged = [*zip(places, self.records, strict=True), *self.lenient]
-        if self.lenient:
-            merged.sort(key=lambda pair: pair[0])
-        return [(self.line_at(place), record) for place, record in merged]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +68,8 @@ def read_log(path: Path | str) -> Log:
     """Read one file, also gzip- or zstd-compressed; what cannot be read becomes a fault."""
     log = Log()
     try:
-        with _open_plain(path) as stream:
-            log.size = os.fstat(stream.fileno()).st_size
+        stream, log.size = _open_plain(path)
+        with stream:
             data = stream.read(4 if log.size > BLOCK else -1)
             if data.startswith((_GZIP, _ZSTD)):
                 stream.seek(0)
@@ -158,26 +91,29 @@ class _BrokenCompression(Exception):
     pass
 
 
-def _open_plain(path: Path | str) -> IO[bytes]:
-    # A fifo or device would block or never end: only regular files are opened.
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise OSError(0, "it is not a regular file")
-    return open(path, "rb", buffering=0)
+def _open_plain(path: Path | str) -> tuple[IO[bytes], int]:
+    """The open file and its size in bytes; raises OSError for what is no regular file."""
+    # Opening a fifo would wait for a writer, so nothing waits, and what is no file is refused.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(handle)
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise OSError(0, f"it is {what}")
+    return open(handle, "rb", buffering=0), status.st_size
 
 
 def _decompressed(stream: IO[bytes], head: bytes) -> IO[bytes]:
     if head.startswith(_GZIP):
         import gzip
 
-        return gzip.GzipFile(fileobj=stream)
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
     try:
         import zstandard
     except ImportError:
         raise OSError(0, "the package zstandard is needed for zstd files") from None
-    reader: IO[bytes] = zstandard.ZstdDecompressor().stream_reader(  # type: ignore[assignment]
-        stream, read_across_frames=True
-    )
-    return reader
+    reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+    return cast("IO[bytes]", reader)
 
 
 def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
@@ -261,7 +197,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
         log.generation = form.generation
     if form is not _MLLOG:
         payloads = form.pattern.findall(_unify_line_ends(data))
-        _take_older(payloads, form, log, base)
+        take_older(payloads, form.generation, log, base)
         return len(payloads)
     try:
         # A bare CR inside a payload makes its decoding fail; elsewhere it changes no record.
@@ -303,7 +239,7 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
         _take_glued(earlier, position, log)
     body = payload.strip(_BLANKS)
     try:
-        found = json.loads(_text(body))
+        found = json.loads(text_of(body))
     except (ValueError, RecursionError) as error:
         log.faults.append(_broken_json(body, error, position))
         return None
@@ -311,7 +247,7 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
 
 
 def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | None:
-    excerpt = _text(body[:80])
+    excerpt = text_of(body[:80])
 
     def fault(kind: Fault, message: str, recovered: bool = False) -> None:
         log.faults.append(LineFault(kind, message, position, excerpt, recovered))
@@ -321,15 +257,15 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
         kind = Fault.JSON if found is None else Fault.OBJECT
         fault(kind, f"the record is a JSON {_json_type(found)}; must be an object")
         return None
-    time_ms = found.get("time_ms")
+    time_ms: Any = found.get("time_ms")
     try:
         time_ms = float(time_ms) if "time_ms" in found else 0.0
     except ValueError:
         fault(Fault.TIME, f'time_ms is "{time_ms!s:.60}"; must be a number of milliseconds')
         return None
     except (TypeError, OverflowError):
-        kind = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
-        fault(Fault.MISSING, f"time_ms is {kind}; must be a number of milliseconds")
+        what = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
+        fault(Fault.MISSING, f"time_ms is {what}; must be a number of milliseconds")
         return None
     absent = [name for name in ("time_ms", "key", "value", "metadata") if name not in found]
     if absent:
@@ -378,92 +314,9 @@ def _broken_json(body: bytes, error: Exception, position: int) -> LineFault:
     message = f"the record is not valid JSON: {where}"
     if body.startswith(b"{") and not body.endswith(b"}"):
         message += " (the line seems cut short)"
-    return LineFault(Fault.JSON, message, position, _text(body[:80]))
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    return LineFault(Fault.JSON, message, position, text_of(body[:80]))
 
 
 def _json_type(value: object) -> str:
     names = {bool: "boolean", int: "number", float: "number", str: "string", list: "list"}
     return "null" if value is None else names.get(type(value), "object")
-
-
-def _take_older(payloads: list[bytes], form: _Format, log: Log, base: int) -> None:
-    """Records of 0.5 and 0.6; seconds become milliseconds, the 0.5 benchmark the namespace."""
-    from logging_spec import dialects
-
-    if form.generation == "mll" and _take_json_of_06(payloads, log):
-        return
-    if log.places is None:
-        log.places = list(range(len(log.records)))
-    parse = {
-        "mll": dialects.parse_v06,
-        "mlpv": dialects.parse_v05,
-        "alibaba": dialects.parse_alibaba,
-    }[form.generation]
-    for position, payload in enumerate(payloads, base):
-        # Of several tokens on a line the official reader takes the last.
-        text = _text(payload.rpartition(form.token)[2])
-        if form.generation == "mll" and text.startswith(" "):
-            text = text[1:]
-        elif form.generation == "mll":
-            text = ""
-        found = parse(text)
-        if found is None:
-            _note_older(form, text, position, log)
-            continue
-        record = Record(
-            found.key, found.seconds * 1000, found.value, found.metadata, None, found.benchmark
-        )
-        if found.strict:
-            log.records.append(record)
-            log.places.append(position)
-        else:
-            message = "the record is not in the standard layout of its format"
-            fault = LineFault(Fault.DIALECT, message, position, text[:80], recovered=True)
-            log.faults.append(fault)
-            log.lenient.append((position, record))
-
-
-def _note_older(form: _Format, text: str, position: int, log: Log) -> None:
-    from logging_spec import dialects
-
-    if form.generation == "alibaba":
-        return  # one submitter's free text beside its records: noise
-    kind, message = Fault.JSON, "the record follows no known layout of its format"
-    if form.generation == "mll" and dialects.ignored_v06(text):
-        kind, message = Fault.IGNORED, "the line gives no value; the official reader ignores it"
-    log.faults.append(LineFault(kind, message, position, text[:80]))
-
-
-class _Body(msgspec.Struct, frozen=True, gc=False):
-    value: Any
-    metadata: Any
-
-
-_decode_body = msgspec.json.Decoder(_Body).decode
-_MLL_LINE = re.compile(rb" ([0-9]+\.?[0-9]*) ([A-Za-z0-9_]+) ?: +(\{.*\})\s*")
-
-
-def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
-    """The records of a block whose lines are all of the standard 0.6 layout; False if any is not."""
-    if log.places is not None:
-        return False
-    records = []
-    for payload in payloads:
-        match = _MLL_LINE.fullmatch(payload)
-        if match is None:
-            return False
-        seconds, key, rest = match.groups()
-        try:
-            body = _decode_body(rest)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return False
-        records.append(Record(key.decode(), float(seconds) * 1000, body.value, body.metadata))
-    log.records += records
-    return True

@@ -102,6 +102,7 @@ class Amend:
     variants: Mapping[str, Change] = field(default_factory=dict)
     rename: str = ""
     gathers: str = ""
+    init_minutes: float | None = None
     why: str = ""
 
     def apply(self, benchmark: Benchmark, where: str) -> Benchmark:
@@ -120,6 +121,7 @@ class Amend:
             open=opened,
             variants=variants,
             gathers=self.gathers or benchmark.gathers,
+            init_minutes=self.init_minutes or benchmark.init_minutes,
         )
 
 

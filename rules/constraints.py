@@ -194,7 +194,7 @@ class Constraint(msgspec.Struct, frozen=True):
             try:
                 if holds(records[index], run):
                     continue
-            except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+            except Exception:
                 pass
             failed.append(index)
         return failed
@@ -498,7 +498,7 @@ class part(Constraint, frozen=True):
             try:
                 if test(records[index].metadata[name], run):
                     continue
-            except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+            except Exception:
                 pass
             failed.append(index)
         return failed

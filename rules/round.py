@@ -10,6 +10,7 @@ from logging_spec import keys as k
 from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
 from rules.checks import Check
 from rules.constraints import one_of
+from rules.schedule import Schedule
 from rules.table import End, Line, Row, row
 
 DIVISIONS = ("closed", "open")
@@ -27,6 +28,7 @@ class Limits:
     epochs_from: int = 1
     seeds_logged: bool = False
     staging_timed: bool | None = None
+    evaluates: Mapping[str, Schedule] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

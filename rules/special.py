@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from logging_spec import keys as k
@@ -14,6 +15,7 @@ from rules.constraints import (
     ceil,
     computes,
     floor,
+    init_within,
     logged,
     near_whole,
     number_text,
@@ -67,6 +69,143 @@ class relaxed_target(Constraint, frozen=True):
             f"at least {self.target}, or {self.relaxed} where global_batch_size is at least "
             f"{self.from_batch}"
         )
+
+
+class rounded(Constraint, frozen=True):
+    """The value is a formula's, exactly or rounded to a number of decimals."""
+
+    bound: Formula
+    digits: int
+
+    def test(self, value: Any, run: Run) -> bool:
+        bound = self.bound.compute(run)
+        return bool(abs(value - bound) <= 0.5 * 10**-self.digits + 1e-9 * abs(bound))
+
+    def text(self) -> str:
+        return f"{self.bound.text}, rounded to {self.digits} decimals"
+
+    def expected(self, run: Run | None) -> str:
+        return f"{_worked_out(self.bound, run)}, rounded to {self.digits} decimals"
+
+
+class by_batch_size(Constraint, frozen=True):
+    """The value is one of those that the band of the global batch size allows; free outside.
+
+    A band is (smallest batch, largest batch, values).
+    """
+
+    bands: tuple[tuple[int, int, tuple[float, ...]], ...]
+
+    def test(self, value: Any, run: Run) -> bool:
+        batch = run.logged("global_batch_size")
+        allowed = [values for low, high, values in self.bands if low <= batch <= high]
+        return not allowed or any(math.isclose(value, one) for one in allowed[0])
+
+    def text(self) -> str:
+        return "; ".join(
+            f"{' or '.join(map(number_text, values))} for global_batch_size {low} to {high}"
+            for low, high, values in self.bands
+        )
+
+
+class fixed_below_batch(Constraint, frozen=True):
+    """The value is fixed for small batches and free from a batch size on."""
+
+    bound: float
+    batch: int
+
+    def test(self, value: Any, run: Run) -> bool:
+        small = run.logged("global_batch_size") < self.batch
+        return not small or math.isclose(value, self.bound)
+
+    def text(self) -> str:
+        return (
+            f"{number_text(self.bound)} where global_batch_size is below {number_text(self.batch)}"
+        )
+
+
+class stretched(Constraint, frozen=True):
+    """A schedule's boundaries, all stretched by the same 1 + K/10, K whole.
+
+    With `batch`, they are steps at that batch size: fewer at a larger one, whole within a step.
+    """
+
+    boundaries: tuple[int, ...]
+    batch: int = 0
+
+    def test(self, value: Any, run: Run) -> bool:
+        scale, slack = 1.0, 1e-3
+        if self.batch:
+            scale, slack = self.batch / run.logged("global_batch_size"), 1.0
+        tenths = round((value[0] / (self.boundaries[0] * scale) - 1) * 10)
+        due = [boundary * scale * (1 + tenths / 10) for boundary in self.boundaries]
+        return len(value) == len(due) and all(
+            abs(given - wanted) <= slack for given, wanted in zip(value, due, strict=True)
+        )
+
+    def text(self) -> str:
+        boundaries = f"[{', '.join(map(number_text, self.boundaries))}] * (1 + K/10)"
+        scale = f" * {self.batch} / global_batch_size" if self.batch else ""
+        return f"{boundaries}{scale}, K whole"
+
+
+class cube(Constraint, frozen=True):
+    """The shape of a cube, a last axis for channels allowed."""
+
+    side: int
+
+    def test(self, value: Any, run: Run) -> bool:
+        sides = list(value)
+        return len(sides) in (3, 4) and sides[:3] == [self.side] * 3
+
+    def text(self) -> str:
+        return f"[{self.side}, {self.side}, {self.side}]"
+
+
+class each_item(Constraint, frozen=True):
+    """Every item of a list obeys; unless `listed`, a single number stands for a list of one."""
+
+    inner: tuple[Constraint, ...]
+    listed: bool = False
+
+    def test(self, value: Any, run: Run) -> bool:
+        if not isinstance(value, list):
+            if self.listed:
+                return False
+            value = [value]
+        return all(inner.test(item, run) for item in value for inner in self.inner)
+
+    def text(self) -> str:
+        items = " and ".join(inner.text() for inner in self.inner)
+        return f"a list, each item {items}" if self.listed else f"{items} (each, of a list)"
+
+
+class spelt(Constraint, frozen=True):
+    """The value is one of these words, in capitals or not."""
+
+    words: tuple[str, ...]
+
+    def test(self, value: Any, run: Run) -> bool:
+        return value.lower() in self.words
+
+    def text(self) -> str:
+        return "one of " + ", ".join(map(show, self.words)) + " (in capitals or not)"
+
+
+class init_longer_for(init_within, frozen=True):
+    """As `init_within`, but one benchmark has more minutes in the closed division."""
+
+    benchmark: str = ""
+    minutes: float = 0
+
+    def limit(self, run: Run) -> float:
+        usual = init_within.limit(self, run)
+        if usual == self.closed and run.value("submission_benchmark") == self.benchmark:
+            return self.minutes
+        return usual
+
+    def text(self) -> str:
+        return f"{init_within.text(self)}; {self.minutes:g} minutes for {self.benchmark} (closed)"
 
 
 class within_factors(Constraint, frozen=True):
@@ -170,7 +309,7 @@ class every_batch_from(_OnSamples, frozen=True):
                     due += batch
                 else:
                     failed.append(index)
-            except Exception:  # noqa: BLE001 - a value of the wrong type, of any kind
+            except Exception:
                 if record.key != "global_batch_size":
                     failed.append(index)
         return failed

@@ -5,8 +5,6 @@
 Works on the lines of 0.7 and later and on those of 0.6. Only the damaged lines are written anew.
 """
 
-# ruff: noqa: D103  (a kind's name says what it does)
-
 from __future__ import annotations
 
 import json
@@ -50,7 +48,7 @@ _BENCHMARKS = (  # noqa: SIM905
 # Never "common" as a benchmark: the incumbent would not come back.
 
 
-class Nothing(LookupError):  # noqa: N818
+class Nothing(LookupError):
     """The log has nothing that this kind could damage."""
 
 

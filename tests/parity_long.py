@@ -8,7 +8,7 @@ made, so a cache of the incumbent's verdicts needs no more than these three, and
 podium only.
 """
 
-# ruff: noqa: S311, T201
+# ruff: noqa: T201
 
 from __future__ import annotations
 

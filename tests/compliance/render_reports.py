@@ -1,7 +1,5 @@
 """Reports to render: a fixed sample, and any that hypothesis can think of."""
 
-# ruff: noqa: D103  (a builder's name says what it builds)
-
 from __future__ import annotations
 
 import math

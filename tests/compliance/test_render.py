@@ -1,7 +1,5 @@
 """Every format: golden output, and laws that hold for whatever logs and file names say."""
 
-# ruff: noqa: D103  (a test's name says what it does)
-
 from __future__ import annotations
 
 import os
@@ -164,7 +162,7 @@ def test_fifty_thousand_findings_take_seconds_at_most() -> None:
 @CALM
 @given(REPORTS)
 def test_junit_counts_are_those_of_its_cases(shown: Report) -> None:
-    suite = ET.fromstring(junit.render(shown))[0]  # noqa: S314 - our own output
+    suite = ET.fromstring(junit.render(shown))[0]
     cases = suite.findall("testcase")
     failed = [case for case in cases if case.find("failure") is not None]
     assert suite.get("tests") == str(len(cases))
@@ -181,7 +179,7 @@ def test_junit_fails_on_warnings_where_they_reject() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     for strict, failures in ((False, "0"), (True, "1")):
         shown = make_report(RULES, [log("a/b.txt", "pass")], warned, strict=strict)
-        suite = ET.fromstring(junit.render(shown))[0]  # noqa: S314 - our own output
+        suite = ET.fromstring(junit.render(shown))[0]
         assert suite.get("failures") == failures
 
 

@@ -1,7 +1,5 @@
 """Markdown: what logs say is shown, never obeyed."""
 
-# ruff: noqa: D103  (a test's name says what it does)
-
 from __future__ import annotations
 
 import html

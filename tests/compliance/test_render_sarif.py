@@ -1,7 +1,5 @@
 """SARIF: valid by our reading of the standard, and pointing at the right places."""
 
-# ruff: noqa: D103  (a test's name says what it does)
-
 from __future__ import annotations
 
 import json

@@ -1,0 +1,42 @@
+# Everything runs in a virtual environment of its own; `make demo` and `make test` set it up.
+VENV   ?= .venv
+PYTHON ?= python3
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help setup demo test test-long lint bench docs schema clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP)  ## make the virtual environment
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(STAMP)  ## the main job on logs made on the spot: check, find the fault, mend it
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/examples/demo.py
+
+test: $(STAMP)  ## the quick test suite
+	$(BIN)/python -m pytest -m 'not long' -n 2
+
+test-long: $(STAMP)  ## what takes minutes: 25,000 damaged logs, 50,000 fuzzed ones
+	$(BIN)/python -m pytest -m long -n 2
+
+lint: $(STAMP)  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)  ## speed against the incumbent and a bare pass, as ratios of one run
+	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/emitter.py
+
+docs: $(STAMP)  ## regenerate the rule pages and the record schema
+	$(BIN)/podium rules pages --write
+	$(BIN)/python -m logging_spec.record > logging_spec/record.schema.json
+
+clean:  ## remove what make has made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,128 @@
+"""Speed of `podium check` against the incumbent's in-process check and against a bare pass.
+
+    python benchmarks/check.py [FOLDER] [--every N]
+
+All are measured in one run on the same logs, so only the ratios mean something. A bare pass reads
+each file, finds the token and decodes each record with the fastest JSON library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import logging
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from compliance.check import Options, check_paths  # noqa: E402 - a script finds the packages now
+from compliance.choose import Wish  # noqa: E402
+from compliance.find import targets  # noqa: E402
+from rules.finding import Profile  # noqa: E402
+
+MEMORY_BAR_MB = 300
+
+
+def bare_pass(logs: list[Path]) -> int:
+    """Read, find the token, decode; returns the number of records."""
+    import orjson
+
+    count = 0
+    for path in logs:
+        with path.open("rb") as stream:
+            for line in stream:
+                at = line.find(b":::MLLOG ")
+                if at >= 0:
+                    payload = line[at + 9 :]
+                else:
+                    at = line.find(b":::MLL ")
+                    if at < 0:
+                        continue
+                    payload = line[line.find(b": {", at) + 2 :]
+                try:
+                    orjson.loads(payload)
+                    count += 1
+                except orjson.JSONDecodeError:
+                    continue
+    return count
+
+
+def incumbent(logs: list[Path]) -> None:
+    """The official tool's check of each log, in this process, as fast as it goes."""
+    from mlperf_logging.compliance_checker import mlp_compliance
+
+    logging.disable(logging.CRITICAL)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for path in logs:
+            rules = Wish().choose(path.parent).rules
+            config = f"{rules.usage}_{rules.name}.0/common.yaml"
+            mlp_compliance.enqueued_configs.clear()
+            checker = mlp_compliance.make_checker(rules.usage, f"{rules.name}.0", True, False)
+            with contextlib.suppress(Exception):  # it ends in a traceback on some logs
+                mlp_compliance.main(str(path), config, checker)
+    logging.disable(logging.NOTSET)
+
+
+def timed(work: Callable[[], object], repeats: int) -> float:
+    """Best wall-clock seconds of several runs: the one least disturbed."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def peak_memory_mb(folder: Path) -> float:
+    """Peak resident memory of `podium check FOLDER --jobs 1`, in a process of its own."""
+    command = [sys.executable, "-m", "compliance", "check", str(folder), "--jobs", "1"]
+    subprocess.run([*command, "--format", "json"], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Measure, print the table, and say which bars are met."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = ROOT.parent / "shared" / "corpus"
+    parser.add_argument("folder", type=Path, nargs="?", default=default)
+    parser.add_argument("--every", type=int, default=4, help="the incumbent gets every Nth log")
+    arguments = parser.parse_args()
+    if not arguments.folder.is_dir():
+        sys.exit(f"{arguments.folder}: no such folder; name one with published results")
+    found = [Path(target.path) for target in targets([arguments.folder])]
+    judged = [path for path in found if Wish().choose(path.parent).rules.verified]
+    sample = judged[:: arguments.every]
+    size = sum(path.stat().st_size for path in sample) / 1e6
+    print(f"{len(sample)} of {len(judged)} logs, {size:.0f} MB, {os.cpu_count()} cores")
+
+    def podium(profile: Profile, jobs: int) -> Callable[[], object]:
+        return lambda: check_paths(sample, Options(profile=profile, jobs=jobs))
+
+    bare = timed(lambda: bare_pass(sample), 5)
+    one = {profile: timed(podium(profile, 1), 5) for profile in Profile}
+    two = timed(podium(Profile.VERIFIER, 2), 5)
+    slow = timed(lambda: incumbent(sample), 1)
+    memory = peak_memory_mb(arguments.folder)
+    verifier = one[Profile.VERIFIER]
+    rows = [
+        ("bare pass", bare, ""),
+        ("podium, verifier profile", verifier, f"{verifier / bare:.2f} x bare (bar 1.6)"),
+        ("podium, policy profile", one[Profile.POLICY], f"{one[Profile.POLICY] / bare:.2f} x bare"),
+        ("podium, 2 processes", two, f"{slow / two:.0f} x faster than the incumbent (bar 45)"),
+        ("incumbent", slow, f"{slow / verifier:.0f} x podium's time with 1 process (bar 25)"),
+    ]
+    for name, seconds, note in rows:
+        print(f"{name:26} {seconds * 1000:9.0f} ms  {note}")
+    print(f"{'peak memory, whole folder':26} {memory:9.0f} MB  (bar {MEMORY_BAR_MB})")
+
+
+if __name__ == "__main__":
+    main()

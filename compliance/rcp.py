@@ -1,0 +1,331 @@
+"""Whether a result converges honestly: its runs against the reference convergence points. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+from rules.catalogue import UnknownRound, find_round
+from rules.convergence.data import Point, points_of
+from rules.convergence.facts import RunFacts, Unit, unit_of
+from rules.convergence.policy import POLICY
+from rules.convergence.statistics import maximum_speedup, trimmed
+from rules.convergence.verifier import VERIFIER
+from rules.convergence.way import Case, Reference, References, references_of
+from rules.finding import Profile
+
+Verdict = Literal["pass", "fail", "missing", "not_applicable"]
+
+Role = Literal["scored", "fastest", "slowest"]
+
+DROPPED = {"unet3d": 4}
+"""Runs dropped at each end, where it is not one: training rules, Benchmark Results."""
+
+WITHOUT_TEST = frozenset({"minigo"})
+"""Benchmarks that have no test of convergence: training rules, RCPs."""
+
+_CRASHING = frozenset({"dlrm"})
+"""The official verifier has points for these but no number of runs, and ends in a traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run's place among those of its result: 1 converged first.
+
+    `role` is why it is left out of the mean: among the fastest or the slowest dropped.
+    """
+
+    name: str
+    rank: int
+    to_converge: float | None
+    converged: bool
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """The judgement of one result, with the arithmetic behind it.
+
+    `mean`, `minimum`, `deviation` (of the reference) and `submission` (the mean of the runs that are
+    kept) are in `unit`; None where there is nothing to compare. `minimum` includes an `allowance`.
+    `scaling_factor` multiplies the score: 1 unless the result passes and was faster than the
+    reference. `points` are the references used: one, or the two interpolated between.
+    `other` is the judgement by the official verifier where the policy's comes out differently.
+    """
+
+    verdict: Verdict
+    case: Case = "none"
+    batch_size: float | None = None
+    mean: float | None = None
+    minimum: float | None = None
+    submission: float | None = None
+    scaling_factor: float = 1.0
+    unit: Unit = "epochs"
+    deviation: float | None = None
+    allowance: float = 0.0
+    points: tuple[Reference, ...] = ()
+    pruned: tuple[Reference, ...] = ()
+    runs: tuple[Place, ...] = ()
+    messages: tuple[str, ...] = ()
+    other: Convergence | None = None
+
+    @property
+    def margin(self) -> float | None:
+        """By how much the submission's mean is above the minimum; below it where negative."""
+        if self.submission is None or self.minimum is None:
+            return None
+        return self.submission - self.minimum
+
+    @property
+    def maximum_speedup(self) -> float | None:
+        """By what factor the submission may converge faster than the reference."""
+        if self.mean is None or self.minimum is None:
+            return None
+        return maximum_speedup(self.mean, self.minimum)
+
+
+def dropped_of(benchmark: str) -> int:
+    """Runs dropped at each end for the mean."""
+    return DROPPED.get(benchmark, 1)
+
+
+def applies(usage: str, round_name: str, benchmark: str, division: str | None) -> str:
+    """Why a result needs no test of convergence; empty where it does."""
+    if benchmark in WITHOUT_TEST:
+        return f"{benchmark} has no reference convergence points"
+    if division is not None and division != "closed":
+        return f"the {division} division is not tested for convergence"
+    if not round_name[:1].isdigit() or round_name.startswith("0"):
+        return f"{usage} {round_name} has no reference convergence points"
+    return ""
+
+
+def references(
+    profile: Profile,
+    usage: str,
+    round_name: str,
+    benchmark: str,
+    points: Sequence[Point] | None = None,
+) -> References:
+    """The references of a benchmark by one of the two ways; of `points` instead where given."""
+    if points is None:
+        return _packaged(profile, usage, round_name, benchmark)
+    return _references(profile, usage, round_name, benchmark, points)
+
+
+@cache
+def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> References:
+    points = points_of(usage, round_name, benchmark)
+    return _references(profile, usage, round_name, benchmark, points)
+
+
+def _references(
+    profile: Profile, usage: str, round_name: str, benchmark: str, points: Iterable[Point]
+) -> References:
+    way = VERIFIER if profile is Profile.VERIFIER else POLICY
+    drop = dropped_of(benchmark)
+    usable = [point for point in points if len(point.to_converge) > 2 * drop]
+    return references_of(way, usable, needed_runs(usage, round_name, benchmark), drop)
+
+
+def needed_runs(usage: str, round_name: str, benchmark: str) -> int:
+    """How many runs a result of the benchmark needs; 10 where the round does not tell."""
+    try:
+        known = find_round(usage, round_name).benchmarks.get(benchmark)
+    except UnknownRound:
+        known = None
+    return 10 if known is None else known.runs
+
+
+def judge_convergence(
+    usage: str,
+    round_name: str,
+    benchmark: str,
+    runs: Sequence[RunFacts],
+    profile: Profile,
+    *,
+    division: str | None = "closed",
+    weak: bool = False,
+    points: Sequence[Point] | None = None,
+    verifier_runs: Sequence[RunFacts] | None = None,
+) -> Convergence:
+    """The judgement of a result by its runs' facts, which were read in the same profile.
+
+    `weak`: instances of HPC's throughput metric, which the policy does not test. With
+    `verifier_runs`, the same runs as the verifier reads them, a policy judgement says where the
+    verifier's differs.
+    """
+    reason = applies(usage, round_name, benchmark, division)
+    if not reason and weak and profile is Profile.POLICY:
+        reason = "the throughput metric is not tested for convergence"
+    if reason:
+        return Convergence("not_applicable", messages=(reason,))
+    judged = _Judge(usage, round_name, benchmark, runs, profile, points).judge()
+    if profile is Profile.POLICY and verifier_runs is not None:
+        theirs = _Judge(usage, round_name, benchmark, verifier_runs, Profile.VERIFIER, points)
+        return _compared(judged, theirs.judge())
+    return judged
+
+
+def _compared(ours: Convergence, theirs: Convergence) -> Convergence:
+    same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
+    if ours.verdict == theirs.verdict and ours.case == theirs.case and same:
+        return ours
+    message = (
+        f"the official verifier's arithmetic gives {theirs.verdict} ({theirs.case}), "
+        f"factor {theirs.scaling_factor:.6g}; the policy's {ours.verdict} ({ours.case}), "
+        f"factor {ours.scaling_factor:.6g}"
+    )
+    return replace(ours, other=theirs, messages=(*ours.messages, message))
+
+
+def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[Place, ...]:
+    """Each run's place, in the order given; runs that did not converge come last."""
+    order = sorted(range(len(runs)), key=lambda i: (_converged_at(runs[i]), i))
+    roles: dict[int, tuple[int, Role]] = {}
+    for rank, index in enumerate(order, 1):
+        late = rank > len(order) - drop
+        roles[index] = (rank, "fastest" if rank <= drop else "slowest" if late else "scored")
+    return tuple(
+        Place(run.name, roles[i][0], run.to_converge, run.converged, roles[i][1])
+        for i, run in enumerate(runs)
+    )
+
+
+def _converged_at(run: RunFacts) -> float:
+    return run.to_converge if run.converged and run.to_converge is not None else math.inf
+
+
+class _Judge:
+    """The steps of one judgement, each of which may end it."""
+
+    def __init__(
+        self,
+        usage: str,
+        round_name: str,
+        benchmark: str,
+        runs: Sequence[RunFacts],
+        profile: Profile,
+        points: Sequence[Point] | None,
+    ) -> None:
+        self.usage, self.round_name, self.benchmark = usage, round_name, benchmark
+        self.runs, self.profile = runs, profile
+        self.drop = dropped_of(benchmark)
+        self.known = references(profile, usage, round_name, benchmark, points)
+        self.base = Convergence(
+            "fail",
+            unit=unit_of(usage, round_name, benchmark),
+            runs=places_of(runs, self.drop),
+            pruned=self.known.pruned,
+        )
+
+    def judge(self) -> Convergence:
+        """The judgement."""
+        sizes = Counter(run.batch_size for run in self.runs)
+        wrong = self._unreadable() or self._mixed(sizes) or self._unfinished()
+        size = next(iter(sizes), None)
+        if len(sizes) == 1 and size is not None:
+            self.base = replace(self.base, batch_size=size)
+        if wrong or size is None:
+            return self._ends("fail", wrong or "no run logs global_batch_size: log it once per run")
+        case, reference = self.known.match(size)
+        self.base = replace(self.base, case=case)
+        if reference is None:
+            return self._ends("missing", self._missing(size))
+        return self._compare(case, reference)
+
+    def _ends(self, verdict: Verdict, message: str) -> Convergence:
+        return replace(self.base, verdict=verdict, messages=(*self.base.messages, message))
+
+    def _unreadable(self) -> str:
+        if not self.runs:
+            return "there are no runs"
+        if self.profile is Profile.POLICY:
+            return ""
+        for run in self.runs:
+            if run.problem:
+                return f"the official verifier ends in a traceback on {run.name}: {run.problem}"
+        if self.benchmark in _CRASHING:
+            return f"the official verifier ends in a traceback on every result of {self.benchmark}"
+        return ""
+
+    def _mixed(self, sizes: Counter[float | None]) -> str:
+        names = {run.benchmark for run in self.runs}
+        if len(sizes) > 1:
+            each = ", ".join(f"{size} in {count} runs" for size, count in sizes.most_common())
+            return f"global_batch_size differs between runs ({each}): all must have the same"
+        if len(names) > 1:
+            listed = ", ".join(sorted(str(name) for name in names))
+            return f"submission_benchmark differs between runs: {listed}"
+        return ""
+
+    def _unfinished(self) -> str:
+        failed = sum(not run.converged for run in self.runs)
+        if failed > self.drop:
+            allowed = "may" if self.drop == 1 else "at most may"
+            return (
+                f"{failed} of {len(self.runs)} runs did not converge, {self.drop} {allowed}: "
+                "repeat the set of runs"
+            )
+        return ""
+
+    def _missing(self, size: float) -> str:
+        where = f"{self.benchmark} in {self.usage} {self.round_name}"
+        if not self.known.used:
+            return f"there are no reference convergence points for {where}"
+        largest = self.known.used[-1].batch_size
+        return (
+            f"batch size {size:g} is above every reference point of {where} (the largest is "
+            f"{largest:g}): submit reference runs at {size:g}"
+        )
+
+    def _compare(self, case: Case, reference: Reference) -> Convergence:
+        values = [_converged_at(run) for run in self.runs]
+        short = self._short()
+        if not trimmed(values, self.drop):
+            return self._ends("fail", f"{len(values)} runs leave none once the ends are dropped")
+        submission = self.known.way.mean(values, self.drop)
+        allowance = self.known.way.allowance(self.usage, self.round_name, self.benchmark)
+        lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
+        passed = submission >= lowest and not short
+        verdict: Verdict = "pass" if passed else "missing" if case == "below_range" else "fail"
+        factor = max(1.0, reference.mean / submission) if passed else 1.0
+        judged = replace(
+            self.base,
+            verdict=verdict,
+            mean=reference.mean,
+            minimum=lowest,
+            submission=submission,
+            scaling_factor=factor,
+            deviation=reference.deviation,
+            allowance=allowance,
+            points=self._points(reference),
+        )
+        said = [short, "" if passed or short else self._too_fast(judged)]
+        return replace(judged, messages=(*judged.messages, *(text for text in said if text)))
+
+    def _short(self) -> str:
+        needed = self.known.needed
+        if self.profile is Profile.VERIFIER or len(self.runs) >= needed:
+            return ""
+        return f"there are {len(self.runs)} runs; a result needs {needed}"
+
+    def _points(self, reference: Reference) -> tuple[Reference, ...]:
+        if not reference.interpolated:
+            return (reference,)
+        return tuple(one for one in self.known.used if one.ids[0] in reference.ids)
+
+    def _too_fast(self, judged: Convergence) -> str:
+        assert judged.submission is not None
+        assert judged.minimum is not None
+        text = (
+            f"the runs converge in {judged.submission:.6g} {judged.unit} on average, sooner than the "
+            f"{judged.minimum:.6g} that reference points allow at batch size {judged.batch_size:g}"
+        )
+        if judged.case == "below_range":
+            return f"{text}: submit reference runs at this batch size"
+        return f"{text}: the review committee must decide"

@@ -1,0 +1,82 @@
+"""What reading one file gives: its records, its faults, and their places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from logging_spec.record import Record
+
+Generation = Literal["mllog", "mll", "mlpv", "alibaba", "none"]
+
+
+class Fault(StrEnum):
+    """What can be wrong with one line, or with the file."""
+
+    JSON = "not-json"
+    OBJECT = "not-an-object"
+    MISSING = "missing-field"
+    TIME = "bad-time"
+    KEY = "bad-key"
+    GLUED = "several-records"
+    DIALECT = "nonstandard-dialect"
+    IGNORED = "ignored-line"
+    LONG = "line-too-long"
+    UNREADABLE = "unreadable-file"
+    COMPRESSED = "broken-compression"
+
+
+CRASHING = frozenset({Fault.OBJECT, Fault.MISSING})
+"""Faults on which the official reader ends in a traceback instead of a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineFault:
+    """One fault: its kind, a sentence about it, and where in the log it is.
+
+    `position` counts token-bearing lines from 0 (-1: the file as a whole). `recovered` tells
+    whether the tolerant reading made records of the line all the same.
+    """
+
+    kind: Fault
+    message: str
+    position: int
+    excerpt: str = ""
+    recovered: bool = False
+
+
+@dataclass(slots=True)
+class Log:
+    """What one file holds.
+
+    `records` are those the official reader takes, in file order. `lenient` adds what only a tolerant
+    reader gets: (position of the line, record). `places` gives the line position of each record.
+    """
+
+    generation: Generation = "none"
+    records: list[Record] = field(default_factory=list)
+    faults: list[LineFault] = field(default_factory=list)
+    lenient: list[tuple[int, Record]] = field(default_factory=list)
+    places: list[int] | None = None
+    size: int = 0
+    _lines: Callable[[], list[int]] | list[int] = field(default_factory=list)
+
+    def line(self, index: int) -> int:
+        """File line (from 1; LF, CRLF and a bare CR end one) of the record at `index`."""
+        return self.line_at(index if self.places is None else self.places[index])
+
+    def line_at(self, position: int) -> int:
+        """File line (from 1) of the token-bearing line at `position`."""
+        if callable(self._lines):
+            self._lines = self._lines()
+        return self._lines[position]
+
+    def all_records(self) -> list[tuple[int, Record]]:
+        """Every record with its file line, the leniently read ones in their places."""
+        places = range(len(self.records)) if self.places is None else self.places
+        merged = [*zip(places, self.records, strict=True), *self.lenient]
+        if self.lenient:
+            merged.sort(key=lambda pair: pair[0])
+        return [(self.line_at(place), record) for place, record in merged]

@@ -1,0 +1,222 @@
+"""When a benchmark must evaluate: grids of points in training, worked out for a batch size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from logging_spec import keys as k
+from logging_spec.record import Record
+from rules.constraints import Formula, number_text, show
+from rules.constraints import logged as logged_value
+from rules.run import Run
+
+Unit = Literal["samples", "tokens", "epochs"]
+
+BATCH = logged_value(k.GLOBAL_BATCH_SIZE)
+
+UNIT_SLIP = 0.01
+"""Positions below this share of an interval are counted in some other unit: not judged."""
+
+DRIFT = 0.1
+"""Share of the way trained by which rounded positions may end up off an even pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One reading of a schedule. `first` is None where the first evaluation is free.
+
+    An interval may be off by `slack`; with `per_batch`, by so many of the unit for each sample of
+    the batch. With `aligned`, every evaluation must be at a multiple of the interval.
+    """
+
+    interval: Formula
+    first: Formula | None = None
+    unit: Unit = "samples"
+    slack: float = 0.0
+    per_batch: float = 1.0
+    aligned: bool = False
+
+    def due(self, batch: float) -> Due:
+        """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
+        run = Run([Record(k.GLOBAL_BATCH_SIZE.name, 0, batch, {})])
+        run.ordered = False
+        interval = float(self.interval.compute(run))
+        first = None if self.first is None else float(self.first.compute(run))
+        if interval <= 0:
+            raise ZeroDivisionError("an interval of nothing")
+        one_batch = self.per_batch * batch
+        loose = self.slack * interval
+        return Due(
+            first, interval, max(loose, min(one_batch, interval / 4)), max(loose, one_batch), self
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A grid worked out: all in the unit logged. The slacks say how far off is still on."""
+
+    first: float | None
+    interval: float
+    slack: float
+    first_slack: float
+    grid: Grid
+
+    @property
+    def unit(self) -> Unit:
+        """What positions are counted in."""
+        return self.grid.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """What is off: the evaluation at fault (by its place among the points), and why."""
+
+    kind: Literal["first", "interval"]
+    index: int
+    message: str
+    expected: str
+    actual: float
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
+
+    `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated
+    after the run, in any order. `positions` are the metadata members that tell how far training is.
+    """
+
+    grids: tuple[Grid, ...]
+    often: bool = False
+    offline: bool = False
+    positions: tuple[str, ...] = ("samples_count", "epoch_num")
+
+    @property
+    def text(self) -> str:
+        """The schedule as the policy writes it."""
+        grid = self.grids[0]
+        first = "" if grid.first is None else f", first at {grid.first.text}"
+        rarely = "at least every" if self.often else "every"
+        return f"{rarely} {grid.interval.text} {grid.unit}{first}"
+
+    @property
+    def unit(self) -> Unit:
+        """What the policy's own grid counts."""
+        return self.grids[0].unit
+
+    def due(self, batch: float) -> tuple[Due, ...]:
+        """The grids that conform, for one batch size; none for a batch size that makes no sense."""
+        found = []
+        for grid in self.grids:
+            try:
+                found.append(grid.due(batch))
+            except ArithmeticError:
+                continue
+        return tuple(found)
+
+    def judge(self, points: Sequence[float], batch: float) -> list[Miss]:
+        """What is off, at most one of each kind, against the grid that fits best.
+
+        `points` are positions of evaluations in training, ascending, each once.
+        """
+        dues = self.due(batch)
+        if not points or not dues:
+            return []
+        if all(points[-1] < UNIT_SLIP * due.interval for due in dues):
+            return []
+        best: tuple[float, float] | None = None
+        misses: list[Miss] = []
+        for due in dues:
+            bad = self._bad_intervals(points, due)
+            late = self._first_is_off(points[0], due)
+            if not bad and not late:
+                return []
+            rank = (len(bad) + late, abs(points[0] - (due.first or points[0])))
+            if best is None or rank < best:
+                best = rank
+                misses = [
+                    *([self._about_first(points[0], due)] if late else []),
+                    *([self._about_intervals(points, due, bad)] if bad else []),
+                ]
+        return misses
+
+    def _first_is_off(self, point: float, due: Due) -> bool:
+        if due.first is None:
+            return False
+        late = point - due.first
+        return late > due.first_slack if self.often else abs(late) > due.first_slack
+
+    def _bad_intervals(self, points: Sequence[float], due: Due) -> list[int]:
+        """Places of the evaluations that come at the wrong distance from the one before."""
+        interval, slack = due.interval, due.slack
+        if self.often:
+            most = interval + slack
+            return [i for i in range(1, len(points)) if points[i] - points[i - 1] > most]
+        if due.grid.aligned:
+            bad = [i for i, point in enumerate(points) if _off_multiple(point, interval) > slack]
+            if bad:
+                return bad
+        bad = [
+            i for i in range(1, len(points)) if abs(points[i] - points[i - 1] - interval) > slack
+        ]
+        if bad or len(points) < 3:
+            return bad
+        way = points[-1] - points[0]
+        steps = len(points) - 1
+        if abs(way - steps * interval) > max(slack, DRIFT * way):
+            return list(range(1, len(points)))
+        return []
+
+    def _about_first(self, point: float, due: Due) -> Miss:
+        first = due.first or 0.0
+        rarely = "at the latest " if self.often else ""
+        formula = due.grid.first or due.grid.interval
+        return Miss(
+            "first",
+            0,
+            f"the first evaluation is at {_number(point)} {due.unit}; must be {rarely}at "
+            f"{_number(first)} {due.unit}",
+            _worked_out(formula, first, due.unit),
+            point,
+            f"evaluate first at {_number(first)} {due.unit}, then every {_number(due.interval)}",
+        )
+
+    def _about_intervals(self, points: Sequence[float], due: Due, bad: list[int]) -> Miss:
+        place = bad[0]
+        before = points[place - 1] if place else 0.0
+        gap = points[place] - before
+        most = "at most " if self.often else ""
+        return Miss(
+            "interval",
+            place,
+            f"the interval before the evaluation at {_number(points[place])} {due.unit} is "
+            f"{_number(gap)} {due.unit} ({len(bad)} of {len(points)} evaluations are off); must be "
+            f"{most}{_number(due.interval)} {due.unit}",
+            _worked_out(due.grid.interval, due.interval, due.unit),
+            gap,
+            f"evaluate every {_number(due.interval)} {due.unit}, neither less nor more often"
+            if not self.often
+            else f"evaluate at least every {_number(due.interval)} {due.unit}",
+        )
+
+
+def _off_multiple(point: float, interval: float) -> float:
+    return abs(point - round(point / interval) * interval)
+
+
+def _number(value: float) -> str:
+    return show(round(value, 6))
+
+
+def _worked_out(formula: Formula, value: float, unit: str) -> str:
+    if formula.needs:
+        return f"{formula.text} {unit} (= {_number(value)})"
+    return f"{_number(value)} {unit}"
+
+
+def constant(value: float) -> Formula:
+    """A number as a formula."""
+    return Formula(number_text(value), lambda run: value)
