@@ -89,12 +89,14 @@ def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
     if isinstance(line, End):
         yield _end_rule(rules, table, line)
         return
-    yield _row_rule(rules, table, line)
-    if line.some or line.policy_some:
-        yield _target_rule(rules, table, line)
+    told = line if rules.verified else line.as_policy()
+    yield _row_rule(rules, table, told, since(rules, table.name, line, Kind.ROW))
+    if told.some or told.policy_some:
+        since_ = since(rules, table.name, line, Kind.TARGET)
+        yield _target_rule(rules, table, told, since_)
 
 
-def _row_rule(rules: Round, table: Table, row: Row) -> Rule:
+def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
     differs = row.policy is not None
     policy = row.as_policy() if differs else None
     return Rule(
@@ -106,7 +108,7 @@ def _row_rule(rules: Round, table: Table, row: Row) -> Rule:
         constraint=cell(row),
         policy=cell(policy) if policy else None,
         times=times_text(row.times),
-        since=since(rules, table.name, row, Kind.ROW),
+        since=first,
         source=row,
         stated_by=row.stated_by,
         why=row.why,
@@ -117,7 +119,7 @@ def _row_rule(rules: Round, table: Table, row: Row) -> Rule:
     )
 
 
-def _target_rule(rules: Round, table: Table, row: Row) -> Rule:
+def _target_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
     policy = row.as_policy().some
     differs = row.policy_some is not None
     return Rule(
@@ -127,16 +129,16 @@ def _target_rule(rules: Round, table: Table, row: Row) -> Rule:
         key=row.name,
         meaning="quality that at least one record must reach",
         constraint=_all(row.some) or "none",
-        policy=_all(policy) if differs else None,
+        policy=(_all(policy) or "no target") if differs else None,
         times="at least once",
-        since=since(rules, table.name, row, Kind.TARGET),
+        since=first,
         source=row,
         stated_by=row.stated_by,
         why=row.why,
         hint="",
         cites=row.cites or _cites(rules, table),
         disputed=row.disputed,
-        **_severities(rules, row.stated_by, row.disputed, differs),
+        **_severities(rules, row.stated_by, row.disputed, differs, one_sided=not policy),
     )
 
 
@@ -161,15 +163,17 @@ def _end_rule(rules: Round, table: Table, end: End) -> Rule:
     )
 
 
-def _severities(rules: Round, stated_by: StatedBy, disputed: str, differs: bool) -> dict[str, Any]:
+def _severities(
+    rules: Round, stated_by: StatedBy, disputed: str, differs: bool, one_sided: bool = False
+) -> dict[str, Any]:
     if stated_by is StatedBy.POLICY:
         policy = Severity.WARNING if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
     policy_text = "error"
-    if disputed:
+    if disputed or one_sided:
         policy_text = "warning"
     elif differs:
-        policy_text = "error where both reject, else warning"
+        policy_text = "error, or warning where only one of the two texts rejects"
     return {"policy_severity": policy_text, "verifier_severity": "error"}
 
 

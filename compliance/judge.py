@@ -64,12 +64,12 @@ class _Judgement:
     def verdict(self) -> LogVerdict:
         verdict = LogVerdict()
         broken = [*self._verifier()]
-        if self.profile is Profile.POLICY:
+        if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*PolicyReading(self).review(broken)]
         verdict.findings = [*self._line_findings(), *self._findings(broken)]
         verdict.crashed = bool(self.crash)
-        division, benchmark = self._name("submission_division"), self._name("submission_benchmark")
-        verdict.division, verdict.benchmark = division, benchmark
+        verdict.division = _name(self.run.value("submission_division"))
+        verdict.benchmark = _name(self.rules.named_by(self.run))
         verdict.minutes = self.run.minutes()
         verdict.converged = self._converged(broken)
         return verdict
@@ -148,15 +148,14 @@ class _Judgement:
             )
 
     def _crashes(self, position: int | None, why: str) -> None:
-        if not self.crash:
+        if not self.crash and self.rules.verified:
             line = None if position is None else self.run.line(position)
             self.crash = why if line is None else f"line {line}: {why}"
 
     def _scopes(self) -> Iterator[Scope]:
         run, rules = self.run, self.rules
-        division, benchmark = run.value("submission_division"), run.value("submission_benchmark")
-        division = division if isinstance(division, str) else ""
-        name = benchmark if isinstance(benchmark, str) else ""
+        division, benchmark = run.value("submission_division"), rules.named_by(run)
+        division, name = _text(division), _text(benchmark)
         known = rules.benchmarks.get(name)
         for scope in rules.scopes(division, name):
             if scope.benchmark and known is not None and known.gathers:
@@ -237,7 +236,7 @@ class _Judgement:
 
     def _line_findings(self) -> Iterator[Finding]:
         for fault in self.log.faults:
-            if fault.kind in CRASHING:
+            if fault.kind in CRASHING and self.rules.verified:
                 self.crash = (
                     self.crash or f"line {self.log.line_at(fault.position)}: {fault.message}"
                 )
@@ -280,18 +279,13 @@ class _Judgement:
             hint="check that this is the log of a run, and that --round names its round",
         )
 
-    def _name(self, key: str) -> str | None:
-        value = self.run.value(key)
-        return value if isinstance(value, str) else None
-
     def _converged(self, broken: Iterable[_Broken]) -> bool | None:
-        stop = self.run.first("run_stop")
-        if stop is None:
-            return False if self.run.records else None
-        metadata: Any = stop.metadata
-        status = metadata.get("status") if isinstance(metadata, dict) else None
-        missed = any(rule.id.endswith(".target") for rule in broken)
-        return status == "success" and not missed
+        if not self.run.records:
+            return None
+        missed = any(
+            rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken
+        )
+        return self.rules.succeeded(self.run) and not missed
 
 
 _FAULT_HINTS = {
@@ -324,7 +318,7 @@ class PolicyReading:
         self.context = Context(
             self.rules,
             _text(self.run.value("submission_division")),
-            self.rules.benchmarks.get(_text(self.run.value("submission_benchmark"))),
+            self.rules.benchmarks.get(_text(self.rules.named_by(self.run))),
         )
 
     def _tolerant_run(self) -> Run:
@@ -425,3 +419,7 @@ def _attempt(row: Row, run: Run) -> list[Violation]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

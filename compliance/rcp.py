@@ -5,92 +5,24 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Literal
 
-from rules.catalogue import UnknownRound, find_round
 from rules.convergence.data import Point, points_of
-from rules.convergence.facts import RunFacts, Unit, unit_of
+from rules.convergence.facts import RunFacts, unit_of
 from rules.convergence.policy import POLICY
+from rules.convergence.result import Convergence, Verdict, converged_at, places_of
+from rules.convergence.runs import dropped_of, needed_runs
 from rules.convergence.statistics import maximum_speedup, trimmed
 from rules.convergence.verifier import VERIFIER
 from rules.convergence.way import Case, Reference, References, references_of
 from rules.finding import Profile
-
-Verdict = Literal["pass", "fail", "missing", "not_applicable"]
-
-Role = Literal["scored", "fastest", "slowest"]
-
-DROPPED = {"unet3d": 4}
-"""Runs dropped at each end, where it is not one: training rules, Benchmark Results."""
 
 WITHOUT_TEST = frozenset({"minigo"})
 """Benchmarks that have no test of convergence: training rules, RCPs."""
 
 _CRASHING = frozenset({"dlrm"})
 """The official verifier has points for these but no number of runs, and ends in a traceback."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A run's place among those of its result: 1 converged first.
-
-    `role` is why it is left out of the mean: among the fastest or the slowest dropped.
-    """
-
-    name: str
-    rank: int
-    to_converge: float | None
-    converged: bool
-    role: Role
-
-
-@dataclass(frozen=True, slots=True)
-class Convergence:
-    """The judgement of one result, with the arithmetic behind it.
-
-    `mean`, `minimum`, `deviation` (of the reference) and `submission` (the mean of the runs that are
-    kept) are in `unit`; None where there is nothing to compare. `minimum` includes an `allowance`.
-    `scaling_factor` multiplies the score: 1 unless the result passes and was faster than the
-    reference. `points` are the references used: one, or the two interpolated between.
-    `other` is the judgement by the official verifier where the policy's comes out differently.
-    """
-
-    verdict: Verdict
-    case: Case = "none"
-    batch_size: float | None = None
-    mean: float | None = None
-    minimum: float | None = None
-    submission: float | None = None
-    scaling_factor: float = 1.0
-    unit: Unit = "epochs"
-    deviation: float | None = None
-    allowance: float = 0.0
-    points: tuple[Reference, ...] = ()
-    pruned: tuple[Reference, ...] = ()
-    runs: tuple[Place, ...] = ()
-    messages: tuple[str, ...] = ()
-    other: Convergence | None = None
-
-    @property
-    def margin(self) -> float | None:
-        """By how much the submission's mean is above the minimum; below it where negative."""
-        if self.submission is None or self.minimum is None:
-            return None
-        return self.submission - self.minimum
-
-    @property
-    def maximum_speedup(self) -> float | None:
-        """By what factor the submission may converge faster than the reference."""
-        if self.mean is None or self.minimum is None:
-            return None
-        return maximum_speedup(self.mean, self.minimum)
-
-
-def dropped_of(benchmark: str) -> int:
-    """Runs dropped at each end for the mean."""
-    return DROPPED.get(benchmark, 1)
 
 
 def applies(usage: str, round_name: str, benchmark: str, division: str | None) -> str:
@@ -130,15 +62,6 @@ def _references(
     drop = dropped_of(benchmark)
     usable = [point for point in points if len(point.to_converge) > 2 * drop]
     return references_of(way, usable, needed_runs(usage, round_name, benchmark), drop)
-
-
-def needed_runs(usage: str, round_name: str, benchmark: str) -> int:
-    """How many runs a result of the benchmark needs; 10 where the round does not tell."""
-    try:
-        known = find_round(usage, round_name).benchmarks.get(benchmark)
-    except UnknownRound:
-        known = None
-    return 10 if known is None else known.runs
 
 
 def judge_convergence(
@@ -181,23 +104,6 @@ def _compared(ours: Convergence, theirs: Convergence) -> Convergence:
         f"factor {ours.scaling_factor:.6g}"
     )
     return replace(ours, other=theirs, messages=(*ours.messages, message))
-
-
-def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[Place, ...]:
-    """Each run's place, in the order given; runs that did not converge come last."""
-    order = sorted(range(len(runs)), key=lambda i: (_converged_at(runs[i]), i))
-    roles: dict[int, tuple[int, Role]] = {}
-    for rank, index in enumerate(order, 1):
-        late = rank > len(order) - drop
-        roles[index] = (rank, "fastest" if rank <= drop else "slowest" if late else "scored")
-    return tuple(
-        Place(run.name, roles[i][0], run.to_converge, run.converged, roles[i][1])
-        for i, run in enumerate(runs)
-    )
-
-
-def _converged_at(run: RunFacts) -> float:
-    return run.to_converge if run.converged and run.to_converge is not None else math.inf
 
 
 class _Judge:
@@ -266,9 +172,8 @@ class _Judge:
     def _unfinished(self) -> str:
         failed = sum(not run.converged for run in self.runs)
         if failed > self.drop:
-            allowed = "may" if self.drop == 1 else "at most may"
             return (
-                f"{failed} of {len(self.runs)} runs did not converge, {self.drop} {allowed}: "
+                f"{failed} of {len(self.runs)} runs did not converge; at most {self.drop} may: "
                 "repeat the set of runs"
             )
         return ""
@@ -284,7 +189,7 @@ class _Judge:
         )
 
     def _compare(self, case: Case, reference: Reference) -> Convergence:
-        values = [_converged_at(run) for run in self.runs]
+        values = [converged_at(run, self.known.way.unfinished) for run in self.runs]
         short = self._short()
         if not trimmed(values, self.drop):
             return self._ends("fail", f"{len(values)} runs leave none once the ends are dropped")
@@ -323,8 +228,9 @@ class _Judge:
         assert judged.submission is not None
         assert judged.minimum is not None
         text = (
-            f"the runs converge in {judged.submission:.6g} {judged.unit} on average, sooner than the "
-            f"{judged.minimum:.6g} that reference points allow at batch size {judged.batch_size:g}"
+            f"the runs converge in {judged.submission:.6g} {judged.unit} on average, sooner than "
+            f"the {judged.minimum:.6g} that reference points allow at batch size "
+            f"{judged.batch_size:g}"
         )
         if judged.case == "below_range":
             return f"{text}: submit reference runs at this batch size"

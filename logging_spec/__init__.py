@@ -1,0 +1,30 @@
+"""The log format: its words, its lines, a reader, and an emitter for training programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from logging_spec import mllog
+    from logging_spec.emit import Logger
+    from logging_spec.mllog.mllog import MLLogger
+    from logging_spec.read import read_log
+
+__all__ = ["Logger", "MLLogger", "mllog", "read_log"]
+
+_HOMES = {
+    "Logger": "logging_spec.emit",
+    "MLLogger": "logging_spec.mllog.mllog",
+    "read_log": "logging_spec.read",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Each part is imported when it is asked for: a training program wants no reader.
+    from importlib import import_module
+
+    if name == "mllog":
+        return import_module("logging_spec.mllog")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Literal
 
 from logging_spec.record import Record
@@ -51,8 +52,9 @@ class LineFault:
 class Log:
     """What one file holds.
 
-    `records` are those the official reader takes, in file order. `lenient` adds what only a tolerant
-    reader gets: (position of the line, record). `places` gives the line position of each record.
+    `records` are those the official reader takes, in file order. `lenient` adds what only a
+    tolerant reader gets: (position of the line, record). `places` gives the line position of each
+    record. Line numbers are counted only as far as somebody asks for them.
     """
 
     generation: Generation = "none"
@@ -61,7 +63,8 @@ class Log:
     lenient: list[tuple[int, Record]] = field(default_factory=list)
     places: list[int] | None = None
     size: int = 0
-    _lines: Callable[[], list[int]] | list[int] = field(default_factory=list)
+    _lines: list[int] = field(default_factory=list)
+    _more_lines: Iterator[int] = field(default_factory=lambda: iter(()))
 
     def line(self, index: int) -> int:
         """File line (from 1; LF, CRLF and a bare CR end one) of the record at `index`."""
@@ -69,8 +72,9 @@ class Log:
 
     def line_at(self, position: int) -> int:
         """File line (from 1) of the token-bearing line at `position`."""
-        if callable(self._lines):
-            self._lines = self._lines()
+        wanted = position + 1 - len(self._lines)
+        if wanted > 0:
+            self._lines.extend(islice(self._more_lines, wanted))
         return self._lines[position]
 
     def all_records(self) -> list[tuple[int, Record]]:

@@ -158,9 +158,10 @@ def _take_blocks(blocks: Iterator[bytes], log: Log) -> None:
     second = next(blocks, None)
     if second is None:
         _take(first, form, log, 0)
-        log._lines = lambda: _line_numbers(first, form, 1)
+        log._more_lines = _line_numbers(first, form, 1)
         return
-    position, line, lines = 0, 1, []
+    position, line = 0, 1
+    lines: list[int] = []
     block: bytes | None = first
     while block is not None:
         if log.generation == "none":
@@ -180,14 +181,13 @@ def _format_of(data: bytes) -> _Format:
     return _MLLOG
 
 
-def _line_numbers(data: bytes, form: _Format, start: int) -> list[int]:
+def _line_numbers(data: bytes, form: _Format, start: int) -> Iterator[int]:
     data = _unify_line_ends(data)
-    numbers, seen, line = [], 0, start
+    seen, line = 0, start
     for match in form.pattern.finditer(data):
         line += data.count(b"\n", seen, match.start())
         seen = match.start()
-        numbers.append(line)
-    return numbers
+        yield line
 
 
 def _take(data: bytes, form: _Format, log: Log, base: int) -> int:

@@ -102,6 +102,7 @@ class Amend:
     variants: Mapping[str, Change] = field(default_factory=dict)
     rename: str = ""
     gathers: str = ""
+    target: str = ""
     init_minutes: float | None = None
     why: str = ""
 
@@ -121,6 +122,7 @@ class Amend:
             open=opened,
             variants=variants,
             gathers=self.gathers or benchmark.gathers,
+            target=self.target or benchmark.target,
             init_minutes=self.init_minutes or benchmark.init_minutes,
         )
 

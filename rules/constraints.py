@@ -156,13 +156,18 @@ def _bound_text(bound: Bound) -> str:
     return number_text(bound)
 
 
+def _tidy(number: Any) -> Any:
+    """Twelve digits of a computed number: what follows is floating-point noise."""
+    return float(f"{number:.12g}") if isinstance(number, float) else number
+
+
 def _worked_out(bound: Bound, run: Run | None) -> str:
     if not isinstance(bound, Formula):
         return _bound_text(bound)
     if run is None:
         return bound.text
     try:
-        return f"{bound.text} (= {show(bound.compute(run))})"
+        return f"{bound.text} (= {show(_tidy(bound.compute(run)))})"
     except NotLogged as missing:
         when = " before this record" if run.ordered else ""
         return f"{bound.text} ({missing.key} is not logged{when})"
@@ -242,6 +247,8 @@ class equals(Constraint, frozen=True):
 
 
 def _close(value: Any, bound: Any) -> bool:
+    if isinstance(value, int) and isinstance(bound, int):
+        return False
     return (
         isinstance(value, int | float)
         and isinstance(bound, int | float)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
 from rules.checks import Check
 from rules.constraints import one_of
+from rules.finding import StatedBy
+from rules.run import Run, metadata_of
 from rules.schedule import Schedule
 from rules.table import End, Line, Row, row
 
@@ -29,6 +32,18 @@ class Limits:
     seeds_logged: bool = False
     staging_timed: bool | None = None
     evaluates: Mapping[str, Schedule] = field(default_factory=dict)
+
+
+_SECTIONS = {
+    **dict.fromkeys(
+        ("init_start", "init_stop", "run_start", "run_stop"), "training rules, Run Results"
+    ),
+    "cache_clear": "training rules, Data State",
+    "eval_accuracy": "training rules, Quality measure",
+    "train_samples": "training rules, Closed Division",
+    "eval_samples": "training rules, Closed Division",
+}
+"""The policy's section about a key, where it is the same for every benchmark."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,29 @@ class Scope:
             if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"
         )
 
+    def citing(self, text: str, targets: str = "") -> Scope:
+        """The same scope; rows that cite no text cite this one, rows with a target the other."""
+
+        def cite(line: Row) -> Row:
+            other = targets if line.some and targets else _SECTIONS.get(line.name, text)
+            return line if line.cites else replace(line, cites=other)
+
+        return self._with_rows(cite)
+
+    def by_policy(self) -> Scope:
+        """The same scope where no verifier exists: all of it is the policy's."""
+        return self._with_rows(lambda line: replace(line, stated_by=StatedBy.POLICY))
+
+    def _with_rows(self, change: Callable[[Row], Row]) -> Scope:
+        variants = tuple(
+            replace(
+                variant,
+                rows=tuple(change(r) if isinstance(r, Row) else r for r in variant.rows),
+            )
+            for variant in self.variants
+        )
+        return replace(self, rows=tuple(change(r) for r in self.rows), variants=variants)
+
 
 def scope_of(
     name: str,
@@ -77,6 +115,17 @@ def scope_of(
     )
 
 
+def named_by_key(run: Run) -> Any:
+    """The benchmark that submission_benchmark names."""
+    return run.value(k.SUBMISSION_BENCHMARK.name)
+
+
+def status_is_success(run: Run) -> bool:
+    """Whether the first run_stop tells of success in its metadata."""
+    stop = run.first(k.RUN_STOP.name)
+    return stop is not None and metadata_of(stop).get("status") == k.SUCCESS
+
+
 @dataclass(frozen=True)
 class Round:
     """One round, resolved.
@@ -84,7 +133,8 @@ class Round:
     `common` holds for every log, `closed` and `open` for the division. `leftover` names benchmarks
     whose rules the verifier still carries though the round does not list them; `ghosts` names it
     still lists without rules; `forgotten` those its open list forgets. `verified` is False where no
-    public verifier exists: then the policy's rules are errors.
+    public verifier exists: then the policy's rules are errors. `named_by` tells which benchmark a
+    log is of, `succeeded` whether it says that its target was reached.
     """
 
     usage: str
@@ -103,6 +153,8 @@ class Round:
     generation: str = "mllog"
     divided: bool = True
     names_in: tuple[str, ...] = ("division",)
+    named_by: Callable[[Run], Any] = named_by_key
+    succeeded: Callable[[Run], bool] = status_is_success
 
     def next(
         self,
@@ -120,6 +172,7 @@ class Round:
         forgotten: tuple[str, ...] = (),
         checks: tuple[Check, ...] | None = None,
         names_in: tuple[str, ...] | None = None,
+        verified: bool | None = None,
     ) -> Round:
         """The round after this one; raises RoundError where the delta says nothing new."""
         where = f"{self.usage} {name}"
@@ -155,6 +208,7 @@ class Round:
             forgotten=forgotten,
             checks=self.checks if checks is None else checks,
             names_in=names_in or self.names_in,
+            verified=self.verified if verified is None else verified,
             previous=self,
         )
 
@@ -180,8 +234,16 @@ class Round:
         """The scopes for a division and benchmark, outermost first; unknown names add none."""
         key = (division, benchmark)
         if key not in self._scopes:
-            self._scopes[key] = self._make_scopes(division, benchmark)
+            made = tuple(self._cited(s, benchmark) for s in self._make_scopes(division, benchmark))
+            self._scopes[key] = made if self.verified else tuple(s.by_policy() for s in made)
         return self._scopes[key]
+
+    def _cited(self, scope: Scope, benchmark: str) -> Scope:
+        known = self.benchmarks.get(benchmark)
+        if known is None or not scope.benchmark:
+            of_verifier = f"official verifier, rules of {self.title}"
+            return scope.citing(of_verifier if self.verified else f"rules of {self.title}")
+        return scope.citing(known.cites, f"{known.cites.partition(',')[0]}, Benchmarks")
 
     def _make_scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
         scopes = [self._common_scope]

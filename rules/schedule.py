@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from logging_spec import keys as k
@@ -40,6 +41,10 @@ class Grid:
 
     def due(self, batch: float) -> Due:
         """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
+        return _due(self, batch)
+
+    def work_out(self, batch: float) -> Due:
+        """As `due`, each time anew."""
         run = Run([Record(k.GLOBAL_BATCH_SIZE.name, 0, batch, {})])
         run.ordered = False
         interval = float(self.interval.compute(run))
@@ -67,6 +72,12 @@ class Due:
     def unit(self) -> Unit:
         """What positions are counted in."""
         return self.grid.unit
+
+
+@lru_cache(maxsize=1024)
+def _due(grid: Grid, batch: float) -> Due:
+    """All runs of a result have one batch size."""
+    return grid.work_out(batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +111,8 @@ class Schedule:
         grid = self.grids[0]
         first = "" if grid.first is None else f", first at {grid.first.text}"
         rarely = "at least every" if self.often else "every"
-        return f"{rarely} {grid.interval.text} {grid.unit}{first}"
+        interval = "epoch" if grid.interval.text == "1" else f"{grid.interval.text} {grid.unit}"
+        return f"{rarely} {interval}{first}"
 
     @property
     def unit(self) -> Unit:
@@ -219,4 +231,4 @@ def _worked_out(formula: Formula, value: float, unit: str) -> str:
 
 def constant(value: float) -> Formula:
     """A number as a formula."""
-    return Formula(number_text(value), lambda run: value)
+    return Formula(number_text(value), lambda _: value)

@@ -139,8 +139,10 @@ class stretched(Constraint, frozen=True):
             scale, slack = self.batch / run.logged("global_batch_size"), 1.0
         tenths = round((value[0] / (self.boundaries[0] * scale) - 1) * 10)
         due = [boundary * scale * (1 + tenths / 10) for boundary in self.boundaries]
-        return len(value) == len(due) and all(
-            abs(given - wanted) <= slack for given, wanted in zip(value, due, strict=True)
+        return (
+            tenths > -10
+            and len(value) == len(due)
+            and all(abs(given - wanted) <= slack for given, wanted in zip(value, due, strict=True))
         )
 
     def text(self) -> str:

@@ -64,7 +64,7 @@ def check(
     severity: Severity = Severity.WARNING,
     divisions: tuple[str, ...] = (),
 ) -> Callable[[Find], Check]:
-    """Declare a check: `says` is its one-sentence meaning, `bad` and `good` an example and its mend.
+    """Declare a check: `says` is its one-sentence meaning; `bad` and `good` are an example.
 
     The docstring of the decorated function says why the rule is there.
     """

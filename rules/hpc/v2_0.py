@@ -1,5 +1,27 @@
 """HPC 2.0: what changed since 1.0."""
 
-from rules.hpc.v1_0 import V1_0
+from dataclasses import replace
 
-V2_0 = V1_0.next("2.0")
+from logging_spec import keys as k
+from rules.benchmark import Change
+from rules.constraints import after, before, init_within
+from rules.hpc.v1_0 import V1_0
+from rules.table import row
+
+V2_0 = V1_0.next(
+    "2.0",
+    limits=replace(V1_0.limits, init_open=240),
+    common=Change(
+        change=(
+            row(
+                k.INIT_STOP,
+                after("init_start"),
+                before("run_start"),
+                init_within(30),
+                policy=(after("init_start"), before("run_start"), init_within(30, 240)),
+                why="the training rules allow the open division 4 hours; the verifier does not",
+                cites="training rules, Run Results",
+            ),
+        )
+    ),
+)

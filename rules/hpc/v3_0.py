@@ -1,5 +1,7 @@
 """HPC 3.0: what changed since 2.0."""
 
+from dataclasses import replace
+
 from logging_spec import keys as k
 from rules.benchmark import Change
 from rules.hpc.benchmarks.openfold import OPENFOLD
@@ -8,6 +10,7 @@ from rules.table import OPTIONAL, row
 
 V3_0 = V2_0.next(
     "3.0",
+    limits=replace(V2_0.limits, staging_timed=False),
     introduces=(OPENFOLD,),
     common=Change(change=(row(k.STAGING_START, times=OPTIONAL),)),
 )

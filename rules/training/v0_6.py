@@ -9,6 +9,7 @@ from typing import Any
 from logging_spec import keys as k
 from logging_spec.record import Record
 from rules.benchmark import Benchmark, by_name
+from rules.checks.catalogue import ALL
 from rules.constraints import (
     Constraint,
     above,
@@ -24,7 +25,9 @@ from rules.constraints import (
 )
 from rules.round import Limits, Round
 from rules.run import Run
+from rules.special import spelt
 from rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
+from rules.training import schedules
 
 CITES = "training rules of 0.6, Logging"
 
@@ -52,11 +55,11 @@ class _Replay:
         """Whether the record obeys its order rule; updates the state either way."""
         try:
             fine = bool(getattr(self, f"_may_{record.key}")(record))
-        except Exception:  # noqa: BLE001 - metadata of the wrong type, of any kind
+        except Exception:
             fine = False
         try:
             getattr(self, f"_saw_{record.key}")(record)
-        except Exception:  # noqa: BLE001 - metadata of the wrong type, of any kind
+        except Exception:
             return False
         return fine
 
@@ -211,14 +214,26 @@ class in_sequence(Constraint, frozen=True):
         return f"log {key} {self.rule}"
 
 
+STRICT = "the committee accepted results whose records come in another order or lack some of them"
+CONTACT = "the committee accepted results that leave it out"
+SPELLING = "the committee accepted results that spell the value otherwise"
+
 _COMMON = (
     row(k.SUBMISSION_ORG, not_empty()),
     row(k.SUBMISSION_PLATFORM, not_empty()),
     row(k.SUBMISSION_DIVISION, one_of("closed", "open")),
     row(k.SUBMISSION_STATUS, one_of("cloud", "onprem", "research")),
-    row(k.SUBMISSION_POC_NAME, not_empty()),
-    row(k.SUBMISSION_ENTRY, not_empty()),
-    row(k.CACHE_CLEAR, equals(True), before("init_start"), times=AT_LEAST_ONCE),
+    row(k.SUBMISSION_POC_NAME, not_empty(), disputed=CONTACT),
+    row(k.SUBMISSION_ENTRY, not_empty(), disputed=CONTACT),
+    row(
+        k.CACHE_CLEAR,
+        equals(True),
+        before("init_start"),
+        times=AT_LEAST_ONCE,
+        policy=(one_of(True, None), before("init_start")),
+        why="the record itself says that caches were cleared; accepted results give no value",
+        cites="training rules of 0.6, Data State",
+    ),
     row(k.INIT_START, before("init_stop"), before("run_start"), times=AT_LEAST_ONCE),
     row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(20)),
     row(k.RUN_START, after("init_stop")),
@@ -227,41 +242,59 @@ _COMMON = (
         after("run_start"),
         part("metadata.status", equals("success")),
         in_sequence("after run_start and after every evaluation has stopped"),
+        policy=(after("run_start"), part("metadata.status", equals("success"))),
+        why=STRICT,
+        cites=CITES,
     ),
     row(
         k.EPOCH_START,
         in_sequence("in the timed part, epochs counted from 1, one open at a time"),
         times=AT_LEAST_ONCE,
+        disputed=STRICT,
+        cites=CITES,
     ),
     row(
         k.EPOCH_STOP,
         in_sequence("once for each epoch_start, with its epoch_num"),
         times=AT_LEAST_ONCE,
+        disputed=STRICT,
+        cites=CITES,
     ),
     row(
         k.EVAL_START,
         in_sequence("in the timed part, of a later epoch each time, after the last accuracy"),
         times=AT_LEAST_ONCE,
+        disputed=STRICT,
+        cites=CITES,
     ),
     row(
         k.EVAL_STOP,
         in_sequence("once for each eval_start, with its epoch_num"),
         times=AT_LEAST_ONCE,
+        disputed=STRICT,
+        cites=CITES,
     ),
     row(
         k.EVAL_ACCURACY,
         in_sequence("with the epoch_num of the evaluation started last"),
         times=AT_LEAST_ONCE,
+        policy=(),
+        why=STRICT,
+        cites=CITES,
     ),
     row(
         k.BLOCK_START,
         in_sequence("in the timed part, one open at a time, from the epoch that comes next"),
         times=AT_LEAST_ONCE,
+        disputed=STRICT,
+        cites=CITES,
     ),
     row(
         k.BLOCK_STOP,
         in_sequence("after the accuracy of its block, with its first_epoch_num"),
         times=AT_LEAST_ONCE,
+        disputed=STRICT,
+        cites=CITES,
     ),
 )
 
@@ -305,15 +338,14 @@ RESNET = Benchmark(
     name="resnet",
     title="Image classification: ResNet-50 v1.5 on ImageNet",
     runs=5,
+    target="top-1 accuracy of 75.90 %",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, _positive),
         row(k.OPT_NAME, one_of("sgd", "lars")),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
         row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS, _positive),
         row(
-            k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS,
-            part("len(value)", _positive),
-            times=OPTIONAL,
+            k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS, part("len(value)", _positive), times=OPTIONAL
         ),
         row(k.LARS_OPT_LEARNING_RATE_DECAY_STEPS, _positive, times=OPTIONAL),
         row(k.LARS_OPT_LEARNING_RATE_DECAY_POLY_POWER, _positive, times=OPTIONAL),
@@ -334,6 +366,7 @@ SSD = Benchmark(
     name="ssd",
     title="Light object detection: SSD with ResNet-34 on COCO",
     runs=5,
+    target="23.0 % mAP",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, _positive),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
@@ -350,6 +383,7 @@ MASKRCNN = Benchmark(
     name="maskrcnn",
     title="Heavy object detection: Mask R-CNN on COCO",
     runs=5,
+    target="box mAP of 0.377 and mask mAP of 0.339",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, _positive),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
@@ -364,9 +398,15 @@ TRANSFORMER = Benchmark(
     name="transformer",
     title="Translation: Transformer big on WMT17 English-German",
     runs=10,
+    target="BLEU of 25.0",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, _positive),
-        row(k.OPT_NAME, one_of("adam", "lazy_adam")),
+        row(
+            k.OPT_NAME,
+            one_of("adam", "lazy_adam"),
+            policy=spelt(("adam", "lazy_adam")),
+            why=SPELLING,
+        ),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
         row(k.MAX_SEQUENCE_LENGTH, _positive),
@@ -381,15 +421,16 @@ GNMT = Benchmark(
     name="gnmt",
     title="Recurrent translation: GNMT on WMT16 English-German",
     runs=10,
+    target="BLEU of 24.0",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, _positive),
-        row(k.OPT_LEARNING_RATE_ALT_DECAY_FUNC, of_type("bool")),
+        row(k.OPT_LEARNING_RATE_ALT_DECAY_FUNC, of_type("bool"), disputed=SPELLING),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
         row(k.OPT_LEARNING_RATE_DECAY_INTERVAL, _positive),
         row(k.OPT_LEARNING_RATE_DECAY_FACTOR, _positive),
         row(k.OPT_LEARNING_RATE_DECAY_STEPS, _positive),
         row(k.OPT_LEARNING_RATE_REMAIN_STEPS, _positive),
-        row(k.OPT_LEARNING_RATE_ALT_WARMUP_FUNC, of_type("bool")),
+        row(k.OPT_LEARNING_RATE_ALT_WARMUP_FUNC, of_type("bool"), disputed=SPELLING),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
         row(k.MAX_SEQUENCE_LENGTH, _positive),
     ),
@@ -402,27 +443,40 @@ MINIGO = Benchmark(
     name="minigo",
     title="Reinforcement learning: MiniGo",
     runs=10,
+    target="win rate of 50 % against the checkpoint",
     closed=(
         *_COMMON[:4],
         row(k.SUBMISSION_BENCHMARK, equals("minigo")),
         *_COMMON[4:8],
-        row(
-            k.INIT_STOP,
-            in_sequence("after init_start and before run_start", minigo=True),
-        ),
+        row(k.INIT_STOP, in_sequence("after init_start and before run_start", minigo=True)),
         row(
             k.RUN_START,
             in_sequence("after init_stop, within 20 minutes of init_start", minigo=True),
         ),
-        row(k.EPOCH_START, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
-        row(k.EPOCH_STOP, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
-        row(k.SAVE_MODEL, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
-        row(k.EVAL_START, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
-        row(k.EVAL_STOP, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
-        row(k.EVAL_ACCURACY, in_sequence(_generation, minigo=True), times=AT_LEAST_ONCE),
+        *(
+            row(
+                key,
+                in_sequence(_generation, minigo=True),
+                times=AT_LEAST_ONCE,
+                disputed=STRICT,
+                cites=CITES,
+            )
+            for key in (k.EPOCH_START, k.EPOCH_STOP, k.SAVE_MODEL, k.EVAL_START, k.EVAL_STOP)
+        ),
+        row(
+            k.EVAL_ACCURACY,
+            in_sequence(_generation, minigo=True),
+            times=AT_LEAST_ONCE,
+            policy=(),
+            why=STRICT,
+            cites=CITES,
+        ),
         row(
             k.EVAL_RESULT,
             in_sequence("when the model it names was saved and evaluated", minigo=True),
+            policy=(),
+            why=STRICT,
+            cites=CITES,
         ),
         row(k.GLOBAL_BATCH_SIZE, _positive),
         row(k.OPT_LEARNING_RATE_DECAY_BOUNDARY_STEPS, part("len(value)", _positive)),
@@ -439,7 +493,8 @@ V0_6 = Round(
     closed=(),
     open=(),
     benchmarks=by_name((RESNET, SSD, MASKRCNN, TRANSFORMER, GNMT, MINIGO)),
-    limits=Limits(init_closed=20, init_open=20),
+    limits=Limits(init_closed=20, init_open=20, epochs_from=0, evaluates=schedules.V0_6),
+    checks=ALL,
     leftover=("minigo",),
     divided=False,
     names_in=("common",),

@@ -2,9 +2,11 @@
 
 from logging_spec import keys as k
 from rules.benchmark import by_name
+from rules.checks.catalogue import ALL
 from rules.constraints import above, after, before, has, init_within, not_empty, one_of, part
-from rules.round import Round
+from rules.round import Limits, Round
 from rules.table import AT_LEAST_ONCE, row
+from rules.training import schedules
 from rules.training.benchmarks.bert import BERT
 from rules.training.benchmarks.dlrm import DLRM
 from rules.training.benchmarks.gnmt import GNMT
@@ -18,6 +20,8 @@ V0_7 = Round(
     usage="training",
     names_in=("common", "division"),
     name="0.7",
+    limits=Limits(init_closed=20, init_open=20, evaluates=schedules.V0_7),
+    checks=ALL,
     common=(
         row(k.SUBMISSION_ORG, not_empty()),
         row(k.SUBMISSION_PLATFORM, not_empty()),
@@ -47,16 +51,5 @@ V0_7 = Round(
     ),
     closed=(),
     open=(),
-    benchmarks=by_name(
-        (
-            BERT,
-            DLRM,
-            GNMT,
-            MASKRCNN,
-            MINIGO,
-            RESNET,
-            SSD,
-            TRANSFORMER,
-        )
-    ),
+    benchmarks=by_name((BERT, DLRM, GNMT, MASKRCNN, MINIGO, RESNET, SSD, TRANSFORMER)),
 )

@@ -13,38 +13,33 @@ from rules.constraints import (
     part,
     value_has,
 )
+from rules.round import Limits
 from rules.table import AT_LEAST_ONCE, row
+from rules.training import schedules
 from rules.training.benchmarks.rnnt import RNNT
 from rules.training.benchmarks.unet3d import UNET3D
 from rules.training.v0_7 import V0_7
 
 V1_0 = V0_7.next(
     "1.0",
+    limits=Limits(init_closed=30, init_open=30, evaluates=schedules.V1_0),
     names_in=("division",),
-    retires=(
-        "gnmt",
-        "transformer",
-    ),
-    introduces=(
-        RNNT,
-        UNET3D,
-    ),
+    retires=("gnmt", "transformer"),
+    introduces=(RNNT, UNET3D),
     common=Change(
         change=(row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30)),)
     ),
     closed=Change(add=(row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),)),
     amends={
         "bert": Amend(
+            target="masked-token accuracy of 0.720",
             closed=Change(
                 change=(
                     row(
                         k.EVAL_ACCURACY,
                         has("epoch_num"),
                         times=AT_LEAST_ONCE,
-                        some=(
-                            at_least(0.72),
-                            below(1.0),
-                        ),
+                        some=(at_least(0.72), below(1.0)),
                     ),
                 )
             ),
@@ -70,10 +65,7 @@ V1_0 = V0_7.next(
                         value_has("SEGM"),
                         has("epoch_num"),
                         times=AT_LEAST_ONCE,
-                        some=(
-                            part("value.BBOX", below(1.0)),
-                            part("value.SEGM", below(1.0)),
-                        ),
+                        some=(part("value.BBOX", below(1.0)), part("value.SEGM", below(1.0))),
                     ),
                 )
             )

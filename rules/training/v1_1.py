@@ -3,69 +3,23 @@
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
 from rules.constraints import of_type
+from rules.round import Limits
 from rules.table import row
 from rules.tensors import NAMED_TENSOR, initialised
+from rules.training import schedules
 from rules.training.v1_0 import V1_0
 
 V1_1 = V1_0.next(
     "1.1",
+    limits=Limits(init_closed=20, init_open=20, evaluates=schedules.V1_1),
     amends={
-        "bert": Amend(
-            closed=Change(
-                add=(
-                    NAMED_TENSOR,
-                    initialised("bert"),
-                )
-            )
-        ),
-        "dlrm": Amend(
-            closed=Change(
-                add=(
-                    NAMED_TENSOR,
-                    initialised("dlrm"),
-                )
-            )
-        ),
-        "maskrcnn": Amend(
-            closed=Change(
-                add=(
-                    NAMED_TENSOR,
-                    initialised("maskrcnn"),
-                )
-            )
-        ),
-        "minigo": Amend(
-            closed=Change(
-                add=(
-                    NAMED_TENSOR,
-                    initialised("minigo"),
-                )
-            )
-        ),
-        "resnet": Amend(
-            closed=Change(
-                add=(
-                    NAMED_TENSOR,
-                    initialised("resnet"),
-                )
-            )
-        ),
+        "bert": Amend(closed=Change(add=(NAMED_TENSOR, initialised("bert")))),
+        "dlrm": Amend(closed=Change(add=(NAMED_TENSOR, initialised("dlrm")))),
+        "maskrcnn": Amend(closed=Change(add=(NAMED_TENSOR, initialised("maskrcnn")))),
+        "minigo": Amend(closed=Change(add=(NAMED_TENSOR, initialised("minigo")))),
+        "resnet": Amend(closed=Change(add=(NAMED_TENSOR, initialised("resnet")))),
         "rnnt": Amend(closed=Change(change=(row(k.DATA_TRAIN_NUM_BUCKETS, of_type("int")),))),
-        "ssd": Amend(
-            closed=Change(
-                add=(
-                    NAMED_TENSOR,
-                    initialised("ssd"),
-                )
-            )
-        ),
-        "unet3d": Amend(
-            closed=Change(
-                add=(
-                    NAMED_TENSOR,
-                    initialised("unet3d"),
-                )
-            )
-        ),
+        "ssd": Amend(closed=Change(add=(NAMED_TENSOR, initialised("ssd")))),
+        "unet3d": Amend(closed=Change(add=(NAMED_TENSOR, initialised("unet3d")))),
     },
 )

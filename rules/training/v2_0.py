@@ -4,14 +4,17 @@ from dataclasses import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import after, before, init_within
+from rules.constraints import above, after, before, init_within
+from rules.round import Limits
 from rules.special import small_batch_multiple
 from rules.table import row
+from rules.training import schedules
 from rules.training.benchmarks.retinanet import RETINANET
 from rules.training.v1_1 import V1_1
 
 V2_0 = V1_1.next(
     "2.0",
+    limits=Limits(init_closed=30, init_open=240, evaluates=schedules.V2_0),
     retires=("ssd",),
     introduces=(replace(RETINANET, name="ssd"),),
     common=Change(
@@ -19,15 +22,19 @@ V2_0 = V1_1.next(
     ),
     amends={
         "maskrcnn": Amend(
-            closed=Change(change=(row(k.OPT_BASE_LEARNING_RATE, small_batch_multiple(0.02, 16)),))
-        ),
-        "minigo": Amend(
             closed=Change(
-                drop=(
-                    k.WEIGHTS_INITIALIZATION,
-                    "weights_initialization.tensors",
+                change=(
+                    row(
+                        k.OPT_BASE_LEARNING_RATE,
+                        small_batch_multiple(0.02, 16),
+                        policy=(small_batch_multiple(0.02, 16), above(0)),
+                        why="K is a whole number of at least 1",
+                    ),
                 )
             )
+        ),
+        "minigo": Amend(
+            closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),
     },
 )

@@ -18,6 +18,6 @@ V2_1 = V2_0.next(
                 ),
                 drop=(k.OPT_EPSILON,),
             )
-        ),
+        )
     },
 )

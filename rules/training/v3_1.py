@@ -1,8 +1,8 @@
 """Training 3.1: what changed since 3.0."""
 
 from logging_spec import keys as k
-from rules.benchmark import Change
-from rules.constraints import above, after, at_least, has, if_given, part
+from rules.benchmark import Amend, Change
+from rules.constraints import above, after, at_least, before, has, if_given, init_within, part
 from rules.table import AT_LEAST_ONCE, row
 from rules.training.benchmarks.stable_diffusion import STABLE_DIFFUSION
 from rules.training.v3_0 import V3_0
@@ -12,6 +12,7 @@ V3_1 = V3_0.next(
     introduces=(STABLE_DIFFUSION,),
     common=Change(
         change=(
+            row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(30, 240)),
             row(
                 k.BLOCK_START,
                 after("run_start"),
@@ -39,4 +40,5 @@ V3_1 = V3_0.next(
             row(k.EVAL_ACCURACY, has("epoch_num", "step_num"), times=AT_LEAST_ONCE),
         )
     ),
+    amends={"gpt3": Amend(init_minutes=30, why="the longer initialisation was for 3.0 only")},
 )

@@ -14,6 +14,7 @@ from rules.constraints import (
     part,
     value_has,
 )
+from rules.reasons import OPEN_FREE, OPEN_TARGET
 from rules.table import AT_LEAST_ONCE, at_least_times, row
 from rules.training.benchmarks.gnn import GNN
 from rules.training.benchmarks.llama2_70b_lora import LLAMA2_70B_LORA
@@ -21,16 +22,8 @@ from rules.training.v3_1 import V3_1
 
 V4_0 = V3_1.next(
     "4.0",
-    retires=(
-        "dlrm",
-        "maskrcnn",
-        "minigo",
-        "rnnt",
-    ),
-    introduces=(
-        GNN,
-        LLAMA2_70B_LORA,
-    ),
+    retires=("dlrm", "maskrcnn", "minigo", "rnnt"),
+    introduces=(GNN, LLAMA2_70B_LORA),
     ghosts=("maskrcnn", "rnnt"),
     forgotten=("llama2_70b_lora",),
     common=Change(
@@ -67,29 +60,36 @@ V4_0 = V3_1.next(
             open=Change(
                 add=(
                     row(k.GLOBAL_BATCH_SIZE),
-                    row(k.MAX_SEQUENCE_LENGTH, equals(2048)),
-                    row(k.OPT_NAME, equals("adam")),
-                    row(k.OPT_BASE_LEARNING_RATE, any_of(equals(2e-05), equals(3e-05))),
+                    row(k.MAX_SEQUENCE_LENGTH, equals(2048), disputed=OPEN_FREE),
+                    row(k.OPT_NAME, equals("adam"), disputed=OPEN_FREE),
+                    row(
+                        k.OPT_BASE_LEARNING_RATE,
+                        any_of(equals(2e-05), equals(3e-05)),
+                        disputed=OPEN_FREE,
+                    ),
                     row(k.OPT_END_LEARNING_RATE),
                     row(k.OPT_LEARNING_RATE_DECAY_STEPS),
                     row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
-                    row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
-                    row(k.OPT_ADAM_BETA_1, equals(0.9)),
-                    row(k.OPT_ADAM_BETA_2, equals(0.95)),
-                    row(k.OPT_ADAM_EPSILON, equals(1e-08)),
-                    row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
+                    row(
+                        k.OPT_LEARNING_RATE_DECAY_SCHEDULE,
+                        equals("cosine with linear warmup"),
+                        disputed=OPEN_FREE,
+                    ),
+                    row(k.OPT_ADAM_BETA_1, equals(0.9), disputed=OPEN_FREE),
+                    row(k.OPT_ADAM_BETA_2, equals(0.95), disputed=OPEN_FREE),
+                    row(k.OPT_ADAM_EPSILON, equals(1e-08), disputed=OPEN_FREE),
+                    row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0), disputed=OPEN_FREE),
                     row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
                     row(k.EVAL_SAMPLES),
                     row(
                         k.EVAL_ACCURACY,
                         has("epoch_num"),
                         times=AT_LEAST_ONCE,
-                        some=(
-                            at_most(2.69),
-                            above(2.6),
-                        ),
+                        some=(at_most(2.69), above(2.6)),
+                        policy_some=(),
+                        why=OPEN_TARGET,
                     ),
-                    row(k.INIT_CHECKPOINT_STEP, above(0)),
+                    row(k.INIT_CHECKPOINT_STEP, above(0), disputed=OPEN_FREE),
                 )
             )
         ),
@@ -120,10 +120,7 @@ V4_0 = V3_1.next(
                         value_has("CLIP"),
                         value_has("samples_count"),
                         times=at_least_times(2),
-                        some=(
-                            part("value.FID", at_least(0.0)),
-                            part("value.CLIP", at_most(1.0)),
-                        ),
+                        some=(part("value.FID", at_least(0.0)), part("value.CLIP", at_most(1.0))),
                     ),
                 )
             ),

@@ -1,15 +1,15 @@
 """Training 4.1: what changed since 4.0."""
 
+from dataclasses import replace
+
 from logging_spec import keys as k
 from rules.benchmark import Change
 from rules.training.v4_0 import V4_0
 
 V4_1 = V4_0.next(
     "4.1",
-    retires=(
-        "resnet",
-        "unet3d",
-    ),
+    limits=replace(V4_0.limits, seeds_logged=True),
+    retires=("resnet", "unet3d"),
     ghosts=("resnet", "maskrcnn", "rnnt", "unet3d"),
     forgotten=("llama2_70b_lora",),
     common=Change(drop=(k.SUBMISSION_STATUS,)),

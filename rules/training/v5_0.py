@@ -24,13 +24,7 @@ V5_0 = V4_1.next(
                 times=AT_LEAST_ONCE.otherwise("block_stop"),
             ),
         ),
-        drop=(
-            k.SUBMISSION_ORG,
-            k.SUBMISSION_PLATFORM,
-        ),
+        drop=(k.SUBMISSION_ORG, k.SUBMISSION_PLATFORM),
     ),
-    amends={
-        "ssd": Amend(rename="retinanet"),
-        "gnn": Amend(rename="rgat"),
-    },
+    amends={"ssd": Amend(rename="retinanet"), "gnn": Amend(rename="rgat")},
 )

@@ -1,10 +1,15 @@
 """Training 5.1: what changed since 5.0."""
 
+from dataclasses import replace
+
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
 from rules.constraints import as_of, ceil, computes, equals, not_empty
+from rules.reasons import PRESENCE
+from rules.schedule import constant
 from rules.special import BATCH
 from rules.table import row
+from rules.training import schedules
 from rules.training.benchmarks.flux1 import FLUX1
 from rules.training.benchmarks.llama31_8b import LLAMA31_8B
 from rules.training.benchmarks.llama31_405b import WARMUP
@@ -12,32 +17,32 @@ from rules.training.v5_0 import V5_0
 
 V5_1 = V5_0.next(
     "5.1",
+    limits=replace(V5_0.limits, evaluates=schedules.V5_1),
     retires=("stable_diffusion",),
-    introduces=(
-        FLUX1,
-        LLAMA31_8B,
-    ),
+    introduces=(FLUX1, LLAMA31_8B),
     leaves=("bert",),
     common=Change(
-        add=(
-            row(k.SUBMISSION_ORG, not_empty()),
-            row(k.SUBMISSION_PLATFORM, not_empty()),
-        )
+        add=(row(k.SUBMISSION_ORG, not_empty()), row(k.SUBMISSION_PLATFORM, not_empty()))
     ),
     amends={
         "llama31_405b": Amend(
             closed=Change(
                 change=(
-                    row(k.OPT_LEARNING_RATE_WARMUP_STEPS, computes(WARMUP)),
+                    row(
+                        k.OPT_LEARNING_RATE_WARMUP_STEPS,
+                        computes(WARMUP),
+                        policy=equals(WARMUP),
+                        why=PRESENCE,
+                    ),
                     row(
                         k.OPT_LEARNING_RATE_DECAY_STEPS,
                         equals(
-                            ceil(1_200_000 * 1152 / BATCH)
+                            ceil(constant(1_200_000) * 1152 / BATCH)
                             - as_of(k.OPT_LEARNING_RATE_WARMUP_STEPS, WARMUP)
                         ),
                     ),
                 )
             )
-        ),
+        )
     },
 )

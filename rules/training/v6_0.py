@@ -3,6 +3,7 @@
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
 from rules.constraints import above, at_most, below, has, one_of, whole
+from rules.reasons import OPEN_LOSS, OPEN_TARGET
 from rules.table import AT_LEAST_ONCE, OPTIONAL, row
 from rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
 from rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B
@@ -11,15 +12,8 @@ from rules.training.v5_1 import V5_1
 
 V6_0 = V5_1.next(
     "6.0",
-    retires=(
-        "bert",
-        "retinanet",
-        "rgat",
-    ),
-    introduces=(
-        DEEPSEEKV3_671B,
-        GPT_OSS_20B,
-    ),
+    retires=("bert", "retinanet", "rgat"),
+    introduces=(DEEPSEEKV3_671B, GPT_OSS_20B),
     common=Change(
         add=(
             row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS), times=OPTIONAL),
@@ -42,6 +36,8 @@ V6_0 = V5_1.next(
                         has("samples_count"),
                         times=AT_LEAST_ONCE,
                         some=(below(1.0),),
+                        policy_some=(),
+                        why=OPEN_LOSS,
                     ),
                 )
             )
@@ -53,10 +49,9 @@ V6_0 = V5_1.next(
                         k.EVAL_ACCURACY,
                         has("samples_count"),
                         times=AT_LEAST_ONCE,
-                        some=(
-                            at_most(5.6),
-                            above(0.0),
-                        ),
+                        some=(at_most(5.6), above(0.0)),
+                        policy_some=(),
+                        why=OPEN_TARGET,
                     ),
                 )
             )
@@ -69,6 +64,8 @@ V6_0 = V5_1.next(
                         has("samples_count"),
                         times=AT_LEAST_ONCE,
                         some=(below(1.0),),
+                        policy_some=(),
+                        why=OPEN_LOSS,
                     ),
                 )
             )

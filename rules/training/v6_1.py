@@ -12,10 +12,12 @@ from rules.constraints import (
     equals,
     floor,
     has,
+    logged,
     not_empty,
     one_of,
     whole,
 )
+from rules.reasons import PRESENCE
 from rules.special import BATCH, first_evaluation
 from rules.table import AT_LEAST_ONCE, row
 from rules.training.benchmarks.dlrmv4 import DLRMV4
@@ -23,32 +25,31 @@ from rules.training.benchmarks.qwen35_397b_grpo import QWEN35_397B_GRPO
 from rules.training.precisions import PRECISIONS
 from rules.training.v6_0 import V6_0
 
+UNAPPROVED = "the policy's list of approved formats has no mxfp6"
+
 V6_1 = V6_0.next(
     "6.1",
-    retires=(
-        "dlrm_dcnv2",
-        "llama31_405b",
-    ),
-    introduces=(
-        DLRMV4,
-        QWEN35_397B_GRPO,
-    ),
+    retires=("dlrm_dcnv2", "llama31_405b"),
+    introduces=(DLRMV4, QWEN35_397B_GRPO),
     common=Change(
         change=(
             row(
                 k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR,
                 one_of(*PRECISIONS, "mxfp6"),
                 policy=one_of(*PRECISIONS),
+                why=UNAPPROVED,
             ),
             row(
                 k.LOWEST_NUMERICAL_PRECISION_IN_ATTN,
                 one_of(*PRECISIONS, "mxfp6"),
                 policy=one_of(*PRECISIONS),
+                why=UNAPPROVED,
             ),
             row(
                 k.LOWEST_NUMERICAL_PRECISION_IN_COMM,
                 one_of(*PRECISIONS, "mxfp6"),
                 policy=one_of(*PRECISIONS),
+                why=UNAPPROVED,
             ),
             row(k.TENSOR_PARALLELISM, whole(), at_least(1)),
             row(k.PIPELINE_PARALLELISM, whole(), at_least(1)),
@@ -67,10 +68,18 @@ V6_1 = V6_0.next(
                         has("samples_count"),
                         times=AT_LEAST_ONCE,
                         first=(first_evaluation(BATCH * floor(42 + 24_576 / BATCH)),),
-                        some=(
-                            at_most(3.6),
-                            above(0.0),
-                        ),
+                        some=(at_most(3.6), above(0.0)),
+                    ),
+                )
+            )
+        ),
+        "gpt_oss_20b": Amend(
+            closed=Change(
+                change=(
+                    row(
+                        k.OPT_END_LEARNING_RATE,
+                        policy=equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)),
+                        why=PRESENCE,
                     ),
                 )
             )

@@ -1,43 +1,35 @@
-"""Cosmology: CosmoFlow on N-body volumes, as introduced in HPC 1.0."""
+"""Cosmology: CosmoFlow on N-body volumes, as introduced in HPC 0.7."""
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, below, has, one_of
-from rules.table import AT_LEAST_ONCE, OPTIONAL, row
+from rules.constraints import above, at_least, at_most, below, equals, has, one_of, part, whole
+from rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
+from rules.special import each_item
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 COSMOFLOW = Benchmark(
     name="cosmoflow",
     title="Cosmology: CosmoFlow on N-body volumes",
     runs=10,
+    target="mean absolute error of 0.124",
+    cites="HPC rules, Hyperparameters and Optimizer",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, one_of("sgd", "SGD")),
+        policy_row(k.SGD_OPT_MOMENTUM, equals(0.9), why=FORGOTTEN),
         row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),
         row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS, at_least(0)),
         row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, at_least(0.0)),
-        row(k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS),
-        row(k.OPT_LEARNING_RATE_DECAY_FACTOR),
-        row(k.DROPOUT, at_least(0.0), below(1.0), times=OPTIONAL),
-        row(k.OPT_WEIGHT_DECAY, at_least(0.0), times=OPTIONAL),
         row(
-            k.EVAL_ERROR,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_most(0.124),
-                above(0.0),
-            ),
+            k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS,
+            policy=(each_item((whole(), above(0)), listed=True), part("len(value)", equals(2))),
         ),
+        row(k.OPT_LEARNING_RATE_DECAY_FACTOR, policy=each_item((above(0), below(1))), why=PRESENCE),
+        policy_row(k.TRAIN_SAMPLES, equals(262_144), why=SAMPLES),
+        policy_row(k.EVAL_SAMPLES, equals(65_536), why=SAMPLES),
+        row(k.EVAL_ERROR, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(0.124), above(0.0))),
     ),
     open=(
-        row(
-            k.EVAL_ERROR,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_most(0.124),
-                above(0.0),
-            ),
-        ),
+        row(k.EVAL_ERROR, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(0.124), above(0.0))),
     ),
 )

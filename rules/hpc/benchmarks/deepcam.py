@@ -2,23 +2,16 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark, Variant
-from rules.constraints import (
-    above,
-    at_least,
-    at_most,
-    equals,
-    has,
-    nearly,
-    one_of,
-    part,
-    truthy,
-)
-from rules.table import AT_LEAST_ONCE, row
+from rules.constraints import above, at_least, at_most, equals, has, nearly, one_of, part, truthy
+from rules.reasons import FORGOTTEN
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 DEEPCAM = Benchmark(
     name="deepcam",
     title="Climate segmentation: DeepCAM on CAM5",
     runs=5,
+    target="intersection over union of 0.82",
+    cites="HPC rules, Hyperparameters and Optimizer",
     closed=(
         row(k.GRADIENT_ACCUMULATION_FREQUENCY, above(0)),
         row(k.SEED, above(0)),
@@ -28,6 +21,7 @@ DEEPCAM = Benchmark(
         row(k.OPT_LR, above(0.0)),
         row(k.OPT_BETAS, part("len(value)", equals(2))),
         row(k.OPT_EPS, nearly(1e-06)),
+        policy_row(k.OPT_WEIGHT_DECAY, at_least(0.0), why=FORGOTTEN),
         row(k.SCHEDULER_TYPE, one_of("multistep", "cosine_annealing")),
         row(k.SCHEDULER_LR_WARMUP_STEPS, at_least(0)),
         row(k.SCHEDULER_LR_WARMUP_FACTOR, at_least(1.0)),
@@ -37,10 +31,7 @@ DEEPCAM = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.82),
-                at_most(1.0),
-            ),
+            some=(at_least(0.82), at_most(1.0)),
         ),
     ),
     open=(
@@ -48,10 +39,7 @@ DEEPCAM = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.82),
-                at_most(1.0),
-            ),
+            some=(at_least(0.82), at_most(1.0)),
         ),
     ),
     variants=(
@@ -81,7 +69,12 @@ DEEPCAM = Benchmark(
             k.SCHEDULER_TYPE,
             "cosine_annealing",
             (
-                row(k.SCHEDULER_T_MAX, at_least(1.0)),
+                row(
+                    k.SCHEDULER_T_MAX,
+                    at_least(1.0),
+                    policy=at_least(0.0),
+                    why="the policy allows 0",
+                ),
                 row(k.SCHEDULER_ETA_MIN, at_least(0.0)),
             ),
             lower=True,

@@ -9,16 +9,15 @@ OPENFOLD = Benchmark(
     name="openfold",
     title="Protein structure: OpenFold",
     runs=10,
+    target="lDDT-C-alpha of 0.8",
+    cites="HPC rules, Hyperparameters and Optimizer",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.8),
-                at_most(1.0),
-            ),
+            some=(at_least(0.8), at_most(1.0)),
         ),
         row(k.TARGET_AVG_LDDT_CA_VALUE, equals(0.8)),
         row(k.TRAIN_MAX_PDB_RELEASE_DATE, equals("2021-09-16")),
@@ -69,10 +68,7 @@ OPENFOLD = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.8),
-                at_most(1.0),
-            ),
+            some=(at_least(0.8), at_most(1.0)),
         ),
     ),
 )

@@ -2,16 +2,25 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, has
-from rules.table import AT_LEAST_ONCE, row
+from rules.constraints import above, any_of, at_least, at_most, ceil, equals, has
+from rules.reasons import SAMPLES
+from rules.special import BATCH
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 FLUX1 = Benchmark(
     name="flux1",
     title="Text to image: FLUX.1 schnell on CC12M",
     runs=10,
+    target="evaluation loss of 0.586",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),
-        row(k.EVALUATION_FREQUENCY, equals(262_144)),
+        row(
+            k.EVALUATION_FREQUENCY,
+            equals(262_144),
+            policy=any_of(equals(262_144), equals(ceil(262_144 / BATCH) * BATCH)),
+            why="the policy lets evaluations come at the end of the batch",
+        ),
+        policy_row(k.EVAL_SAMPLES, equals(29_696), why=SAMPLES),
         row(k.OPT_NAME, equals("adamw")),
         row(k.OPT_ADAMW_BETA_1, equals(0.9)),
         row(k.OPT_ADAMW_BETA_2, equals(0.95)),
@@ -24,10 +33,7 @@ FLUX1 = Benchmark(
             k.EVAL_ACCURACY,
             has("samples_count"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_most(0.586),
-                above(0.0),
-            ),
+            some=(at_most(0.586), above(0.0)),
         ),
     ),
     open=(
@@ -35,10 +41,8 @@ FLUX1 = Benchmark(
             k.AVERAGED_VALIDATION_LOSS,
             has("samples_count"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_most(0.586),
-                above(0.0),
-            ),
+            some=(at_most(0.586), above(0.0)),
+            disputed="closed logs call it eval_accuracy, and the open division has no target",
         ),
     ),
 )

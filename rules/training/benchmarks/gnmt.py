@@ -2,43 +2,34 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, has
-from rules.table import AT_LEAST_ONCE, row
+from rules.constraints import at_least, below, equals, has
+from rules.reasons import PRESENCE, SAMPLES
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 GNMT = Benchmark(
     name="gnmt",
     title="Recurrent translation: GNMT on WMT16 English-German",
     runs=10,
+    target="BLEU of 24.0",
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_BASE_LEARNING_RATE),
         row(k.OPT_LEARNING_RATE_ALT_DECAY_FUNC),
-        row(k.OPT_LEARNING_RATE_DECAY_FACTOR),
+        row(k.OPT_LEARNING_RATE_DECAY_FACTOR, policy=equals(0.5), why=PRESENCE),
         row(k.OPT_LEARNING_RATE_DECAY_INTERVAL),
-        row(k.OPT_LEARNING_RATE_DECAY_STEPS),
+        row(k.OPT_LEARNING_RATE_DECAY_STEPS, policy=equals(4), why=PRESENCE),
         row(k.OPT_LEARNING_RATE_REMAIN_STEPS),
         row(k.MAX_SEQUENCE_LENGTH),
         row(k.OPT_LEARNING_RATE_ALT_WARMUP_FUNC),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
+        policy_row(k.EVAL_SAMPLES, equals(3003), why=SAMPLES),
         row(
-            k.EVAL_ACCURACY,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.24),
-                below(1),
-            ),
+            k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.24), below(1))
         ),
     ),
     open=(
         row(
-            k.EVAL_ACCURACY,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.24),
-                below(1),
-            ),
+            k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.24), below(1))
         ),
     ),
 )

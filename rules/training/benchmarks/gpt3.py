@@ -2,38 +2,72 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_most, equals, has
-from rules.table import AT_LEAST_ONCE, row
+from rules.constraints import above, any_of, at_least, at_most, ceil, equals, has, logged, one_of
+from rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
+from rules.schedule import constant
+from rules.special import BATCH, by_batch_size
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 GPT3 = Benchmark(
     name="gpt3",
     title="Large language model pretraining: GPT-3 175B on C4",
     runs=3,
+    target="log perplexity of 2.69",
     closed=(
-        row(k.GLOBAL_BATCH_SIZE),
+        row(
+            k.GLOBAL_BATCH_SIZE,
+            policy=(at_least(1536), at_most(8192)),
+            why="outside these batch sizes the policy gives no learning rate",
+        ),
         row(k.MAX_SEQUENCE_LENGTH, equals(2048)),
         row(k.OPT_NAME, equals("adam")),
-        row(k.OPT_BASE_LEARNING_RATE, any_of(equals(2e-05), equals(3e-05))),
-        row(k.OPT_END_LEARNING_RATE),
-        row(k.OPT_LEARNING_RATE_DECAY_STEPS),
-        row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
+        row(
+            k.OPT_BASE_LEARNING_RATE,
+            any_of(equals(2e-05), equals(3e-05)),
+            policy=by_batch_size(
+                ((1536, 3072, (2e-05,)), (3073, 4095, (2e-05, 3e-05)), (4096, 8192, (3e-05,)))
+            ),
+            why="the official verifier takes either rate with any batch size",
+        ),
+        row(
+            k.OPT_END_LEARNING_RATE,
+            policy=equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)),
+            why=PRESENCE,
+            hint="log the rate itself, a tenth of opt_base_learning_rate, not the ratio",
+        ),
+        row(
+            k.OPT_LEARNING_RATE_DECAY_STEPS,
+            policy=equals(ceil(constant(108_600) * 1536 / BATCH)),
+            why=PRESENCE,
+        ),
+        row(
+            k.OPT_LEARNING_RATE_WARMUP_STEPS,
+            policy=equals(ceil(constant(265) * 1536 / BATCH)),
+            why=PRESENCE,
+        ),
+        policy_row(k.OPT_WEIGHT_DECAY, equals(0.1), why=FORGOTTEN),
+        policy_row(k.DROPOUT, equals(0.0), why=FORGOTTEN),
         row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
         row(k.OPT_ADAM_BETA_1, equals(0.9)),
         row(k.OPT_ADAM_BETA_2, equals(0.95)),
         row(k.OPT_ADAM_EPSILON, equals(1e-08)),
         row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
-        row(k.EVAL_SAMPLES),
         row(
-            k.EVAL_ACCURACY,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_most(2.69),
-                above(2.6),
-            ),
+            k.EVAL_SAMPLES,
+            policy=one_of(24_567, 11_590_004),
+            why=SAMPLES,
+            hint="evaluate on the 24567 sequences of the reference, 11590004 tokens without padding",
         ),
-        row(k.INIT_CHECKPOINT_STEP, above(0)),
+        row(
+            k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(2.69), above(2.6))
+        ),
+        row(
+            k.INIT_CHECKPOINT_STEP,
+            above(0),
+            policy=equals(ceil(constant(4000) * 1536 / BATCH)),
+            why="the official verifier takes any step above 0",
+        ),
     ),
     open=None,
 )

@@ -2,19 +2,26 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_most, equals, has, logged
-from rules.table import AT_LEAST_ONCE, row
+from rules.constraints import above, any_of, at_most, equals, has, logged
+from rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 GPT_OSS_20B = Benchmark(
     name="gpt_oss_20b",
     title="Mixture-of-experts pretraining: GPT-OSS 20B on C4",
     runs=10,
+    target="log perplexity of 3.34",
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.MAX_SEQUENCE_LENGTH, equals(8192)),
         row(k.OPT_NAME, equals("adamw")),
         row(k.OPT_BASE_LEARNING_RATE),
-        row(k.OPT_END_LEARNING_RATE),
+        row(
+            k.OPT_END_LEARNING_RATE,
+            policy=any_of(equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)), equals(4e-5)),
+            why="the official verifier only looks for the key; 4e-5 is 6.0's exception",
+        ),
+        policy_row(k.DROPOUT, equals(0.0), why=FORGOTTEN),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
         row(
             k.OPT_LEARNING_RATE_DECAY_STEPS,
@@ -32,10 +39,7 @@ GPT_OSS_20B = Benchmark(
             k.EVAL_ACCURACY,
             has("samples_count"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_most(3.34),
-                above(0.0),
-            ),
+            some=(at_most(3.34), above(0.0)),
         ),
         row(k.MAX_STEPS, equals(1_200_000)),
     ),
@@ -44,13 +48,12 @@ GPT_OSS_20B = Benchmark(
             k.EVAL_ACCURACY,
             has("samples_count"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_most(3.34),
-                above(0.0),
-            ),
+            some=(at_most(3.34), above(0.0)),
+            policy_some=(),
+            why=OPEN_TARGET,
         ),
-        row(k.MAX_SEQUENCE_LENGTH, equals(8192)),
-        row(k.OPT_NAME, equals("adamw")),
+        row(k.MAX_SEQUENCE_LENGTH, equals(8192), disputed=OPEN_FREE),
+        row(k.OPT_NAME, equals("adamw"), disputed=OPEN_FREE),
         row(k.OPT_BASE_LEARNING_RATE),
         row(k.OPT_END_LEARNING_RATE),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS),

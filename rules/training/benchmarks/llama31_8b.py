@@ -3,18 +3,25 @@
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import above, at_most, below, equals, has, logged
-from rules.table import AT_LEAST_ONCE, row
+from rules.reasons import FORGOTTEN, OPEN_LOSS, PRESENCE
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 LLAMA31_8B = Benchmark(
     name="llama31_8b",
     title="Small language model pretraining: Llama 3.1 8B on C4",
     runs=10,
+    target="log perplexity of 3.3",
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.MAX_SEQUENCE_LENGTH, equals(8192)),
         row(k.OPT_NAME, equals("adamw")),
         row(k.OPT_BASE_LEARNING_RATE),
-        row(k.OPT_END_LEARNING_RATE),
+        row(
+            k.OPT_END_LEARNING_RATE,
+            policy=equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)),
+            why=PRESENCE,
+        ),
+        policy_row(k.DROPOUT, equals(0.0), why=FORGOTTEN),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
         row(
             k.OPT_LEARNING_RATE_DECAY_STEPS,
@@ -32,12 +39,19 @@ LLAMA31_8B = Benchmark(
             k.EVAL_ACCURACY,
             has("samples_count"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_most(3.3),
-                above(0.0),
-            ),
+            some=(at_most(3.3), above(0.0)),
         ),
         row(k.MAX_STEPS, equals(1_200_000)),
     ),
-    open=(row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),),
+    open=(
+        row(
+            k.EVAL_ACCURACY,
+            has("epoch_num"),
+            times=AT_LEAST_ONCE,
+            some=(below(1.0),),
+            policy=has("samples_count", "epoch_num"),
+            policy_some=(),
+            why=OPEN_LOSS,
+        ),
+    ),
 )

@@ -2,27 +2,23 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, equals, has
+from rules.constraints import above, at_least, below, equals, has, whole
+from rules.reasons import PRESENCE
 from rules.table import AT_LEAST_ONCE, OPTIONAL, row
 
 MINIGO = Benchmark(
     name="minigo",
     title="Reinforcement learning: MiniGo",
     runs=10,
+    target="win rate of 50 % against the checkpoint",
     closed=(
-        row(k.TRAIN_BATCH_SIZE),
+        row(k.TRAIN_BATCH_SIZE, policy=(whole(), above(0)), why=PRESENCE),
         row(k.LR_BOUNDARIES),
         row(k.LR_RATES),
         row(k.ACTUAL_SELFPLAY_GAMES_PER_GENERATION, at_least(8192), times=AT_LEAST_ONCE),
         row(k.MIN_SELFPLAY_GAMES_PER_GENERATION, equals(8192)),
         row(
-            k.EVAL_ACCURACY,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.5),
-                below(1.0),
-            ),
+            k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.5), below(1.0))
         ),
         row(k.BLOCK_START, times=OPTIONAL),
         row(k.BLOCK_STOP, times=OPTIONAL),
@@ -31,13 +27,7 @@ MINIGO = Benchmark(
     ),
     open=(
         row(
-            k.EVAL_ACCURACY,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.5),
-                below(1.0),
-            ),
+            k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.5), below(1.0))
         ),
     ),
 )

@@ -11,24 +11,31 @@ from rules.constraints import (
     multiple_of,
     one_of,
     power_of_two_times,
+    whole,
 )
-from rules.table import AT_LEAST_ONCE, row
+from rules.reasons import PRESENCE, SAMPLES
+from rules.special import fixed_below_batch
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 RESNET = Benchmark(
     name="resnet",
     title="Image classification: ResNet-50 v1.5 on ImageNet",
     runs=5,
+    target="top-1 accuracy of 75.90 %",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, one_of("sgd", "lars")),
+        policy_row(
+            k.EVAL_SAMPLES,
+            at_least(50_000),
+            why=SAMPLES,
+            hint="evaluate on the whole validation set; padding may be counted",
+        ),
         row(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.759),
-                below(1.0),
-            ),
+            some=(at_least(0.759), below(1.0)),
         ),
     ),
     open=(
@@ -36,10 +43,7 @@ RESNET = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.759),
-                below(1.0),
-            ),
+            some=(at_least(0.759), below(1.0)),
         ),
     ),
     variants=(
@@ -50,12 +54,14 @@ RESNET = Benchmark(
             (
                 row(k.SGD_OPT_BASE_LEARNING_RATE, multiple_of(0.001)),
                 row(k.SGD_OPT_END_LEARNING_RATE, equals(0.0001)),
-                row(k.SGD_OPT_LEARNING_RATE_DECAY_POLY_POWER),
-                row(k.SGD_OPT_LEARNING_RATE_DECAY_STEPS),
+                row(k.SGD_OPT_LEARNING_RATE_DECAY_POLY_POWER, policy=equals(2), why=PRESENCE),
+                row(
+                    k.SGD_OPT_LEARNING_RATE_DECAY_STEPS, policy=(whole(), at_least(0)), why=PRESENCE
+                ),
                 row(k.SGD_OPT_WEIGHT_DECAY, power_of_two_times(0.0001)),
-                row(k.SGD_OPT_MOMENTUM),
+                row(k.SGD_OPT_MOMENTUM, policy=equals(0.9), why=PRESENCE),
                 row(k.MODEL_BN_SPAN),
-                row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS),
+                row(k.OPT_LEARNING_RATE_WARMUP_EPOCHS, policy=(whole(), at_least(0)), why=PRESENCE),
             ),
         ),
         Variant(
@@ -69,7 +75,7 @@ RESNET = Benchmark(
                 row(k.LARS_OPT_LEARNING_RATE_DECAY_STEPS),
                 row(k.LARS_EPSILON, equals(0.0)),
                 row(k.LARS_OPT_LEARNING_RATE_WARMUP_EPOCHS),
-                row(k.LARS_OPT_MOMENTUM),
+                row(k.LARS_OPT_MOMENTUM, policy=fixed_below_batch(0.9, 32_768), why=PRESENCE),
                 row(k.LARS_OPT_WEIGHT_DECAY, power_of_two_times(0.0001)),
             ),
         ),

@@ -12,6 +12,7 @@ RNNT = Benchmark(
     name="rnnt",
     title="Speech recognition: RNN-T on LibriSpeech",
     runs=10,
+    target="word error rate of 0.058",
     closed=(
         NAMED_TENSOR,
         row(k.MODEL_WEIGHTS_INITIALIZATION_SCALE),
@@ -47,10 +48,7 @@ RNNT = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(
-                at_most(0.058),
-                above(0.0),
-            ),
+            some=(at_most(0.058), above(0.0)),
         ),
         initialised("rnnt"),
     ),

@@ -3,12 +3,14 @@
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import at_least, at_most, equals, part, value_has
-from rules.table import AT_LEAST_ONCE, at_least_times, row
+from rules.reasons import SAMPLES
+from rules.table import AT_LEAST_ONCE, at_least_times, policy_row, row
 
 STABLE_DIFFUSION = Benchmark(
     name="stable_diffusion",
     title="Text to image: Stable Diffusion v2 on LAION",
     runs=10,
+    target="FID of 90 and CLIP score of 0.15",
     gathers="step_num",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),
@@ -19,6 +21,8 @@ STABLE_DIFFUSION = Benchmark(
         row(k.OPT_ADAMW_WEIGHT_DECAY, equals(0.01)),
         row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
+        policy_row(k.TRAIN_SAMPLES, equals(6_513_144), why=SAMPLES),
+        policy_row(k.EVAL_SAMPLES, equals(30_000), why=SAMPLES),
         row(
             k.AGGREGATED_EVAL_ACCURACY,
             value_has("FID"),
@@ -40,10 +44,7 @@ STABLE_DIFFUSION = Benchmark(
             value_has("CLIP"),
             value_has("step_num"),
             times=at_least_times(2),
-            some=(
-                part("value.FID", at_least(0.0)),
-                part("value.CLIP", at_most(1.0)),
-            ),
+            some=(part("value.FID", at_least(0.0)), part("value.CLIP", at_most(1.0))),
         ),
     ),
 )

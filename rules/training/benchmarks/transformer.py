@@ -3,12 +3,14 @@
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import above, at_least, below, equals, has, one_of, part
-from rules.table import AT_LEAST_ONCE, row
+from rules.reasons import SAMPLES
+from rules.table import AT_LEAST_ONCE, policy_row, row
 
 TRANSFORMER = Benchmark(
     name="transformer",
     title="Translation: Transformer big on WMT17 English-German",
     runs=10,
+    target="BLEU of 25.0",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, one_of("adam", "lazy_adam")),
@@ -17,6 +19,7 @@ TRANSFORMER = Benchmark(
         row(k.OPT_ADAM_BETA_1, at_least(0)),
         row(k.OPT_ADAM_BETA_2, at_least(0)),
         row(k.OPT_ADAM_EPSILON, equals(1e-09)),
+        policy_row(k.EVAL_SAMPLES, equals(3003), why=SAMPLES),
         row(
             k.MAX_SEQUENCE_LENGTH,
             above(0),
@@ -24,24 +27,12 @@ TRANSFORMER = Benchmark(
             part("metadata.method", one_of("truncate", "discard")),
         ),
         row(
-            k.EVAL_ACCURACY,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.25),
-                below(1),
-            ),
+            k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.25), below(1))
         ),
     ),
     open=(
         row(
-            k.EVAL_ACCURACY,
-            has("epoch_num"),
-            times=AT_LEAST_ONCE,
-            some=(
-                at_least(0.25),
-                below(1),
-            ),
+            k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.25), below(1))
         ),
     ),
 )

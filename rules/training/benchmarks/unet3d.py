@@ -3,12 +3,15 @@
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
 from rules.constraints import at_least, below, equals, has
+from rules.reasons import PRESENCE
+from rules.special import cube
 from rules.table import AT_LEAST_ONCE, row
 
 UNET3D = Benchmark(
     name="unet3d",
     title="Medical segmentation: 3D U-Net on KiTS19",
     runs=40,
+    target="mean Dice score of 0.908",
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_NAME),
@@ -22,10 +25,10 @@ UNET3D = Benchmark(
         row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.908),)),
         row(k.SEED),
         row(k.OPT_MOMENTUM),
-        row(k.OVERSAMPLING),
-        row(k.TRAINING_INPUT_SHAPE),
-        row(k.VALIDATION_INPUT_SHAPE),
-        row(k.VALIDATION_OVERLAP),
+        row(k.OVERSAMPLING, policy=equals(0.4), why=PRESENCE),
+        row(k.TRAINING_INPUT_SHAPE, policy=cube(128), why=PRESENCE),
+        row(k.VALIDATION_INPUT_SHAPE, policy=cube(128), why=PRESENCE),
+        row(k.VALIDATION_OVERLAP, policy=equals(0.5), why=PRESENCE),
     ),
     open=(row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),),
 )

@@ -1,0 +1,225 @@
+"""`podium rules`: the rules themselves, by round, benchmark and division."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compliance.errors import ComplianceError, UsageFault
+from compliance.exits import Exit
+
+if TYPE_CHECKING:
+    from rules.round import Round
+
+app = typer.Typer(
+    help="The rules themselves: list, explain and compare them; work out what is legal.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+class Usage(StrEnum):
+    """The two suites."""
+
+    TRAINING = "training"
+    HPC = "hpc"
+
+
+class Format(StrEnum):
+    """How the answer is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class Division(StrEnum):
+    """The two divisions."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+
+
+class Schema(StrEnum):
+    """What a JSON Schema is printed of."""
+
+    REPORT = "report"
+    RECORD = "record"
+
+
+UsageOption = Annotated[Usage, typer.Option("--usage", help="Suite.")]
+RoundOption = Annotated[
+    str | None, typer.Option("--round", help="Round, such as 5.1; default the newest.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
+BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark, as logs name it.")]
+DivisionOption = Annotated[
+    Division | None, typer.Option("--division", help="One division; default both.")
+]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn what a caller did wrong into one line and exit status 2."""
+    try:
+        yield
+    except ComplianceError as error:
+        typer.echo(f"podium: {error}", err=True)
+        raise typer.Exit(Exit.USAGE) from None
+
+
+def _round(usage: Usage, name: str | None) -> Round:
+    from rules.catalogue import UnknownRound, find_round, newest
+
+    try:
+        return newest(usage.value) if name is None else find_round(usage.value, name)
+    except UnknownRound as error:
+        raise UsageFault(str(error)) from None
+
+
+# --- list and show --------------------------------------------------------------------------------
+
+
+@app.command(
+    "list",
+    epilog="Examples:  podium rules list --round 5.1    podium rules list llama31_8b    "
+    "podium rules list dlrmv4 --division open --format markdown",
+)
+def list_(
+    benchmark: Annotated[
+        str | None, typer.Argument(help="Its rules; without it, the benchmarks.")
+    ] = None,
+    division: DivisionOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every rule of the round.")] = False,
+    usage: UsageOption = Usage.TRAINING,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """List the benchmarks of a round, or all rules that judge one benchmark's logs."""
+    from compliance.rules_view import answers
+
+    with _told():
+        rules = _round(usage, round)
+        wanted = division.value if division else None
+        if benchmark is None and not everything and wanted is None:
+            answers.benchmarks(rules, format.value)
+            return
+        name = answers.named(rules, benchmark) if benchmark is not None else None
+        answers.rules_of_logs(rules, name, wanted, format.value)
+
+
+@app.command(
+    epilog="Examples:  podium rules show llama31_8b    "
+    "podium rules show bert --round 5.0 --format markdown"
+)
+def show(
+    benchmark: BenchmarkArgument,
+    usage: UsageOption = Usage.TRAINING,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show one benchmark's page: target, runs, both divisions' own rules, checks."""
+    from compliance.rules_view import answers
+
+    with _told():
+        rules = _round(usage, round)
+        answers.page(rules, answers.named(rules, benchmark), format.value)
+
+
+@app.command(
+    epilog="Examples:  podium rules explain closed.llama31_8b.opt_adamw_beta_2    "
+    "podium rules explain 'common.init_*' --round 5.1    podium rules explain log.not-json"
+)
+def explain(
+    rule: Annotated[
+        str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
+    ],
+    usage: UsageOption = Usage.TRAINING,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Explain a rule: what it asks, who states it, since when, how it is broken and mended."""
+    from compliance.rules_view import answers
+
+    with _told():
+        answers.explained(_round(usage, round), rule, format.value)
+
+
+@app.command(
+    epilog="Examples:  podium rules diff 6.0 6.1    podium rules diff 5.0 6.1 --format markdown    "
+    "podium rules diff 2.0 3.0 --usage hpc"
+)
+def diff(
+    old: Annotated[str, typer.Argument(help="A round, such as 6.0.", metavar="A")],
+    new: Annotated[str, typer.Argument(help="Another, such as 6.1.", metavar="B")],
+    usage: UsageOption = Usage.TRAINING,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Say what changed between two rounds, neighbours or not: benchmarks, rows, limits, checks."""
+    from compliance.rules_view import answers
+
+    with _told():
+        answers.differences(_round(usage, old), _round(usage, new), format.value)
+
+
+@app.command(
+    epilog="Examples:  podium rules hparams llama31_405b --round 6.0 --gbs 2304    "
+    "podium rules hparams llama31_8b --gbs 1152 --set opt_base_learning_rate=5e-4"
+)
+def hparams(
+    benchmark: BenchmarkArgument,
+    gbs: Annotated[int | None, typer.Option("--gbs", min=1, help="Global batch size.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another value as KEY=VALUE (repeatable).", metavar="KEY=VALUE"),
+    ] = None,
+    division: Annotated[Division, typer.Option("--division", help="Division.")] = Division.CLOSED,
+    usage: UsageOption = Usage.TRAINING,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Work out a benchmark's legal hyperparameters for a batch size, and when to evaluate.
+
+    Exit status 1 where a value given is not legal.
+    """
+    from compliance.rules_view import answers
+
+    with _told():
+        rules = _round(usage, round)
+        given = answers.given_values(gbs, settings or [])
+        name = answers.named(rules, benchmark)
+        legal = answers.hyperparameters(rules, name, division.value, given, format.value)
+    if not legal:
+        raise typer.Exit(Exit.FOUND)
+
+
+@app.command(epilog="Example:  podium rules schema report > report.schema.json")
+def schema(
+    of: Annotated[Schema, typer.Argument(help="Of what.")],
+) -> None:
+    """Print the JSON Schema of a report, or of one log record."""
+    from compliance.rules_view import answers
+
+    answers.schema(of.value)
+
+
+@app.command(epilog="Examples:  podium rules pages    podium rules pages --write")
+def pages(
+    write: Annotated[bool, typer.Option("--write", help="Write what is stale.")] = False,
+    to: Annotated[
+        Path | None, typer.Option("--to", help="Another folder than rules/pages.")
+    ] = None,
+) -> None:
+    """Say which of the pages made from the rules are stale (exit status 1), or write them."""
+    from compliance.pages import stale_pages, write_pages
+
+    found = write_pages(to) if write else stale_pages(to)
+    for name in found:
+        typer.echo(f"{'written' if write else 'stale'}: {name}")
+    if found and not write:
+        raise typer.Exit(Exit.FOUND)

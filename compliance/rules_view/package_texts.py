@@ -1,0 +1,124 @@
+"""What people are told about the rules of a submission's tree and of whole results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rules.finding import Severity, StatedBy
+
+
+@dataclass(frozen=True, slots=True)
+class FixedText:
+    """What people are told about a fixed rule; `bad` and `good` are lines of a log."""
+
+    says: str
+    why: str
+    bad: str = ""
+    good: str = ""
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+    stated_by: StatedBy = StatedBy.BOTH
+
+    @property
+    def in_verifier(self) -> str:
+        """The severity in the verifier profile; empty where it does not report the rule."""
+        if self.stated_by is StatedBy.POLICY:
+            return ""
+        return "error" if self.stated_by is StatedBy.VERIFIER else self.severity.value
+
+
+def _both(says: str, why: str, hint: str) -> FixedText:
+    return FixedText(says, why, hint=hint)
+
+
+def _policy(says: str, why: str, hint: str) -> FixedText:
+    return FixedText(says, why, hint=hint, severity=Severity.WARNING, stated_by=StatedBy.POLICY)
+
+
+PACKAGE_TEXTS: Mapping[str, FixedText] = {
+    "tree.no-results": _both(
+        "a submission has logs under results/<system>/<benchmark>",
+        "without them there is nothing to judge",
+        "put logs into results/<system>/<benchmark>/result_<i>.txt",
+    ),
+    "tree.no-system-description": _both(
+        "every system with results is described in systems/<system>.json",
+        "a result is published with the system it was made on",
+        "run `podium system init` on the system, or rename the folder",
+    ),
+    "tree.system-without-results": _policy(
+        "every system that is described has results",
+        "a description without results is left over, or its results are missing",
+        "add the results, or remove the description",
+    ),
+    "tree.misplaced": _both(
+        "every file of a submission stands where the submission rules put it",
+        "what stands elsewhere is not found by those who review it",
+        "move the file to its place, or remove it",
+    ),
+    "tree.unknown-benchmark": _policy(
+        "the folders below a system are called after the round's benchmarks",
+        "logs in any other folder belong to no result",
+        "rename the folder as logs name the benchmark",
+    ),
+    "tree.unknown-file": _policy(
+        "beside the logs of a result lies nothing else",
+        "a log under another name is not counted, and other files are not looked at",
+        "remove it, or rename a log to result_<i>.txt",
+    ),
+    "result.too-few-runs": _both(
+        "a result has the number of runs that its benchmark needs",
+        "the score is a mean over runs without the fastest and slowest: fewer do not define it",
+        "add the runs that are missing",
+    ),
+    "result.too-many-runs": FixedText(
+        "a result has no more runs than its benchmark needs",
+        "the official verifier counts the files; the policy allows more runs, of which a window "
+        "is scored",
+        hint="choose the window of runs that the policy's median rule names (podium pack does)",
+        severity=Severity.WARNING,
+        stated_by=StatedBy.VERIFIER,
+    ),
+    "result.too-many-failed-runs": _both(
+        "at most one run of a result fails (four of unet3d)",
+        "a run that fails counts as the slowest, and only so many slowest runs are left out",
+        "mend the findings of the logs, or repeat the runs that did not converge",
+    ),
+    "result.broken-run-dropped": _policy(
+        "a run that is left out as the slowest broke no rule but missing the target",
+        "runs may fail to converge; a run that breaks rules is no run of the result at all",
+        "mend the findings of this log, or repeat the run",
+    ),
+    "result.strange-log-name": _policy(
+        "logs are called result_<i>.txt with a number",
+        "other names are not taken as runs by every tool",
+        "number the runs from 0",
+    ),
+    "result.numbering": _policy(
+        "the runs of a result are numbered from 0 without gaps",
+        "a gap makes one ask for the run that is missing",
+        "number the runs from 0 without gaps",
+    ),
+    "result.other-benchmark": _policy(
+        "a log names the benchmark of the folder it lies in",
+        "a log in the wrong folder is judged and scored with the wrong result",
+        "move the log to its benchmark's folder",
+    ),
+    "result.other-division": _policy(
+        "a log and its system description name the same division",
+        "closed and open results are published apart",
+        "state the same division in both",
+    ),
+    "result.mixed-settings": _policy(
+        "all runs of a result have the same settings",
+        "the runs of a result are repetitions of one experiment, but for the seed",
+        "repeat the runs that differ with the settings of the others",
+    ),
+    "result.copied-run": _policy(
+        "every run of a submission was made on its own",
+        "two logs with the same times and evaluations are one run handed in twice",
+        "remove the copy and add another run",
+    ),
+}
+"""The rules about trees and results, in the order pages list them."""

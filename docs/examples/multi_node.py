@@ -1,0 +1,26 @@
+"""The same program on every rank, started by torchrun, srun or mpirun; only rank 0 writes.
+
+`srun python multi_node.py /shared/result_0.txt`. All ranks go through the same calls: at run_start
+and run_stop they wait for each other, if torch.distributed is up.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from logging_spec import Logger
+
+
+def main(path: str) -> None:
+    """One block and one evaluation."""
+    log = Logger([path, sys.stdout])  # a file, and the job's output beside it
+    with log, log.run() as run:
+        with log.block(samples_count=0):
+            print(f"rank {log.rank} trains")  # noqa: T201
+        with log.evaluation(samples_count=12_288) as evaluation:
+            evaluation.accuracy(3.29)
+        run.success(samples_count=12_288)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,66 @@
+"""A callback for the Trainer of Hugging Face transformers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from logging_spec.callbacks.phases import Phases, with_base
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from logging_spec.emit import Logger
+
+
+def trainer_callback(
+    log: Logger, *, metric: str, global_batch_size: int, reached: Callable[[float], bool]
+) -> Any:
+    """A callback for `Trainer(callbacks=[…])` that logs the run and stops it at the target.
+
+    `metric` names the metric that is logged as quality, with its prefix (`eval_loss`); `reached`
+    judges it. To be made before the model: initialisation begins here. Trainer has no hook for
+    exceptions: pass those that leave `train()` to `phases.fail`.
+    """
+    base = (("transformers", "TrainerCallback"),)
+    return with_base(TrainerHooks, base, Phases(log, reached=reached), metric, global_batch_size)
+
+
+class TrainerHooks:
+    """What Trainer calls, turned into phases."""
+
+    def __init__(self, phases: Phases, metric: str, global_batch_size: int) -> None:
+        super().__init__()
+        self.phases = phases
+        self._metric = metric
+        self._batch = global_batch_size
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Start the timed part."""
+        del args, control, kwargs
+        self.phases.begin(self._samples(state))
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Begin the evaluation when this step is followed by one."""
+        del args, kwargs
+        if control.should_evaluate:
+            self.phases.evaluate(self._samples(state))
+
+    on_epoch_end = on_step_end
+
+    def on_evaluate(
+        self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any
+    ) -> Any:
+        """Log the quality; at the target end the run and tell the trainer."""
+        del args, kwargs
+        quality = (metrics or {}).get(self._metric)
+        if self.phases.evaluated(self._samples(state), quality):
+            control.should_training_stop = True
+        return control
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """End the run as aborted unless it ended before."""
+        del args, control, kwargs
+        self.phases.end(self._samples(state))
+
+    def _samples(self, state: Any) -> int:
+        return int(state.global_step) * self._batch

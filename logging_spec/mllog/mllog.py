@@ -1,0 +1,310 @@
+"""MLLogger: prints records through a logging.Logger, by default to stdout."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from logging_spec.mllog import constants
+from logging_spec.sink import DescriptorSink
+from logging_spec.values import encoder
+
+LOG_TEMPLATE = ":::MLLOG {log_json}"
+"""A line, around the JSON text of its record."""
+
+
+class _PrintingHandler(logging.StreamHandler[Any]):
+    """Prints each line at once."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record; a failure is reported as logging reports them."""
+        try:
+            self.stream.write(_text(self, record))
+            self.flush()
+        except Exception:
+            self.handleError(record)
+
+
+class AppendingHandler(logging.FileHandler):
+    """Appends each line to a file by one write; keeps what could not be written for later."""
+
+    def __init__(self, filename: str) -> None:
+        super().__init__(filename)
+        self.setLevel(logging.INFO)
+        self._sink: tuple[object, DescriptorSink] | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record; a failure is reported as logging reports them."""
+        try:
+            line = _text(self, record)
+            self._opened().write(line.encode("utf-8", "backslashreplace"))
+        except Exception:
+            self.handleError(record)
+
+    def sync(self) -> None:
+        """Bring the lines to the disk."""
+        if self._sink is not None:
+            _tell(self._sink[1].sync)
+
+    def close(self) -> None:
+        """Try once more to write what could not be written, and close the file."""
+        if self._sink is not None and self.stream is not None:
+            _tell(self._sink[1].retry)
+        super().close()
+
+    def _opened(self) -> DescriptorSink:
+        if self.stream is None:  # closed meanwhile; logging opens such a file again
+            self.stream = self._open()
+        if self._sink is None or self._sink[0] is not self.stream:
+            descriptor = self.stream.fileno()
+            sink = DescriptorSink(descriptor, self.baseFilename, owned=False, keep_pages=False)
+            self._sink = self.stream, sink
+        return self._sink[1]
+
+
+def _tell(act: Callable[[], None]) -> None:
+    try:
+        act()
+    except OSError as error:
+        logging.getLogger("logging_spec").warning("%s", error)
+
+
+def _text(handler: logging.StreamHandler[Any], record: logging.LogRecord) -> str:
+    if handler.formatter is None and not record.args and not record.exc_info:
+        return f"{record.msg}{handler.terminator}"
+    return f"{handler.format(record)}{handler.terminator}"
+
+
+class _NumpyJSONEncoder(json.JSONEncoder):
+    """Encodes NumPy's integers, floats and arrays as Python's, without importing NumPy."""
+
+    def default(self, o: Any) -> Any:
+        numpy = sys.modules.get("numpy")
+        if numpy is not None:
+            if isinstance(o, numpy.integer):
+                return int(o)
+            if isinstance(o, numpy.floating):
+                return float(o)
+            if isinstance(o, numpy.ndarray):
+                return o.tolist()
+        return super().default(o)
+
+
+_LOG = logging.Logger.log
+
+_encode: Callable[[object], str] = encoder(_NumpyJSONEncoder().default, nonfinite=True)
+
+
+def _current_time_ms() -> int:
+    return int(time.time() * 1e3)
+
+
+def get_caller(stack_index: int = 2, root_dir: str | None = None) -> dict[str, Any]:
+    """File and line `stack_index` frames up from here; the file as seen from `root_dir`."""
+    try:
+        frame = sys._getframe(stack_index)
+    except ValueError:  # fewer frames than that: the outermost
+        frame = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+    file = frame.f_code.co_filename
+    if root_dir is not None:
+        file = file.removeprefix(f"{root_dir}/")
+    return {"file": file, "lineno": frame.f_lineno}
+
+
+def _encode_log(
+    namespace: Any, time_ms: Any, event_type: Any, key: Any, value: Any, metadata: Any
+) -> str:
+    record = {
+        "namespace": namespace,
+        "time_ms": time_ms,
+        "event_type": event_type,
+        "key": key,
+        "value": value,
+        "metadata": metadata,
+    }
+    return LOG_TEMPLATE.replace("{log_json}", _encode(record))
+
+
+def _shown(parts: list[Any]) -> str:
+    try:
+        return str(parts)
+    except Exception:
+        return f"[... {parts[3]!s:.80} ...]"
+
+
+class MLLogger:
+    """Prints records: start and end of intervals, and events at a point in time."""
+
+    def __init__(
+        self,
+        logger: logging.Logger | None = None,
+        default_namespace: str = constants.DEFAULT_NAMESPACE,
+        default_stack_offset: int = 1,
+        default_clear_line: bool = False,
+        root_dir: str | None = None,
+    ) -> None:
+        """Take a logger, or the default one, which prints to stdout.
+
+        `default_stack_offset` says how many callers up the call site of a record is; with
+        `default_clear_line` an empty line precedes each record, which frees it from a progress
+        bar; `root_dir` is left out of the paths of call sites.
+        """
+        if logger is None:
+            logger = self._get_default_logger()
+        elif not isinstance(logger, logging.Logger):
+            raise ValueError(f"logger is a {type(logger).__name__}; must be a logging.Logger")
+        self.logger = logger
+        self.default_namespace = default_namespace
+        self.default_stack_offset = default_stack_offset
+        self.default_clear_line = default_clear_line
+        self.root_dir = root_dir
+
+    def _get_default_logger(self) -> logging.Logger:
+        logger = logging.getLogger(constants.DEFAULT_LOGGER_NAME)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        if not any(_prints_to_stdout(handler) for handler in logger.handlers):
+            handler = _PrintingHandler(sys.stdout)
+            handler.setLevel(logging.INFO)
+            logger.addHandler(handler)
+        return logger
+
+    def _do_log(self, level: int, message: str, clear_line: bool = False) -> None:
+        text = "\n" + message if clear_line else message
+        logger = self.logger
+        if type(logger) is not logging.Logger or "log" in vars(logger) or _is_patched():
+            logger.log(level, text)
+        elif logger.isEnabledFor(level):
+            # What `log` does, but for its search of the stack for a call site: half of its time.
+            site = (__file__, MLLogger._do_log.__code__.co_firstlineno)
+            logger.handle(logger.makeRecord(logger.name, level, *site, text, (), None, "_do_log"))
+
+    def _log_helper(
+        self,
+        event_type: str,
+        key: Any,
+        value: Any = None,
+        metadata: Any = None,
+        namespace: Any = None,
+        time_ms: Any = None,
+        stack_offset: int | None = None,
+        clear_line: bool | None = None,
+    ) -> None:
+        time_ms = _current_time_ms() if time_ms is None else time_ms
+        namespace = self.default_namespace if namespace is None else namespace
+        offset = self.default_stack_offset if stack_offset is None else stack_offset
+        members = get_caller(offset + 2, root_dir=self.root_dir)
+        if metadata is not None:
+            members = self._with_metadata(members, metadata)
+        try:
+            line = _encode_log(namespace, time_ms, event_type, key, value, members)
+        except Exception:
+            parts = [namespace, time_ms, event_type, key, value, members]
+            self._do_log(logging.ERROR, f"Failed to encode: {_shown(parts)}", clear_line=True)
+            return
+        clear = self.default_clear_line if clear_line is None else clear_line
+        self._do_log(logging.INFO, line, clear)
+
+    def _with_metadata(self, site: dict[str, Any], metadata: Any) -> dict[str, Any]:
+        if not isinstance(metadata, dict):
+            if _holds_something(metadata):
+                message = f"metadata left out: it is a {type(metadata).__name__}, no dictionary"
+                self._do_log(logging.WARNING, message, clear_line=True)
+            return site
+        replaced = [name for name in site if name in metadata]
+        if replaced:
+            message = f"metadata replaces the call site's {' and '.join(replaced)}"
+            self._do_log(logging.WARNING, message, clear_line=True)
+        return {**site, **metadata}
+
+    def start(
+        self,
+        key: Any,
+        value: Any = None,
+        metadata: Any = None,
+        namespace: Any = None,
+        time_ms: Any = None,
+        stack_offset: int | None = None,
+        clear_line: bool | None = None,
+    ) -> None:
+        """Log that an interval begins."""
+        self._log_helper(
+            constants.INTERVAL_START,
+            key,
+            value,
+            metadata=metadata,
+            namespace=namespace,
+            time_ms=time_ms,
+            stack_offset=stack_offset,
+            clear_line=clear_line,
+        )
+
+    def end(
+        self,
+        key: Any,
+        value: Any = None,
+        metadata: Any = None,
+        namespace: Any = None,
+        time_ms: Any = None,
+        stack_offset: int | None = None,
+        clear_line: bool | None = None,
+    ) -> None:
+        """Log that an interval ends. After `run_stop` files are brought to the disk."""
+        self._log_helper(
+            constants.INTERVAL_END,
+            key,
+            value,
+            metadata=metadata,
+            namespace=namespace,
+            time_ms=time_ms,
+            stack_offset=stack_offset,
+            clear_line=clear_line,
+        )
+        if isinstance(key, str) and key == constants.RUN_STOP:
+            for handler in self.logger.handlers:
+                if isinstance(handler, AppendingHandler):
+                    handler.sync()
+
+    def event(
+        self,
+        key: Any,
+        value: Any = None,
+        metadata: Any = None,
+        namespace: Any = None,
+        time_ms: Any = None,
+        stack_offset: int | None = None,
+        clear_line: bool | None = None,
+    ) -> None:
+        """Log a value at a point in time."""
+        self._log_helper(
+            constants.POINT_IN_TIME,
+            key,
+            value,
+            metadata=metadata,
+            namespace=namespace,
+            time_ms=time_ms,
+            stack_offset=stack_offset,
+            clear_line=clear_line,
+        )
+
+
+def _holds_something(value: Any) -> bool:
+    try:
+        return bool(value)
+    except Exception:  # an array of several numbers, say
+        return True
+
+
+def _is_patched() -> bool:
+    return logging.Logger.log is not _LOG
+
+
+def _prints_to_stdout(handler: logging.Handler) -> bool:
+    printing = isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout
+    return printing and handler.level <= logging.INFO

@@ -1,0 +1,47 @@
+"""Which process of a distributed run this is, and how the processes wait for each other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLES: Final = (
+    "RANK",  # torchrun, and what Lightning and DeepSpeed set
+    "OMPI_COMM_WORLD_RANK",  # Open MPI
+    "PMIX_RANK",  # PMIx, under which newer launchers start processes
+    "PMI_RANK",  # MPICH, Intel MPI
+    "SLURM_PROCID",  # last: inside an allocation it is set for whatever runs there
+)
+"""Environment variables that tell a process its rank, the closest launcher first."""
+
+
+def rank(environment: Mapping[str, str] | None = None) -> int:
+    """Rank of this process: from torch.distributed if it is up, else from its launcher, else 0."""
+    distributed = _distributed()
+    if distributed is not None:
+        return int(distributed.get_rank())
+    environment = os.environ if environment is None else environment
+    for name in VARIABLES:
+        text = environment.get(name, "").strip()
+        if text.isdecimal():
+            return int(text)
+    return 0
+
+
+def barrier() -> None:
+    """Wait for all processes of torch.distributed, if it is up."""
+    distributed = _distributed()
+    if distributed is not None:
+        distributed.barrier()
+
+
+def _distributed() -> Any:
+    """torch.distributed when the program has it imported and initialised; never imports it."""
+    module = sys.modules.get("torch.distributed")
+    if module is None or not module.is_available() or not module.is_initialized():
+        return None
+    return module

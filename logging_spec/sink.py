@@ -1,0 +1,259 @@
+"""Where log lines go: each is written at once and whole, and none is lost when writing fails."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import io
+import os
+import stat
+import threading
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+PAGE: Final = 4096
+"""A write that a signal kills ends where a page of the file ends, or not at all."""
+
+RESERVE: Final = 512
+"""A page with less room than this is filled up, so that the next line starts a new one."""
+
+
+class LogNotWrittenError(OSError):
+    """Lines could not be written; they are kept, and `retry()` writes them."""
+
+    def __init__(self, name: str, kept: int, cause: OSError) -> None:
+        reason = cause.strerror or str(cause)
+        lines = "1 line is" if kept == 1 else f"{kept} lines are"
+        super().__init__(
+            cause.errno, f"{name}: {lines} not written ({reason}); kept until retry() succeeds"
+        )
+
+
+class Sink(Protocol):
+    """What a logger writes to."""
+
+    def write(self, line: bytes) -> None:
+        """Write one line, its newline included; LogNotWrittenError when that fails."""
+
+    def retry(self) -> None:
+        """Write the lines that are kept; LogNotWrittenError when that fails again."""
+
+    def sync(self) -> None:
+        """Bring what was written to the disk, where there is one."""
+
+    def close(self) -> None:
+        """Write what is kept and let go of the file."""
+
+
+class _Keeping:
+    """Keeps the lines that could not be written, in order."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._lock = threading.RLock()
+        self._kept: deque[bytes] = deque()
+        _sinks.add(self)
+
+    @property
+    def kept(self) -> int:
+        """How many lines wait to be written."""
+        return len(self._kept)
+
+    def write(self, line: bytes) -> None:
+        """Write one line; the first failure raises, later ones only keep their lines."""
+        with self._lock:
+            if not self._kept:
+                try:
+                    self._put(line)
+                except OSError as error:
+                    self._kept.append(line)
+                    raise LogNotWrittenError(self.name, 1, error) from error
+                return
+            self._kept.append(line)
+            self._write_kept()
+
+    def retry(self) -> None:
+        """Write the kept lines."""
+        with self._lock:
+            error = self._write_kept()
+            if error is not None:
+                raise LogNotWrittenError(self.name, len(self._kept), error) from error
+
+    def _write_kept(self) -> OSError | None:
+        while self._kept:
+            try:
+                self._put_again(self._kept[0])
+            except OSError as error:
+                return error
+            self._kept.popleft()
+        return None
+
+    def _put(self, line: bytes) -> None:
+        raise NotImplementedError
+
+    def _put_again(self, line: bytes) -> None:
+        self._put(line)
+
+    def forget(self) -> None:
+        """In a forked child: what the parent keeps is the parent's to write."""
+        self._lock = threading.RLock()
+        self._kept.clear()
+
+
+class DescriptorSink(_Keeping):
+    """One `os.write` for each line, to a file, pipe or terminal."""
+
+    def __init__(
+        self,
+        fd: int,
+        name: str,
+        *,
+        owned: bool,
+        flush: Callable[[], Any] | None = None,
+        keep_pages: bool = True,
+    ) -> None:
+        super().__init__(name)
+        self._fd = fd
+        self._owned = owned
+        self._flush = flush
+        self._whence = _end_of(fd)
+        self._keep_pages = keep_pages and self._whence is not None
+        self._cut: tuple[int, int] | None = None  # bytes written of a line, and where they end
+
+    def _put(self, line: bytes) -> None:
+        if self._flush is not None:
+            self._flush_stream(self._flush)
+        data, lead = self._placed(line) if self._keep_pages else (line, 0)
+        done = 0
+        try:
+            while done < len(data):
+                done += self._write_some(data[done:])
+        except OSError:
+            if done > lead:
+                self._cut = min(done - lead, len(line) - 1), self._position()
+            raise
+
+    def _flush_stream(self, flush: Callable[[], Any]) -> None:
+        # What the program printed before this line goes out before it.
+        try:
+            flush()
+        except ValueError as error:  # a closed stream
+            raise OSError(errno.EBADF, str(error)) from error
+
+    def _write_some(self, data: bytes) -> int:
+        while True:
+            try:
+                return os.write(self._fd, data)
+            except BlockingIOError:
+                import select
+
+                select.select([], [self._fd], [])
+
+    def _placed(self, line: bytes) -> tuple[bytes, int]:
+        """The line with blanks that keep it on one page, and how many stand in front.
+
+        The kernel gives up a write at a page boundary when the process is killed, so a line
+        that crosses one could be cut. The end of the file is asked for each time, for other
+        processes may write too. A line longer than a page cannot be kept whole this way.
+        """
+        room, lead, size = PAGE - self._position() % PAGE, b"", len(line)
+        if room < size <= PAGE:
+            lead = b" " * (room - 1) + b"\n"
+            room = PAGE
+        if 0 < room - size < RESERVE:
+            line = line[:-1] + b" " * (room - size) + b"\n"
+        return lead + line, len(lead)
+
+    def _position(self) -> int:
+        """Where the file ends; 0 for pipes and terminals, which have no end."""
+        return 0 if self._whence is None else os.lseek(self._fd, 0, self._whence)
+
+    def _put_again(self, line: bytes) -> None:
+        if self._cut is None:
+            self._put(line)
+            return
+        done, end = self._cut
+        if end != self._position():  # another process wrote after the piece
+            self._write_some(b"\n")
+            self._cut = None
+            self._put(line)
+            return
+        while done < len(line):
+            done += self._write_some(line[done:])
+            self._cut = done, self._position()
+        self._cut = None
+
+    def forget(self) -> None:
+        """In a forked child: what the parent keeps is the parent's to write."""
+        super().forget()
+        self._cut = None
+
+    def sync(self) -> None:
+        """Bring the lines to the disk; pipes and terminals have none."""
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EROFS):
+                raise LogNotWrittenError(self.name, len(self._kept), error) from error
+
+    def close(self) -> None:
+        """Write what is kept and close the file if it was opened here."""
+        try:
+            self.retry()
+        finally:
+            if self._owned:
+                os.close(self._fd)
+            self._fd, self._owned, self._keep_pages = -1, False, False
+
+
+class StreamSink(_Keeping):
+    """A stream without a descriptor, such as StringIO or the stdout of a notebook."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        super().__init__(name)
+        self._stream = stream
+        self._binary = isinstance(stream, io.RawIOBase | io.BufferedIOBase)
+
+    def _put(self, line: bytes) -> None:
+        try:
+            self._stream.write(line if self._binary else line.decode("ascii"))
+            self.sync()
+        except ValueError as error:  # a closed stream
+            raise OSError(errno.EBADF, str(error)) from error
+
+    def sync(self) -> None:
+        """Flush the stream."""
+        flush = getattr(self._stream, "flush", None)
+        if flush is not None:
+            flush()
+
+    def close(self) -> None:
+        """Write what is kept; the stream stays its owner's."""
+        self.retry()
+
+
+def _end_of(fd: int) -> int | None:
+    """How `lseek` finds where the next line will start; None for what is no regular file."""
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        appending = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND
+    except OSError:
+        return None
+    return os.SEEK_END if appending else os.SEEK_CUR
+
+
+_sinks: weakref.WeakSet[_Keeping] = weakref.WeakSet()
+
+
+def _forget_after_fork() -> None:
+    for sink in list(_sinks):
+        sink.forget()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)

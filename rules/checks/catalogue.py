@@ -1,0 +1,32 @@
+"""All checks, in the order of their pages.
+
+A check that a round's limits leave nothing to do stays in that round and finds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rules.checks import Check, disclosure, evaluation, hpc, lifecycle, numbering, pairing, values
+from rules.finding import Severity
+
+ALL: tuple[Check, ...] = (
+    *lifecycle.CHECKS,
+    *evaluation.CHECKS,
+    *numbering.CHECKS,
+    *pairing.CHECKS,
+    *values.CHECKS,
+    *disclosure.CHECKS,
+)
+"""Checks of every round."""
+
+HPC: tuple[Check, ...] = (*ALL, *hpc.CHECKS)
+"""Checks of every HPC round."""
+
+
+def binding(checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    """The same checks with errors for warnings, for a round without a verifier."""
+    return tuple(
+        replace(each, severity=Severity.ERROR) if each.severity is Severity.WARNING else each
+        for each in checks
+    )

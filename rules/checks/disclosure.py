@@ -1,0 +1,121 @@
+"""What a run discloses of its parallelism must multiply out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logging_spec import keys as k
+from rules.checks import Context, check
+from rules.checks.excerpt import at, excerpt
+from rules.checks.points import TRAINING
+from rules.constraints import near_whole, show
+from rules.run import Run
+from rules.table import Violation
+
+PARALLELISMS = (k.TENSOR_PARALLELISM, k.PIPELINE_PARALLELISM, k.CONTEXT_PARALLELISM)
+
+
+def _count(run: Run, key: k.Key) -> float | None:
+    number = run.number(key.name)
+    return number if number is not None and number > 0 else None
+
+
+@check(
+    "disclosure.batch-not-composed",
+    key="global_batch_size",
+    says="the global batch is made of whole micro-batches: micro_batch_size times "
+    "gradient_accumulation_steps times the data-parallel width",
+    cites=TRAINING + "Logging",
+    bad=excerpt(
+        at(0, "global_batch_size", 32),
+        at(0, "micro_batch_size", 3),
+        at(0, "gradient_accumulation_steps", 4),
+    ),
+    good=excerpt(
+        at(0, "global_batch_size", 32),
+        at(0, "micro_batch_size", 2),
+        at(0, "gradient_accumulation_steps", 4),
+    ),
+)
+def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
+    """What is disclosed of a run must fit the batch that its convergence is judged by.
+
+    The data-parallel width is the number of accelerators divided by tensor, pipeline and context
+    parallelism; where the log does not tell it, it must at least come out whole.
+    """
+    if "micro_batch_size" not in run.where:
+        return
+    batch, micro = _count(run, k.GLOBAL_BATCH_SIZE), _count(run, k.MICRO_BATCH_SIZE)
+    steps = _count(run, k.GRADIENT_ACCUMULATION_STEPS)
+    if batch is None or micro is None or steps is None:
+        return
+    width = batch / (micro * steps)
+    expected = _data_parallel(run)
+    product = f"micro_batch_size * gradient_accumulation_steps (= {show(micro * steps)})"
+    wanted = (
+        f"a whole multiple of {product}" if expected is None else f"{show(expected)} * {product}"
+    )
+    if (width < 1 or not near_whole(width)) if expected is None else width != expected:
+        yield Violation(
+            run.where["global_batch_size"][0],
+            f"global_batch_size is {show(batch)}; must be {wanted}",
+            wanted,
+            batch,
+            "mend whichever of the three is not what the run used",
+        )
+
+
+def _data_parallel(run: Run) -> float | None:
+    """Replicas of the model, where the log tells; None where it does not, or they do not divide."""
+    nodes, per_node = _count(run, k.NUMBER_OF_NODES), _count(run, k.ACCELERATORS_PER_NODE)
+    model = 1.0
+    for key in PARALLELISMS:
+        model *= _count(run, key) or 0.0
+    if nodes is None or per_node is None or not model:
+        return None
+    width = nodes * per_node / model
+    return width if near_whole(width) else None
+
+
+@check(
+    "disclosure.accelerators-not-divided",
+    key="tensor_parallelism",
+    says="tensor, pipeline and context parallelism together divide the number of accelerators",
+    cites=TRAINING + "Logging",
+    bad=excerpt(
+        at(0, "number_of_nodes", 2),
+        at(0, "accelerators_per_node", 8),
+        at(0, "tensor_parallelism", 3),
+        at(0, "pipeline_parallelism", 1),
+        at(0, "context_parallelism", 1),
+    ),
+    good=excerpt(
+        at(0, "number_of_nodes", 2),
+        at(0, "accelerators_per_node", 8),
+        at(0, "tensor_parallelism", 4),
+        at(0, "pipeline_parallelism", 1),
+        at(0, "context_parallelism", 1),
+    ),
+)
+def not_divided(run: Run, _: Context) -> Iterator[Violation]:
+    """Every accelerator holds one part of one replica of the model."""
+    if "tensor_parallelism" not in run.where:
+        return
+    counts = [_count(run, key) for key in (k.NUMBER_OF_NODES, k.ACCELERATORS_PER_NODE)]
+    ways = [_count(run, key) for key in PARALLELISMS]
+    if None in counts or None in ways:
+        return
+    accelerators = (counts[0] or 0) * (counts[1] or 0)
+    model = (ways[0] or 0) * (ways[1] or 0) * (ways[2] or 0)
+    if not near_whole(accelerators / model):
+        yield Violation(
+            run.where["tensor_parallelism"][0],
+            f"tensor * pipeline * context parallelism is {show(model)}; must divide the "
+            f"{show(accelerators)} accelerators",
+            f"a divisor of {show(accelerators)}",
+            model,
+            "mend whichever of the numbers is not what the run used",
+        )
+
+
+CHECKS = (batch_not_composed, not_divided)

@@ -1,0 +1,237 @@
+"""Evaluations: on the schedule of the benchmark, and none after the one that reaches the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logging_spec import keys as k
+from rules.checks import Context, check
+from rules.checks.excerpt import at, excerpt
+from rules.checks.points import (
+    TRAINING,
+    evaluations,
+    first_passing,
+    is_offline,
+    marks_of,
+    minutes,
+    outcome_key,
+    position,
+    reaches,
+    schedule_of,
+    status_of,
+    target_of,
+    where_is,
+)
+from rules.constraints import show
+from rules.finding import Severity
+from rules.run import Run
+from rules.schedule import Schedule
+from rules.table import Violation
+
+CITES = TRAINING + "Quality measure"
+CLOSED = ("closed",)
+
+MOST_LATER = 1
+"""Evaluations after the target that overlap with training may leave behind."""
+
+
+def _points(run: Run, schedule: Schedule, batch: float) -> dict[float, int]:
+    """Positions of the evaluations in training, ascending, and the first record of each."""
+    key, scale = outcome_key(run), 1.0
+    marks = marks_of(run, key, schedule.positions)
+    if marks is None and schedule.unit == "samples":
+        marks, scale = marks_of(run, key, ("step_num",)), batch
+    if marks is None:
+        return {}
+    places = marks.first_at()
+    return {point * scale: places[point] for point in sorted(places) if point > 0}
+
+
+@check(
+    "evaluation.off-schedule",
+    key="eval_accuracy",
+    says="evaluations of a closed run come where the policy sets them: first and interval",
+    cites=CITES,
+    divisions=CLOSED,
+    bad=excerpt(
+        at(0, "submission_benchmark", "llama2_70b_lora"),
+        at(0, "global_batch_size", 16),
+        at(5, "eval_accuracy", 0.94, samples_count=1536),
+        at(6, "eval_accuracy", 0.93, samples_count=2304),
+        at(7, "eval_accuracy", 0.92, samples_count=3072),
+    ),
+    good=excerpt(
+        at(0, "submission_benchmark", "llama2_70b_lora"),
+        at(0, "global_batch_size", 16),
+        at(5, "eval_accuracy", 0.94, samples_count=1920),
+        at(6, "eval_accuracy", 0.93, samples_count=2304),
+        at(7, "eval_accuracy", 0.92, samples_count=2688),
+    ),
+)
+def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
+    """Evaluating less often takes less time on the clock; evaluating more often stops it earlier.
+
+    Either way the run is compared with reference runs that had another grid. The point may be
+    rounded up to the next whole batch. Some benchmarks skip the evaluations that cannot reach the
+    target; none may skip others.
+    """
+    schedule = schedule_of(context)
+    if schedule is None:
+        return
+    batch = run.number(k.GLOBAL_BATCH_SIZE.name)
+    if batch is None or batch <= 0:
+        if any(grid.interval.needs for grid in schedule.grids):
+            return
+        batch = 1.0
+    places = _points(run, schedule, batch)
+    points = list(places)
+    for miss in schedule.judge(points, batch):
+        place = places[points[miss.index]]
+        yield Violation(place, miss.message, miss.expected, miss.actual, miss.hint)
+
+
+_TARGET = at(0, "submission_benchmark", "llama31_8b")
+
+
+@check(
+    "evaluation.after-target",
+    key="run_stop",
+    says="a run ends with the first evaluation that reaches the target",
+    cites=CITES,
+    divisions=CLOSED,
+    bad=excerpt(
+        _TARGET,
+        at(5, "eval_accuracy", 3.2, samples_count=12_288),
+        at(10, "eval_accuracy", 3.4, samples_count=24_576),
+        at(11, "run_stop", status="success"),
+    ),
+    good=excerpt(
+        _TARGET,
+        at(5, "eval_accuracy", 3.2, samples_count=12_288),
+        at(6, "run_stop", status="success"),
+    ),
+)
+def after_target(run: Run, context: Context) -> Iterator[Violation]:
+    """Convergence is compared with reference runs at the evaluation that ended the run.
+
+    A run that goes on is reported as having needed more training than it did, or ends on a quality
+    that is no longer the target's.
+    """
+    target, stops = target_of(context), run.where.get("run_stop")
+    if target is None or not stops or is_offline(context):
+        return
+    records = run.records
+    places = [index for index in evaluations(run) if index < stops[0]]
+    reached = first_passing(run, target, places)
+    if reached is None or reached == places[-1]:
+        return
+    there, last = position(records[reached]), records[places[-1]]
+    later = {found for i in places if i > reached and (found := position(records[i])) != there}
+    hint = "stop the run at the first evaluation that reaches the target"
+    if later and not reaches(run, target, places[-1]):
+        yield Violation(
+            stops[0],
+            f"the last quality before run_stop is {show(last.value)}, though {where_is(there)} "
+            "reached the target; must be the one that ended the run",
+            target.some[0].expected(run),
+            last.value,
+            hint,
+        )
+    elif len(later) > MOST_LATER:
+        yield Violation(
+            stops[0],
+            f"run_stop is {len(later)} evaluations after the target was reached at "
+            f"{where_is(there)}; must follow that evaluation",
+            "no evaluation after the target",
+            len(later),
+            hint,
+        )
+
+
+@check(
+    "evaluation.stop-before-target",
+    key="run_stop",
+    says="a run does not stop before an evaluation has reached the target",
+    cites=CITES,
+    divisions=CLOSED,
+    bad=excerpt(
+        _TARGET,
+        at(5, "run_stop", status="success"),
+        at(6, "eval_accuracy", 3.2, samples_count=12_288),
+    ),
+    good=excerpt(
+        _TARGET,
+        at(5, "eval_accuracy", 3.2, samples_count=12_288),
+        at(6, "run_stop", status="success"),
+    ),
+)
+def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
+    """Evaluation is on the clock, which stops when the target is known to be reached.
+
+    Benchmarks whose checkpoints are evaluated after the run are exempt.
+    """
+    target, ended = target_of(context), status_of(run)
+    if target is None or ended is None or ended[1] != k.SUCCESS or is_offline(context):
+        return
+    records, places = run.records, evaluations(run)
+    stopped = records[ended[0]].time_ms
+    if not any(records[index].time_ms > stopped for index in places):
+        return
+    reached = first_passing(run, target, places)
+    early = 0.0 if reached is None else records[reached].time_ms - stopped
+    if early > 0:
+        yield Violation(
+            ended[0],
+            f"run_stop is {minutes(early)} before the first evaluation that reaches the target; "
+            "must be after it",
+            "after the evaluation that reaches the target",
+            -early,
+            "log run_stop once the evaluation has shown that the target is reached",
+        )
+
+
+@check(
+    "evaluation.untimed",
+    key="eval_accuracy",
+    says="evaluations lie between run_start and run_stop",
+    cites=CITES,
+    severity=Severity.NOTE,
+    bad=excerpt(
+        at(0, "run_start"),
+        at(60, "run_stop", status="success"),
+        at(70, "eval_accuracy", 3.2, samples_count=24_576),
+    ),
+    good=excerpt(
+        at(0, "run_start"),
+        at(59, "eval_accuracy", 3.2, samples_count=24_576),
+        at(60, "run_stop", status="success"),
+    ),
+)
+def untimed(run: Run, context: Context) -> Iterator[Violation]:
+    """Evaluation is on the clock unless the benchmark evaluates checkpoints after the run."""
+    start, stop = run.first("run_start"), run.first("run_stop")
+    if start is None or stop is None or is_offline(context) or stop.time_ms <= start.time_ms:
+        return
+    records = run.records
+    places = evaluations(run)
+    early = [i for i in places if records[i].time_ms < start.time_ms]
+    late = [i for i in places if records[i].time_ms > stop.time_ms]
+    for found, side, marker in ((early, "before", start), (late, "after", stop)):
+        if found:
+            off = abs(records[found[0]].time_ms - marker.time_ms)
+            yield Violation(
+                found[0],
+                f"{outcome_key(run)} is {minutes(off)} {side} {marker.key} ({len(found)} of "
+                f"{len(places)} evaluations are); must be between run_start and run_stop",
+                "between run_start and run_stop",
+                len(found),
+                "evaluate while the clock runs",
+            )
+
+
+CHECKS = (
+    off_schedule,
+    after_target,
+    stop_before_target,
+    untimed,
+)

@@ -1,0 +1,62 @@
+"""What only HPC runs have: data that is staged to the nodes, on the clock until 3.0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.checks import Context, check
+from rules.checks.excerpt import at, excerpt
+from rules.checks.points import minutes, times
+from rules.finding import Severity
+from rules.run import Run
+from rules.table import Violation
+
+CITES = "HPC rules, Data State at Start of Run"
+
+
+@check(
+    "staging.untimed",
+    key="staging_start",
+    says="staging lies within the timed part of a run",
+    cites=CITES,
+    bad=excerpt(at(0, "staging_start"), at(5, "staging_stop"), at(6, "run_start")),
+    good=excerpt(at(0, "run_start"), at(1, "staging_start"), at(5, "staging_stop")),
+)
+def untimed(run: Run, context: Context) -> Iterator[Violation]:
+    """Data begins on a file system that all nodes share; to bring it nearer is part of the run."""
+    start, began = run.first("run_start"), times(run, "staging_start")
+    if not context.limits.staging_timed or start is None or not began:
+        return
+    early = start.time_ms - min(began)
+    if early > 0:
+        yield Violation(
+            run.where["staging_start"][0],
+            f"staging_start is {minutes(early)} before run_start; must be after it",
+            "after run_start",
+            -early,
+            "start the clock before data is staged to the nodes",
+        )
+
+
+@check(
+    "staging.not-logged",
+    key="staging_start",
+    says="where data is staged to the nodes, staging_start and staging_stop say when",
+    cites=CITES,
+    severity=Severity.NOTE,
+    bad=at(0, "run_start"),
+    good=excerpt(at(0, "run_start"), at(1, "staging_start"), at(5, "staging_stop")),
+)
+def not_logged(run: Run, context: Context) -> Iterator[Violation]:
+    """Only these records show that staging was on the clock; a run that stages nothing has none."""
+    if context.limits.staging_timed and "staging_start" not in run.where:
+        yield Violation(
+            None,
+            "staging_start is not logged; must be, within the timed part, where data is staged",
+            "staging within the timed part",
+            None,
+            "log staging_start and staging_stop if the run stages data to its nodes",
+        )
+
+
+CHECKS = (untimed, not_logged)

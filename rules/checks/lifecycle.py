@@ -1,0 +1,251 @@
+"""The life of a run: its markers, its clock, how it ended, and the state it began in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from logging_spec import keys as k
+from rules.checks import Context, check
+from rules.checks.excerpt import at, excerpt
+from rules.checks.points import TRAINING, minutes, status_of, times
+from rules.constraints import show
+from rules.finding import Severity
+from rules.run import MINUTE_MS, Run
+from rules.table import Violation
+
+MARKERS = ("run_start", "run_stop", "init_stop")
+
+EARLIEST_MS, LATEST_MS = 1e12, 4e12
+"""September 2001 and October 2096: clocks outside are not set, or count another unit."""
+
+
+@check(
+    "run.repeated-marker",
+    says="run_start, run_stop and init_stop each mark one moment of a run",
+    cites=TRAINING + "Run Results",
+    bad=excerpt(at(0, "run_start"), at(59, "run_start"), at(60, "run_stop", status="success")),
+    good=excerpt(at(0, "run_start"), at(60, "run_stop", status="success")),
+)
+def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
+    """The score is the time between two moments.
+
+    A log with a second run_start can be read as a run of any length, and the official summary takes
+    the last run_start before run_stop. Repeats that agree in all they say, time included, are
+    harmless: several processes, or one line written twice.
+    """
+    for marker in MARKERS:
+        found = run.where.get(marker, ())
+        if len(found) < 2:
+            continue
+        first = run.records[found[0]]
+        for index in found[1:]:
+            record = run.records[index]
+            if (record.time_ms, record.value, record.metadata) != (
+                first.time_ms,
+                first.value,
+                first.metadata,
+            ):
+                apart = minutes(record.time_ms - first.time_ms)
+                yield Violation(
+                    index,
+                    f"{marker} is logged {len(found)} times, again {apart} after the first; must "
+                    "mark one moment",
+                    "one moment",
+                    len(found),
+                    f"log {marker} once, from one process",
+                )
+                break
+
+
+@check(
+    "run.unknown-status",
+    key="run_stop",
+    says="run_stop says in its metadata whether the run ended in success or was aborted",
+    cites=TRAINING + "Benchmark Results",
+    bad=at(60, "run_stop", status="done"),
+    good=at(60, "run_stop", status="success"),
+)
+def unknown_status(run: Run, context: Context) -> Iterator[Violation]:
+    """The status decides whether a run counts as converged; any other word decides nothing."""
+    known = (*k.STATUSES, "abort") if context.round.generation != "mllog" else k.STATUSES
+    records = run.records
+    for index in run.where.get("run_stop", ()):
+        metadata = records[index].metadata
+        if isinstance(metadata, dict) and "status" in metadata:
+            status = metadata["status"]
+            if status not in known:
+                yield Violation(
+                    index,
+                    f"the status of run_stop is {show(status)}; must be {' or '.join(known)}",
+                    " or ".join(known),
+                    status,
+                    "log success where the target was reached, aborted otherwise",
+                )
+
+
+@check(
+    "run.not-converged",
+    key="run_stop",
+    says="a run that was aborted counts as one that did not converge",
+    cites=TRAINING + "Benchmark Results",
+    severity=Severity.NOTE,
+    bad=at(60, "run_stop", status="aborted"),
+    good=at(60, "run_stop", status="success"),
+)
+def not_converged(run: Run, _: Context) -> Iterator[Violation]:
+    """A result may hold one run without convergence, which then is its slowest; not more."""
+    ended = status_of(run)
+    if ended is not None and ended[1] in (k.ABORTED, "abort"):
+        yield Violation(
+            ended[0],
+            f"the status of run_stop is {show(ended[1])}; must be success for the run to count as "
+            "converged",
+            k.SUCCESS,
+            ended[1],
+            "count this run as the slowest of its result, or run it again as the policy allows",
+        )
+
+
+def init_limit(context: Context) -> float | None:
+    """Minutes from the first init_start to run_start that the division allows."""
+    if context.division == "open":
+        return context.limits.init_open
+    own = context.benchmark.init_minutes if context.benchmark is not None else None
+    return own or context.limits.init_closed
+
+
+@check(
+    "run.late-start",
+    key="run_start",
+    says="run_start comes before the time for initialisation is over",
+    cites=TRAINING + "Run Results",
+    bad=excerpt(at(0, "init_start"), at(10, "init_stop"), at(100, "run_start")),
+    good=excerpt(at(0, "init_start"), at(10, "init_stop"), at(11, "run_start")),
+)
+def late_start(run: Run, context: Context) -> Iterator[Violation]:
+    """The clock starts with the first touch of the data, or when initialisation has had its time.
+
+    The official verifier looks at init_stop only, so a later run_start goes unseen.
+    """
+    limit = init_limit(context)
+    began, start = times(run, "init_start"), run.first("run_start")
+    if limit is None or not began or start is None:
+        return
+    took = start.time_ms - min(began)
+    if took > limit * MINUTE_MS:
+        yield Violation(
+            run.where["run_start"][0],
+            f"run_start is {minutes(took)} after the first init_start; must be at most "
+            f"{limit:g} min after it",
+            f"at most {limit:g} min",
+            round(took / MINUTE_MS, 2),
+            "shorten compilation and staging, or log run_start when the time is over",
+        )
+
+
+@check(
+    "run.times-not-physical",
+    says="init_start, init_stop, run_start and run_stop follow each other in time",
+    cites=TRAINING + "Run Results",
+    bad=excerpt(at(60, "run_start"), at(1, "run_stop", status="success")),
+    good=excerpt(at(1, "run_start"), at(60, "run_stop", status="success")),
+)
+def times_not_physical(run: Run, _: Context) -> Iterator[Violation]:
+    """The score is a difference of times, while the official verifier goes by the order of lines.
+
+    A run_stop with an earlier time than run_start would count as a run of less than no time.
+    """
+    began, ended = times(run, "init_start"), times(run, "init_stop")
+    start, stop = run.first("run_start"), run.first("run_stop")
+    if began and ended and ended[0] < min(began):
+        yield _out_of_order(run, "init_stop", "the first init_start", min(began) - ended[0])
+    if start is not None and ended and start.time_ms < ended[0]:
+        yield _out_of_order(run, "run_start", "init_stop", ended[0] - start.time_ms)
+    elif start is not None and began and start.time_ms < min(began):
+        yield _out_of_order(run, "run_start", "the first init_start", min(began) - start.time_ms)
+    if start is not None and stop is not None and stop.time_ms <= start.time_ms:
+        yield _out_of_order(run, "run_stop", "run_start", start.time_ms - stop.time_ms)
+
+
+def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
+    when = f"{minutes(early)} before" if early else "at the same time as"
+    return Violation(
+        run.where[key][0],
+        f"the time of {key} is {when} that of {other}; must be later",
+        f"after {other}",
+        early and -early,
+        "log time_ms when the event happens, by one clock",
+    )
+
+
+@check(
+    "run.clock-implausible",
+    key="run_start",
+    says="time_ms counts milliseconds since 1970",
+    cites="logging rules, time_ms",
+    severity=Severity.NOTE,
+    bad=':::MLLOG {"time_ms": 3600000, "key": "run_start", "value": null, "metadata": {}}',
+    good=at(0, "run_start"),
+)
+def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
+    """Durations survive a clock that is not set; runs of a system can no longer be compared."""
+    start = run.first("run_start")
+    if start is not None and not EARLIEST_MS <= start.time_ms <= LATEST_MS:
+        yield Violation(
+            run.where["run_start"][0],
+            f"time_ms of run_start is {show(start.time_ms)}; must be milliseconds since 1970",
+            "milliseconds since 1970",
+            start.time_ms,
+            "set the clock of the system, or mend the unit of time_ms",
+        )
+
+
+@check(
+    "run.cache-not-cleared",
+    key="cache_clear",
+    says="caches are cleared before the run starts",
+    cites=TRAINING + "Data State at Start of Run",
+    bad=excerpt(at(0, "cache_clear", False), at(1, "run_start")),
+    good=excerpt(at(0, "cache_clear", True), at(1, "run_start")),
+)
+def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
+    """Data left in the memory of an earlier run would be read for nothing.
+
+    Many logs give cache_clear no value: then the record itself says that caches were cleared.
+    """
+    found = run.where.get("cache_clear")
+    if not found:
+        return
+    records = run.records
+    for index in found:
+        value = records[index].value
+        if value is False or (isinstance(value, str) and value.lower() == "false"):
+            yield Violation(
+                index,
+                f"cache_clear is {show(value)}; must be true",
+                "true",
+                value,
+                "clear the caches of the operating system before each run, then log true",
+            )
+            return
+    start = run.first("run_start")
+    late = start is not None and min(times(run, "cache_clear")) - start.time_ms
+    if late and late > 0:
+        yield Violation(
+            found[0],
+            f"the first cache_clear is {minutes(late)} after run_start; must be before it",
+            "before run_start",
+            late,
+            "clear the caches before the run starts, and log it there",
+        )
+
+
+CHECKS = (
+    repeated_marker,
+    unknown_status,
+    not_converged,
+    late_start,
+    times_not_physical,
+    clock_implausible,
+    cache_not_cleared,
+)

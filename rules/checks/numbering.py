@@ -1,0 +1,87 @@
+"""Epochs are numbered from 1 since 0.7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.checks import Context, check
+from rules.checks.excerpt import at, excerpt
+from rules.checks.points import TRAINING, outcome_key, position, schedule_of
+from rules.finding import Severity
+from rules.run import Run
+from rules.table import Violation
+
+CITES = TRAINING + "Epoch numbering"
+CLOSED = ("closed",)
+
+
+@check(
+    "evaluation.epoch-numbering",
+    key="eval_accuracy",
+    says="epochs are numbered from 1, so the first evaluation of whole epochs is at 1",
+    cites=CITES,
+    divisions=CLOSED,
+    bad=excerpt(
+        at(0, "submission_benchmark", "retinanet"),
+        at(5, "eval_accuracy", 0.2, epoch_num=0),
+        at(10, "eval_accuracy", 0.3, epoch_num=1),
+    ),
+    good=excerpt(
+        at(0, "submission_benchmark", "retinanet"),
+        at(5, "eval_accuracy", 0.2, epoch_num=1),
+        at(10, "eval_accuracy", 0.3, epoch_num=2),
+    ),
+)
+def epoch_numbering(run: Run, context: Context) -> Iterator[Violation]:
+    """A run whose epochs count from 0 seems to converge one epoch sooner than its reference."""
+    if _counts_epochs(context):
+        yield from _from_zero(run, outcome_key(run))
+
+
+def _counts_epochs(context: Context) -> bool:
+    """Whether the benchmark evaluates after every epoch, in a round that counts them from 1."""
+    schedule = schedule_of(context)
+    if schedule is None or context.limits.epochs_from != 1:
+        return False
+    grid = schedule.grids[0]
+    return grid.unit == "epochs" and grid.interval.text == "1" and grid.first is not None
+
+
+def _from_zero(run: Run, key: str) -> Iterator[Violation]:
+    for index in run.where.get(key, ())[:1]:
+        found = position(run.records[index], ("epoch_num",))
+        if found is not None and found[1] == 0:
+            yield Violation(
+                index,
+                f"epoch_num of the first {key} is 0; must be 1",
+                "1",
+                0,
+                "number epochs from 1",
+            )
+
+
+@check(
+    "epoch.numbered-from-zero",
+    key="epoch_start",
+    says="epoch_start numbers epochs from 1",
+    cites=CITES,
+    severity=Severity.NOTE,
+    divisions=CLOSED,
+    bad=excerpt(
+        at(0, "submission_benchmark", "retinanet"),
+        at(1, "epoch_start", epoch_num=0),
+        at(5, "epoch_start", epoch_num=1),
+    ),
+    good=excerpt(
+        at(0, "submission_benchmark", "retinanet"),
+        at(1, "epoch_start", epoch_num=1),
+        at(5, "epoch_start", epoch_num=2),
+    ),
+)
+def epoch_from_zero(run: Run, context: Context) -> Iterator[Violation]:
+    """Only evaluations are compared with reference runs, so this number by itself harms nobody."""
+    if _counts_epochs(context):
+        yield from _from_zero(run, "epoch_start")
+
+
+CHECKS = (epoch_numbering, epoch_from_zero)

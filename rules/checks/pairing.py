@@ -1,0 +1,287 @@
+"""Intervals that begin must end, and the records of one evaluation must agree on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rules.checks import Context, check
+from rules.checks.excerpt import at, excerpt
+from rules.checks.points import (
+    POSITIONS,
+    TRAINING,
+    evaluations,
+    is_offline,
+    marks_of,
+    outcome_key,
+    position,
+    where_is,
+)
+from rules.constraints import show
+from rules.finding import Severity
+from rules.run import Run, metadata_of
+from rules.table import Violation
+
+CITES = TRAINING + "Logging"
+
+INTERVALS = ("block", "epoch", "eval")
+
+BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
+
+
+@check(
+    "pairing.left-open",
+    says="every block, epoch and evaluation that begins also ends, but perhaps the last",
+    cites=CITES,
+    severity=Severity.NOTE,
+    bad=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(3, "eval_start", samples_count=24_576),
+        at(5, "eval_start", samples_count=36_864),
+        at(6, "eval_stop", samples_count=36_864),
+    ),
+    good=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_stop", samples_count=12_288),
+    ),
+)
+def left_open(run: Run, _: Context) -> Iterator[Violation]:
+    """Who reviews a log reads from these pairs what the clock was spent on.
+
+    One interval may be open when the run stops. Many accepted logs leave more open.
+    """
+    for name in INTERVALS:
+        starts, stops = (run.where.get(f"{name}_{end}", []) for end in ("start", "stop"))
+        if len(starts) - len(stops) > 1:
+            yield Violation(
+                starts[-1],
+                f"{name}_start is logged {len(starts)} times, {name}_stop {len(stops)} times; must "
+                f"be paired, but for one {name} that run_stop cuts short",
+                f"{len(starts) - 1} or {len(starts)} {name}_stop",
+                len(stops),
+                f"log {name}_stop at the end of each {name}",
+            )
+
+
+@check(
+    "pairing.stop-without-start",
+    says="no block, epoch or evaluation ends more often than it began",
+    cites=CITES,
+    divisions=("closed",),
+    bad=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_stop", samples_count=12_288),
+        at(4, "eval_stop", samples_count=24_576),
+    ),
+    good=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_stop", samples_count=12_288),
+        at(3, "eval_start", samples_count=24_576),
+        at(4, "eval_stop", samples_count=24_576),
+    ),
+)
+def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
+    """An interval without a beginning was never measured."""
+    for name in INTERVALS:
+        starts, stops = (run.where.get(f"{name}_{end}", []) for end in ("start", "stop"))
+        if len(stops) > len(starts) > 0:
+            yield Violation(
+                stops[len(starts)],
+                f"{name}_stop is logged {len(stops)} times; must be at most as often as "
+                f"{name}_start, which is logged {len(starts)} times",
+                f"at most {len(starts)}",
+                len(stops),
+                f"log {name}_start at the beginning of each {name}",
+            )
+
+
+@check(
+    "pairing.unstarted-evaluation",
+    key="eval_accuracy",
+    says="every outcome belongs to an evaluation that was started",
+    cites=CITES,
+    bad=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_accuracy", 3.4, samples_count=12_288),
+        at(4, "eval_accuracy", 3.3, samples_count=24_576),
+    ),
+    good=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_accuracy", 3.4, samples_count=12_288),
+        at(3, "eval_start", samples_count=24_576),
+        at(4, "eval_accuracy", 3.3, samples_count=24_576),
+    ),
+)
+def unstarted(run: Run, context: Context) -> Iterator[Violation]:
+    """The position of the outcome is compared with reference runs: it must be the evaluation's."""
+    key = outcome_key(run)
+    starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
+    if starts is None or outcomes is None or starts.unit != outcomes.unit or is_offline(context):
+        return
+    begun = {value for _, value in starts.marks}
+    lost = [mark for mark in outcomes.marks if mark[1] not in begun]
+    # Some logs count the samples of eval_start another way: then no outcome has a start.
+    if lost and len(lost) < len(outcomes.marks):
+        yield Violation(
+            lost[0][0],
+            f"{key} is logged at {where_is((outcomes.unit, lost[0][1]))}, where no eval_start is "
+            f"({len(lost)} of {len(outcomes.marks)} evaluations); must belong to an evaluation "
+            "that was started",
+            "the position of an eval_start",
+            lost[0][1],
+            "give eval_start and the outcome of one evaluation the same position",
+        )
+
+
+@check(
+    "pairing.evaluation-positions",
+    key="eval_stop",
+    says="eval_start and eval_stop of one evaluation give the same position",
+    cites=CITES,
+    severity=Severity.NOTE,
+    bad=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_stop", samples_count=12_320),
+    ),
+    good=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_stop", samples_count=12_288),
+    ),
+)
+def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
+    """Training stands still while a model is evaluated; two positions tell that one is wrong."""
+    yield from _stops_elsewhere(run, "eval", POSITIONS)
+
+
+@check(
+    "pairing.block-positions",
+    key="block_stop",
+    says="block_stop names the block by where it began, as its block_start does",
+    cites=CITES,
+    severity=Severity.NOTE,
+    bad=excerpt(
+        at(1, "block_start", first_epoch_num=1, epoch_count=4),
+        at(2, "block_stop", first_epoch_num=5),
+    ),
+    good=excerpt(
+        at(1, "block_start", first_epoch_num=1, epoch_count=4),
+        at(2, "block_stop", first_epoch_num=1),
+    ),
+)
+def block_positions(run: Run, _: Context) -> Iterator[Violation]:
+    """Blocks are told apart by their first epoch. Many accepted logs give the last one instead."""
+    for index in run.where.get("block_start", ())[:1]:
+        if "first_epoch_num" in metadata_of(run.records[index]):
+            yield from _stops_elsewhere(run, "block", ("first_epoch_num",))
+
+
+def _stops_elsewhere(run: Run, name: str, names: tuple[str, ...]) -> Iterator[Violation]:
+    starts = marks_of(run, f"{name}_start", names)
+    stops = marks_of(run, f"{name}_stop", names)
+    if starts is None or stops is None or starts.unit != stops.unit:
+        return
+    begun = {value for _, value in starts.marks}
+    lost = [mark for mark in stops.marks if mark[1] not in begun]
+    if lost:
+        unit, (index, value) = stops.unit, lost[0]
+        yield Violation(
+            index,
+            f"{unit} of {name}_stop is {show(value)}, which no {name}_start gives ({len(lost)} of "
+            f"{len(stops.marks)} do so); must be that of its {name}_start",
+            f"{unit} of a {name}_start",
+            value,
+            f"give {name}_start and {name}_stop of one {name} the same {unit}",
+        )
+
+
+@check(
+    "pairing.final-position",
+    key="run_stop",
+    says="where run_stop tells how far training was, it is where the last evaluation was",
+    cites=CITES,
+    bad=excerpt(
+        at(2, "eval_accuracy", 3.2, samples_count=24_576),
+        at(3, "run_stop", status="success", samples_count=12_288),
+    ),
+    good=excerpt(
+        at(2, "eval_accuracy", 3.2, samples_count=24_576),
+        at(3, "run_stop", status="success", samples_count=24_576),
+    ),
+)
+def final_position(run: Run, context: Context) -> Iterator[Violation]:
+    """The run ends with the evaluation that reaches the target; both must count alike."""
+    stops = run.where.get("run_stop")
+    if not stops or is_offline(context):
+        return
+    said = metadata_of(run.records[stops[0]])
+    for index in reversed([i for i in evaluations(run) if i < stops[0]]):
+        found = position(run.records[index])
+        if found is None or found[0] not in said:
+            return
+        final = position(run.records[stops[0]], found[:1])
+        if final is not None and final != found:
+            wanted = show(found[1])
+            yield Violation(
+                stops[0],
+                f"{final[0]} of run_stop is {show(final[1])}; must be {wanted}, that of the last "
+                "evaluation",
+                wanted,
+                final[1],
+                "log in run_stop the position of the evaluation that ended the run",
+            )
+        return
+
+
+@check(
+    "progress.goes-back",
+    says="positions in training never decrease as time goes on",
+    cites=CITES,
+    bad=excerpt(
+        at(2, "eval_accuracy", 3.4, samples_count=24_576),
+        at(4, "eval_accuracy", 3.2, samples_count=12_288),
+    ),
+    good=excerpt(
+        at(2, "eval_accuracy", 3.4, samples_count=12_288),
+        at(4, "eval_accuracy", 3.2, samples_count=24_576),
+    ),
+)
+def goes_back(run: Run, context: Context) -> Iterator[Violation]:
+    """A model that trains on has seen more, so one of two such records is wrong.
+
+    Lines may stand in any order; what counts is the time they give.
+    """
+    keys = ("block_start", "epoch_start")
+    for key in keys if is_offline(context) else (*keys, outcome_key(run)):
+        found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
+        if found is None or not _decreasing(found.marks):
+            continue
+        records = run.records
+        marks = sorted(found.marks, key=lambda mark: records[mark[0]].time_ms)
+        fault = _decreasing(marks)
+        if fault:
+            (_, before), (index, now) = marks[fault - 1], marks[fault]
+            yield Violation(
+                index,
+                f"{found.unit} of {key} is {show(now)} after {show(before)}; must not decrease",
+                f"at least {show(before)}",
+                now,
+                "count progress from the start of the run, in one unit",
+            )
+
+
+def _decreasing(marks: list[tuple[int, float]]) -> int:
+    """The place of the first mark that is below the one before it; 0 where none is."""
+    values = [value for _, value in marks]
+    if values == sorted(values):
+        return 0
+    return next(i for i in range(1, len(values)) if values[i] < values[i - 1])
+
+
+CHECKS = (
+    left_open,
+    stop_without_start,
+    unstarted,
+    evaluation_positions,
+    block_positions,
+    final_position,
+    goes_back,
+)

@@ -1,0 +1,194 @@
+"""Values of a type no rule can work with, misspelt keys, and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+from logging_spec import keys as k
+from rules.checks import Context, check
+from rules.checks.excerpt import at, excerpt
+from rules.checks.points import TRAINING
+from rules.constraints import show
+from rules.run import Run, as_number
+from rules.table import Violation
+
+CLOSED = ("closed",)
+
+NUMERIC = frozenset(
+    name
+    for name, key in k.ALL.items()
+    if key.type in ("int", "float") and key.role in ("hyperparameter", "disclosure", "statistic")
+)
+"""Keys whose value is one number."""
+
+COMPARED = NUMERIC.union(
+    ("eval_accuracy", "eval_error", "averaged_validation_loss"),
+    (key.name for key in k.ALL.values() if key.role == "hyperparameter" and key.type == "any"),
+)
+"""Keys whose value is one number, or several."""
+
+
+def _odd_numbers(value: Any) -> bool:
+    """Whether a value is, or has among its members, something that is no number at all."""
+    if isinstance(value, float):
+        return not isfinite(value)
+    if isinstance(value, dict):
+        value = list(value.values())
+    return isinstance(value, list) and any(
+        isinstance(part, float) and not isfinite(part) for part in value
+    )
+
+
+@check(
+    "log.not-a-number",
+    says="values that rules compare with are finite numbers",
+    cites="logging rules, value",
+    bad=at(1, "eval_accuracy", float("nan"), samples_count=12_288),
+    good=at(1, "eval_accuracy", 3.3, samples_count=12_288),
+)
+def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
+    """Nothing is less or greater than NaN, so it slips through one bound and fails the next.
+
+    JSON itself has neither NaN nor Infinity.
+    """
+    records = run.records
+    for key, found in run.where.items():
+        if key in COMPARED:
+            bad = [i for i in found if _odd_numbers(records[i].value)]
+            if bad:
+                value = records[bad[0]].value
+                yield Violation(
+                    bad[0],
+                    f"{key} is {show(value)} ({len(bad)} of {len(found)} records); must be a "
+                    "finite number",
+                    "a finite number",
+                    show(value),
+                    f"find out why {key} is no number",
+                )
+
+
+@check(
+    "log.misspelt-key",
+    says="keys are spelt as the logging rules spell them",
+    cites="logging rules, keys",
+    bad=at(1, "global_batchsize", 32),
+    good=at(1, "global_batch_size", 32),
+)
+def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
+    """A key that no rule knows is read by nobody: what it says is as good as not logged.
+
+    Where the standard key is logged as well, the other is a key of its own.
+    """
+    for key, found in run.where.items():
+        meant = k.nearest(key)
+        if meant is not None and meant.name not in run.where:
+            yield Violation(
+                found[0],
+                f"the key is {show(key)}; must be {meant.name} if that is what is meant",
+                meant.name,
+                key,
+                f"log it as {meant.name}",
+            )
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return not isinstance(value, bool) and (
+        isinstance(value, float | int) or as_number(value) is not None
+    )
+
+
+@check(
+    "log.wrong-type",
+    says="a number is logged as a number",
+    cites="logging rules, value",
+    bad=at(1, "gradient_accumulation_steps", "four"),
+    good=at(1, "gradient_accumulation_steps", 4),
+)
+def wrong_type(run: Run, _: Context) -> Iterator[Violation]:
+    """What is no number can be compared with no bound, by this checker or by any other.
+
+    A number within quotes, or in a list of its own, is taken as that number.
+    """
+    records = run.records
+    for key, found in run.where.items():
+        if key not in NUMERIC:
+            continue
+        for index in found:
+            value = records[index].value
+            if type(value) in (int, float) or value is None or _is_number(value):
+                continue
+            yield Violation(
+                index,
+                f"{key} is {show(value)}; must be a number",
+                "a number",
+                show(value),
+                f"log {key} as a number: {k.ALL[key].meaning}",
+            )
+            break
+
+
+@check(
+    "seed.missing",
+    key="seed",
+    says="a closed run logs at least one seed",
+    cites=TRAINING + "Random Numbers",
+    divisions=CLOSED,
+    bad=at(0, "submission_division", "closed"),
+    good=excerpt(at(0, "submission_division", "closed"), at(0, "seed", 1_234_567)),
+)
+def seed_missing(run: Run, context: Context) -> Iterator[Violation]:
+    """Seeds come from the clock or another random source; that no two runs share one is checked."""
+    if context.limits.seeds_logged and "seed" not in run.where:
+        yield Violation(
+            None,
+            "seed is not logged; must be logged at least once",
+            "at least once",
+            None,
+            "log the seed that the random generators of the run were given",
+        )
+
+
+@check(
+    "seed.not-integer",
+    key="seed",
+    says="a seed is an integer",
+    cites=TRAINING + "Random Numbers",
+    divisions=CLOSED,
+    bad=at(0, "seed", 1.5),
+    good=at(0, "seed", 15),
+)
+def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
+    """The official checker truncates: 1.5, 1.9 and true would all be one seed, shared by runs."""
+    if not context.limits.seeds_logged:
+        return
+    records = run.records
+    bad = [i for i in run.where.get("seed", ()) if not _is_integer(records[i].value)]
+    if bad:
+        value = records[bad[0]].value
+        yield Violation(
+            bad[0],
+            f"seed is {show(value)} ({len(bad)} of {len(run.where['seed'])} records); must be an "
+            "integer",
+            "an integer",
+            show(value),
+            "log the seed as the random generator takes it",
+        )
+
+
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lstrip("+-").isdecimal()
+    return type(value) is int
+
+
+CHECKS = (
+    not_a_number,
+    misspelt_key,
+    wrong_type,
+    seed_missing,
+    seed_not_integer,
+)

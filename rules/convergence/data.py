@@ -1,0 +1,164 @@
+"""Reference convergence points as data: those that come with the project, and further files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+SCHEMA = "podium.rcp/1"
+
+FEWEST_VALUES = 3
+"""A point with fewer values has no mean once the fastest and the slowest are dropped."""
+
+
+class PointError(ValueError):
+    """A file of points that cannot be used; the sentence says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """How long the reference took to converge at one batch size.
+
+    `to_converge` holds one number per reference run, in the unit that logs of the benchmark give
+    (epochs, samples, tokens or steps); `unit` is the source's word, which is epochs for most.
+    """
+
+    id: str
+    benchmark: str
+    batch_size: float
+    to_converge: tuple[float, ...]
+    unit: str = "epochs"
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    creator: str | None = None
+    when: str | None = None
+    platform: str | None = None
+    precision: str | None = None
+    reference_version: str | None = None
+
+
+@cache
+def _packaged(usage: str, benchmark: str) -> Mapping[str, tuple[Point, ...]]:
+    folder = resources.files(__package__).joinpath("data", usage)
+    try:
+        text = folder.joinpath(f"{benchmark}.json").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    return parse_own(json.loads(text))
+
+
+def points_of(usage: str, round_name: str, benchmark: str) -> tuple[Point, ...]:
+    """The points of one benchmark in one round, in the source's order; empty where it has none."""
+    if not benchmark.isidentifier() or not usage.isidentifier():
+        return ()
+    return _packaged(usage, benchmark).get(round_name, ())
+
+
+def rounds_with_points(usage: str, benchmark: str) -> tuple[str, ...]:
+    """The rounds that have points for a benchmark, oldest first."""
+    return tuple(_packaged(usage, benchmark)) if benchmark.isidentifier() else ()
+
+
+def parse_own(document: Any) -> dict[str, tuple[Point, ...]]:
+    """Points by round of a document in the project's own form.
+
+    `{"schema": "podium.rcp/1", "benchmark": NAME, "points": [POINT, …], "rounds": {ROUND: [INDEX,
+    …]}}`, a POINT being an object with `id`, `batch_size`, `to_converge` (a list of numbers) and,
+    if wanted, `benchmark`, `unit`, `hyperparameters`, `creator`, `when`, `platform`, `precision`,
+    `reference_version`. Without `rounds` all points stand under the name `*`: any round.
+    """
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise PointError(f'no points: must be a JSON object with "schema": "{SCHEMA}"')
+    name = document.get("benchmark", "")
+    listed = document.get("points")
+    if not isinstance(listed, list):
+        raise PointError("points is missing; must be a list")
+    points = [_own_point(entry, f"points[{i}]", name) for i, entry in enumerate(listed)]
+    rounds = document.get("rounds", {"*": list(range(len(points)))})
+    try:
+        return {key: tuple(points[i] for i in indices) for key, indices in rounds.items()}
+    except (AttributeError, IndexError, TypeError) as error:
+        raise PointError("rounds must map a round to indices of points") from error
+
+
+def parse_points(text: str | bytes, round_name: str = "*") -> tuple[Point, ...]:
+    """The points of a file's text, in the project's own form or the official verifier's.
+
+    The official form is an object of records by name, each with `Benchmark`, `BS`, `Hyperparams`
+    and `Epochs to converge` (or `samples to converge`); `Creator`, `When`, `Platform`, `Precision`
+    and `Version` are kept where given, other members are left alone. Of the own form (see
+    `parse_own`) the points of `round_name` are taken, or those for any round. Raises PointError.
+    """
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise PointError(f"the points are not valid JSON: {error}") from error
+    if isinstance(document, dict) and "schema" in document:
+        rounds = parse_own(document)
+        return rounds.get(round_name) or rounds.get("*", ())
+    if not isinstance(document, dict) or not document:
+        raise PointError("no points: must be a JSON object of records by name")
+    return tuple(_official_point(name, record) for name, record in document.items())
+
+
+def _own_point(entry: Any, where: str, benchmark: str) -> Point:
+    if not isinstance(entry, dict):
+        raise PointError(f"{where} must be an object")
+    where = f"{where} ({entry['id']})" if isinstance(entry.get("id"), str) else where
+    optional = ("unit", "creator", "when", "platform", "precision", "reference_version")
+    return Point(
+        id=str(entry.get("id", where)),
+        benchmark=str(entry.get("benchmark", benchmark)),
+        batch_size=_batch_size(entry.get("batch_size"), f"{where}, batch_size"),
+        to_converge=_values(entry.get("to_converge"), f"{where}, to_converge"),
+        hyperparameters=entry.get("hyperparameters") or {},
+        **{name: entry[name] for name in optional if entry.get(name) is not None},
+    )
+
+
+_CONVERGED = {"epochs": "Epochs to converge", "samples": "samples to converge"}
+
+
+def _official_point(name: str, record: Any) -> Point:
+    if not isinstance(record, dict):
+        raise PointError(f"{name} must be an object")
+    unit = next((unit for unit, member in _CONVERGED.items() if member in record), "epochs")
+    said = {key.lower(): str(value) for key, value in record.items() if value is not None}
+    return Point(
+        id=name,
+        benchmark=str(record.get("Benchmark", "")),
+        batch_size=_batch_size(record.get("BS"), f"{name}, BS"),
+        to_converge=_values(record.get(_CONVERGED[unit]), f"{name}, {_CONVERGED[unit]}"),
+        unit=unit,
+        hyperparameters=record.get("Hyperparams") or {},
+        creator=said.get("creator"),
+        when=said.get("when"),
+        platform=said.get("platform"),
+        precision=said.get("precision"),
+        reference_version=said.get("version"),
+    )
+
+
+def _is_number(value: Any) -> bool:
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return numeric and math.isfinite(value)
+
+
+def _batch_size(value: Any, where: str) -> float:
+    if not _is_number(value) or value <= 0:
+        raise PointError(f"{where} is {value!r}; must be a number above 0")
+    return value  # type: ignore[no-any-return]
+
+
+def _values(values: Any, where: str) -> tuple[float, ...]:
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise PointError(f"{where} must be a list of numbers")
+    if not all(_is_number(value) and value > 0 for value in values):
+        raise PointError(f"{where} must hold finite numbers above 0 only")
+    if len(values) < FEWEST_VALUES:
+        raise PointError(f"{where} has {len(values)} values; must have {FEWEST_VALUES} or more")
+    return tuple(values)

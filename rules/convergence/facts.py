@@ -1,0 +1,156 @@
+"""What scores and convergence are judged by: the facts of one run, in one place.
+
+Times are minutes unless named `_ms` (milliseconds since 1970); `to_converge` is in `unit`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from logging_spec.record import Record
+from rules.convergence import policy_reading, verifier_reading
+from rules.finding import Profile
+from rules.run import MINUTE_MS, Run, as_number, metadata_of
+
+Unit = Literal["epochs", "samples", "tokens", "steps"]
+
+_SAMPLES = frozenset({*verifier_reading.IN_SAMPLES, "bert", "openfold", "stable_diffusion"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One run of a result.
+
+    `to_converge` is None where the run did not converge, `minutes` where it has no start or stop.
+    `nodes` and `accelerators` (of all nodes) are as logged, None where they are not. `quality` is
+    the final value of the closed division's metric. `refused` says why a converged run must not
+    count, for instance that its log breaks rules; a run counts only where that is empty. `problem`
+    says on what the official verifier ends in a traceback.
+    """
+
+    name: str = ""
+    benchmark: str | None = None
+    division: str | None = None
+    batch_size: float | None = None
+    to_converge: float | None = None
+    unit: Unit = "epochs"
+    converged: bool = False
+    minutes: float | None = None
+    start_ms: float | None = None
+    stop_ms: float | None = None
+    init_minutes: float | None = None
+    staging_minutes: float | None = None
+    seeds: tuple[Any, ...] = ()
+    nodes: float | None = None
+    accelerators: float | None = None
+    quality: float | None = None
+    refused: str = ""
+    problem: str = field(default="", compare=False)
+
+    @property
+    def counts(self) -> bool:
+        """Whether the run is scored by its time; else it takes the place of a slowest one."""
+        return self.converged and not self.refused and self.minutes is not None
+
+
+def unit_of(usage: str, round_name: str, benchmark: str | None) -> Unit:
+    """What a benchmark counts convergence in: training rules, RCP Rules, epoch reporting."""
+    later = usage == "training" and _number(round_name) >= _number("3.1")
+    if benchmark == "gpt3":
+        return "tokens"
+    if benchmark == "stable_diffusion" and round_name == "3.1":
+        return "steps"
+    if benchmark in _SAMPLES or (benchmark == "unet3d" and later):
+        return "samples"
+    return "epochs"
+
+
+def _number(round_name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in round_name.split(".") if part.isdigit())
+
+
+def run_facts(
+    run: Run,
+    usage: str,
+    round_name: str,
+    profile: Profile,
+    name: str = "",
+    train_samples: bool = False,
+) -> RunFacts:
+    """The facts of one run, read as `profile` has it.
+
+    The verifier takes the last evaluation before run_stop, the policy the first that reaches the
+    target. `train_samples` is the flag by which bert is measured in logged train_samples. For 0.5
+    and 0.6 the run must hold the leniently read records too (`Log.all_records`).
+    """
+    benchmark = _text(run.value("submission_benchmark")) or _namespace(run)
+    if profile is Profile.VERIFIER:
+        reading = verifier_reading.read(run, round_name, train_samples)
+    else:
+        reading = policy_reading.read(run, usage, round_name, benchmark, train_samples)
+    start, stop = times(run, profile)
+    minutes = None if start is None or stop is None else (stop - start) / MINUTE_MS
+    stated = reading.benchmark if isinstance(reading.benchmark, str) else benchmark
+    return RunFacts(
+        name=name,
+        benchmark=stated or benchmark,
+        division=_text(run.value("submission_division")),
+        batch_size=reading.batch_size,
+        to_converge=reading.to_converge,
+        unit=unit_of(usage, round_name, stated),
+        converged=reading.converged,
+        minutes=minutes,
+        start_ms=start,
+        stop_ms=stop,
+        init_minutes=_between(run, "init_start", "init_stop"),
+        staging_minutes=_between(run, "staging_start", "staging_stop"),
+        seeds=tuple(record.value for record in run.of("seed")),
+        nodes=run.number("number_of_nodes"),
+        accelerators=_accelerators(run),
+        quality=reading.quality,
+        problem=reading.problem,
+    )
+
+
+def times(run: Run, profile: Profile) -> tuple[float | None, float | None]:
+    """When the timed part began and ended, in milliseconds since 1970.
+
+    By the policy from the first run_start to the first run_stop after it; the official summary
+    takes the last run_start before the first run_stop. In 0.6 MiniGo ends with the model that won.
+    """
+    stop = run.first("run_stop")
+    start = run.first("run_start")
+    if start is None:
+        return None, None if stop is None else stop.time_ms
+    if profile is Profile.VERIFIER and stop is not None:
+        before = [at for at in run.where["run_start"] if at < run.where["run_stop"][0]]
+        start = run.records[before[-1]] if before else start
+        return start.time_ms, stop.time_ms
+    won = run.first("eval_result")
+    seconds = None if won is None else as_number(metadata_of(won).get("timestamp"))
+    if seconds is not None:
+        return start.time_ms, start.time_ms + seconds * 1000
+    begun = run.where["run_start"][0]
+    after = [at for at in run.where.get("run_stop", ()) if at > begun]
+    return start.time_ms, run.records[after[0]].time_ms if after else None
+
+
+def _between(run: Run, opens: str, closes: str) -> float | None:
+    first, last = run.first(opens), run.last(closes)
+    return None if first is None or last is None else (last.time_ms - first.time_ms) / MINUTE_MS
+
+
+def _accelerators(run: Run) -> float | None:
+    nodes, each = run.number("number_of_nodes"), run.number("accelerators_per_node")
+    return None if nodes is None or each is None else nodes * each
+
+
+def _namespace(run: Run) -> str | None:
+    # The lines of 0.5, and one dialect of 0.6, name the benchmark on every line.
+    record: Record | None = run.first("run_start")
+    return _text(record.namespace) if record is not None else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

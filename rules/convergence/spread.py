@@ -1,0 +1,52 @@
+"""How far the runs of a result lie apart."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rules.convergence.facts import RunFacts
+
+USUAL_SPREAD = {5: 0.025}
+"""By runs needed, how far runs usually spread (deviation over mean); for other counts 5 %."""
+
+_MAD_TO_DEVIATION = 1.4826
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the times of the runs that count lie apart.
+
+    `relative` is their standard deviation (of a sample) over their mean, `usual` what the benchmark
+    is known for, `outliers` the names of runs far from the median.
+    """
+
+    mean: float
+    deviation: float
+    usual: float
+    outliers: tuple[str, ...] = ()
+
+    @property
+    def relative(self) -> float:
+        """Deviation over mean."""
+        return self.deviation / self.mean if self.mean else math.nan
+
+
+def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
+    """How far the runs' times lie apart; None for fewer than two.
+
+    An outlier is farther from the median than 3.5 deviations, as the median distance estimates
+    them, and than twice the usual spread.
+    """
+    times = [run.minutes for run in runs if run.minutes is not None]
+    if len(times) < 2:
+        return None
+    usual = USUAL_SPREAD.get(needed, 0.05)
+    middle = statistics.median(times)
+    distance = statistics.median(abs(time - middle) for time in times)
+    limit = max(3.5 * _MAD_TO_DEVIATION * distance, 2 * usual * abs(middle))
+    far = (run for run in runs if run.minutes is not None and abs(run.minutes - middle) > limit)
+    outliers = tuple(sorted(run.name for run in far))
+    return Spread(statistics.fmean(times), statistics.stdev(times), usual, outliers)

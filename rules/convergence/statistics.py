@@ -1,0 +1,98 @@
+"""The arithmetic behind reference convergence points, as the training rules' appendix works it.
+
+Numbers to converge are in the unit that a benchmark logs; batch sizes are in samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from statistics import fmean
+
+ALPHA = 0.05
+"""One-sided level of the test: training rules, RCP examples."""
+
+
+def trimmed(values: Sequence[float], drop: int) -> list[float]:
+    """The values in order, without the `drop` lowest and the `drop` highest."""
+    return sorted(values)[drop : max(drop, len(values) - drop)]
+
+
+def olympic_mean(values: Sequence[float], drop: int = 1) -> float:
+    """Mean of what is left once `drop` values at each end are dropped; NaN where nothing is."""
+    kept = trimmed(values, drop)
+    return fmean(kept) if kept else math.nan
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Standard deviation in the population form: divided by the count."""
+    if not values:
+        return math.nan
+    mean = fmean(values)
+    return math.sqrt(fmean((value - mean) ** 2 for value in values))
+
+
+@cache
+def t_quantile(freedom: int) -> float:
+    """Student's t that is exceeded with probability ALPHA, for that many degrees of freedom."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return float(stdtrit(freedom, 1 - ALPHA))
+
+
+def acceptable_distance(spread: float, references: int, submitted: int) -> float:
+    """How far below the reference's mean a submission's mean may lie.
+
+    Two samples of equal deviation `spread`, of so many reference and submitted runs, differ by less
+    than this with probability 1 - ALPHA. With no degree of freedom nothing is allowed.
+    """
+    freedom = references + submitted - 2
+    if spread == 0 or freedom < 1 or references < 1 or submitted < 1:
+        return 0.0
+    return t_quantile(freedom) * spread * math.sqrt(1 / references + 1 / submitted)
+
+
+def minimum_mean(mean: float, spread: float, references: int, submitted: int) -> float:
+    """The lowest mean of a submission that is still accepted."""
+    return mean - acceptable_distance(spread, references, submitted)
+
+
+def maximum_speedup(mean: float, minimum: float) -> float:
+    """By what factor a submission may converge faster than the reference."""
+    return mean / minimum if minimum > 0 else math.inf
+
+
+def interpolate(at: float, low: tuple[float, float], high: tuple[float, float]) -> float:
+    """The value at `at` on the straight line through two (batch size, value) pairs."""
+    (x0, y0), (x1, y1) = low, high
+    if at == x1 or x0 == x1:
+        return y1
+    return (y1 - y0) / (x1 - x0) * (at - x0) + y0
+
+
+def normalisation(mean: float, submission: float) -> float:
+    """The factor on the score: as much as the submission converged faster than the reference."""
+    return max(1.0, mean / submission) if submission > 0 else math.inf
+
+
+def lower_hull(points: Sequence[tuple[float, float]]) -> list[int]:
+    """Indices, in order of x, of the points that no straight line between two others passes below.
+
+    A point on such a line stays: the rules drop a point only where it is slower.
+    """
+    order = sorted(range(len(points)), key=lambda index: (points[index], index))
+    hull: list[int] = []
+    for index in order:
+        if hull and points[hull[-1]][0] == points[index][0]:
+            continue
+        while len(hull) > 1 and _above(points[hull[-2]], points[hull[-1]], points[index]):
+            hull.pop()
+        hull.append(index)
+    return hull
+
+
+def _above(
+    low: tuple[float, float], middle: tuple[float, float], high: tuple[float, float]
+) -> bool:
+    return middle[1] > interpolate(middle[0], low, high)

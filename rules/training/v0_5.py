@@ -1,0 +1,265 @@
+"""Training 0.5: the first round. No verifier exists for it; these rules are the policy's.
+
+Its lines name the benchmark, and nothing else of who submits what: no division, no organisation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from logging_spec.keys import V05
+from logging_spec.record import Record
+from rules.benchmark import Benchmark, by_name
+from rules.constraints import Constraint, equals, one_of
+from rules.round import Limits, Round
+from rules.run import Run, as_number
+from rules.table import AT_LEAST_ONCE, OPTIONAL, Row, row
+
+CITES = "training rules of 0.5, Submission Compliance Logs"
+TARGETS = "training rules of 0.5, Benchmarks"
+HYPERPARAMETERS = "training rules of 0.5, Hyperparameters"
+
+
+def quality(value: Any) -> tuple[float, ...]:
+    """The numbers of an eval_accuracy or eval_target: one, or one for boxes and one for masks."""
+    if isinstance(value, dict):
+        if "value" in value:
+            return quality(value["value"])
+        return quality([value[name] for name in sorted(value) if name != "epoch"])
+    if isinstance(value, list):
+        return tuple(number for item in value for number in quality(item))
+    number = as_number(value)
+    return () if number is None else (number,)
+
+
+def _reaches(value: Any, target: tuple[float, ...]) -> bool:
+    given = quality(value)
+    if not given or len(given) != len(target):
+        return False
+    return all(number >= least for number, least in zip(given, target, strict=True))
+
+
+def benchmark_of(run: Run) -> Any:
+    """The benchmark that the lines of the log name."""
+    return run.records[0].namespace if run.records else None
+
+
+def succeeded(run: Run) -> bool:
+    """Whether run_stop tells of success; where it tells nothing, whether the target was reached."""
+    stop = run.first("run_stop")
+    if stop is None:
+        return False
+    told = stop.value.get("success") if isinstance(stop.value, dict) else None
+    if told is not None:
+        return told is True or told == "true"
+    aims = run.of("eval_target")
+    target = quality(aims[-1].value) if aims else ()
+    return bool(target) and any(_reaches(r.value, target) for r in run.of("eval_accuracy"))
+
+
+class tells_success(Constraint, frozen=True):
+    """The run ended in success, as run_stop says or as the accuracies show."""
+
+    def test(self, value: Any, run: Run) -> bool:
+        return succeeded(run)
+
+    def text(self) -> str:
+        return "success true, or no word of it and an eval_accuracy that reaches eval_target"
+
+
+class no_earlier_than(Constraint, frozen=True):
+    """The record's time is not before that of another key: lines may have been merged."""
+
+    key: str
+
+    def holds(self, record: Record, run: Run) -> bool:
+        first = run.first(self.key)
+        return first is not None and record.time_ms >= first.time_ms
+
+    def text(self) -> str:
+        return f"no earlier than {self.key}"
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{record.key} has an earlier time than {self.key}; must be {self.text()}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {self.key} before the timed part and {key} after it"
+
+
+class counted_up(Constraint, frozen=True):
+    """Numbers start at 0 and never go back."""
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        wrong, last = [], 0.0
+        for place, index in enumerate(positions):
+            number = as_number(run.records[index].value)
+            if number is None or number < last or (place == 0 and number != 0):
+                wrong.append(index)
+            last = max(last, number or 0.0)
+        return wrong
+
+    def holds(self, record: Record, run: Run) -> bool:
+        here = run.position
+        return here not in self.broken(run.where[record.key], run)
+
+    def text(self) -> str:
+        return "counted up from 0"
+
+
+class of_benchmark(Constraint, frozen=True):
+    """The line names one of the round's benchmarks."""
+
+    names: tuple[str, ...]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return record.namespace in self.names
+
+    def actual(self, record: Record) -> Any:
+        return record.namespace
+
+    def text(self) -> str:
+        return f"of one of the benchmarks {', '.join(self.names)}"
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"the line of {record.key} names {record.namespace}; must be {self.text()}"
+
+
+class at_target(Constraint, frozen=True):
+    """The quality reached is at least the target."""
+
+    target: tuple[float, ...]
+
+    def test(self, value: Any, run: Run) -> bool:
+        return _reaches(value, self.target)
+
+    def text(self) -> str:
+        return " and ".join(f"at least {number}" for number in self.target)
+
+
+def _given(name: str, *each: Constraint) -> Row:
+    """A hyperparameter that the policy fixes, where it is logged."""
+    return row(V05[name], *each, times=OPTIONAL, cites=HYPERPARAMETERS)
+
+
+def _metric(*target: float) -> tuple[Row, ...]:
+    return (
+        row(
+            V05["eval_accuracy"],
+            times=AT_LEAST_ONCE.otherwise("eval_iteration_accuracy"),
+            some=(at_target(target),),
+            cites=TARGETS,
+        ),
+    )
+
+
+RESNET = Benchmark(
+    name="resnet",
+    title="Image classification: ResNet-50 v1.5 on ImageNet",
+    runs=5,
+    target="top-1 accuracy of 74.9 %",
+    cites=HYPERPARAMETERS,
+    closed=(
+        *_metric(0.749),
+        _given("eval_target", equals(0.749)),
+        _given("opt_momentum", equals(0.9)),
+        _given("preproc_num_train_examples", equals(1_281_167)),
+        _given("preproc_num_eval_examples", equals(50_000)),
+    ),
+    open=None,
+)
+
+SSD = Benchmark(
+    name="ssd",
+    title="Light object detection: SSD with ResNet-34 on COCO",
+    runs=5,
+    target="21.2 % mAP",
+    cites=HYPERPARAMETERS,
+    closed=(*_metric(0.212), _given("eval_target", equals(0.212))),
+    open=None,
+)
+
+MASKRCNN = Benchmark(
+    name="maskrcnn",
+    title="Heavy object detection: Mask R-CNN on COCO",
+    runs=5,
+    target="box mAP of 0.377 and mask mAP of 0.339",
+    cites=HYPERPARAMETERS,
+    closed=_metric(0.377, 0.339),
+    open=None,
+)
+
+TRANSFORMER = Benchmark(
+    name="transformer",
+    title="Translation: Transformer big on WMT17 English-German",
+    runs=10,
+    target="BLEU of 25.0",
+    cites=HYPERPARAMETERS,
+    closed=(*_metric(25.0), _given("eval_target", equals(25.0))),
+    open=None,
+)
+
+GNMT = Benchmark(
+    name="gnmt",
+    title="Recurrent translation: GNMT on WMT16 English-German",
+    runs=10,
+    target="BLEU of 21.8",
+    cites=HYPERPARAMETERS,
+    closed=(*_metric(21.8), _given("eval_target", equals(21.8))),
+    open=None,
+)
+
+NCF = Benchmark(
+    name="ncf",
+    title="Recommendation: NeuMF on MovieLens 20M",
+    runs=50,
+    target="hit rate at 10 of 0.635, in 50 of 100 runs",
+    cites=HYPERPARAMETERS,
+    closed=(
+        *_metric(0.635),
+        _given("eval_target", equals(0.635)),
+        _given("model_hp_mf_dim", equals(64)),
+        _given("model_hp_mlp_layer_sizes", one_of([256, 256, 128, 64], "[256, 256, 128, 64]")),
+        _given("input_hp_num_neg", equals(4)),
+        _given("eval_hp_num_neg", equals(999)),
+        _given("eval_hp_num_users", equals(138_493)),
+        _given("preproc_hp_min_ratings", equals(20)),
+    ),
+    open=None,
+)
+
+MINIGO = Benchmark(
+    name="minigo",
+    title="Reinforcement learning: MiniGo",
+    runs=20,
+    target="40 % of professional moves predicted",
+    cites=HYPERPARAMETERS,
+    closed=_metric(0.4),
+    open=None,
+)
+
+_ALL = (RESNET, SSD, MASKRCNN, TRANSFORMER, GNMT, NCF, MINIGO)
+
+V0_5 = Round(
+    usage="training",
+    name="0.5",
+    verified=False,
+    generation="mlpv",
+    divided=False,
+    names_in=(),
+    named_by=benchmark_of,
+    succeeded=succeeded,
+    limits=Limits(init_closed=None, init_open=None, epochs_from=0),
+    common=(
+        row(V05["run_start"], of_benchmark(tuple(b.name for b in _ALL)), cites=CITES),
+        row(V05["run_stop"], no_earlier_than("run_start"), some=(tells_success(),), cites=CITES),
+        row(
+            V05["train_epoch"],
+            counted_up(),
+            times=AT_LEAST_ONCE.otherwise("train_loop"),
+            cites="training rules of 0.5, Epoch numbering",
+        ),
+    ),
+    closed=(),
+    open=(),
+    benchmarks=by_name(_ALL),
+)

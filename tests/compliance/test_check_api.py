@@ -1,0 +1,258 @@
+"""The check as a library: good logs of every kind pass, and each way to break one is told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import compliance
+from compliance import check
+from compliance.errors import ComplianceError, NothingToJudge, UsageFault
+from logging_spec.record import Record
+from rules import constraints as c
+from rules import rounds
+from rules.finding import Profile, Severity
+from rules.run import Run
+from rules.table import Row
+from tests.builders import LogBuilder, Which, all_of, build, build_log, cases, effective, scopes
+
+ROUNDS = list(rounds)
+
+
+def logs_of(usage: str, name: str) -> list[LogBuilder]:
+    return [build_log(which) for which in cases() if which[:2] == (usage, name)]
+
+
+def errors(log: LogBuilder, profile: Profile = Profile.VERIFIER) -> set[str]:
+    return {f.id for f in log.judge(profile).findings if f.severity is Severity.ERROR}
+
+
+# --- good logs ---
+
+
+def test_every_round_has_good_logs_to_start_from() -> None:
+    assert {which[:2] for which in cases()} == set(ROUNDS)
+    for usage, name in ROUNDS:
+        made = {which.benchmark for which in cases() if which[:2] == (usage, name)}
+        assert made >= set(rounds[usage, name].listed("closed"))
+
+
+@pytest.mark.parametrize(("usage", "name"), ROUNDS)
+def test_a_good_log_passes_the_verifier_profile(usage: str, name: str) -> None:
+    for log in logs_of(usage, name):
+        assert log.judge().findings == [], log.which
+
+
+@pytest.mark.parametrize(("usage", "name"), ROUNDS)
+def test_a_good_log_has_no_error_in_the_policy_profile(usage: str, name: str) -> None:
+    for log in logs_of(usage, name):
+        assert errors(log, Profile.POLICY) == set(), log.which
+
+
+@pytest.mark.parametrize(("usage", "name"), ROUNDS)
+def test_a_good_log_tells_what_it_is_of(usage: str, name: str) -> None:
+    for log in logs_of(usage, name):
+        verdict = log.judge()
+        assert verdict.benchmark == log.which.benchmark
+        assert verdict.converged
+        assert verdict.minutes is not None
+        assert verdict.minutes > 0
+
+
+# --- one fault at a time, for every row of every table ---
+
+CHOOSES_THE_RULES = {"submission_division", "submission_benchmark"}
+"""Keys whose value decides which tables apply: a wrong one is another log altogether."""
+
+MADE_UP = {"aggregated_eval_accuracy"}
+"""Keys that no log holds; the engine makes such records of others."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A log with one fault, and the rules that it may break beside the one it must."""
+
+    rule: str
+    what: str
+    log: LogBuilder
+    also: frozenset[str] = frozenset()
+
+    def wrong(self) -> str:
+        """What the engine says amiss, or nothing."""
+        found = errors(self.log)
+        if self.rule in found and found - {self.rule} <= self.also:
+            return ""
+        return f"{self.log.which}: {self.what}: {sorted(found)}, not {self.rule} alone"
+
+
+class Breaker:
+    """Every way to break one kind of log in one place."""
+
+    def __init__(self, log: LogBuilder) -> None:
+        self.log = log
+        self.rows = effective(log.which)
+        self.orders = frozenset(
+            rule for rule, row in self.rows.values() if any(map(_is_about_place, all_of(row)))
+        )
+        self.run = Run([line.record for line in log.lines if line.record])
+        self.run.ordered = False
+
+    def all(self) -> Iterator[Broken | str]:
+        """Logs with one fault each; a sentence where a constraint has no counter-example."""
+        for name, (rule, row) in self.rows.items():
+            if name in CHOOSES_THE_RULES | MADE_UP:
+                continue
+            try:
+                self.log.where(name)
+            except LookupError:
+                assert row.times.least == 0 or row.times.instead, (self.log.which, name)
+                continue
+            yield from self.counts(rule, row)
+            for constraint in (*row.each, *row.first):
+                yield from self.breaks(rule, row, constraint)
+            yield from self.misses(rule, row)
+
+    def depends(self, name: str) -> frozenset[str]:
+        """Rules that look at a key of another row, going by how they print themselves."""
+        found = {rule for rule, row in self.rows.values() if any(name in c.text() for c in all_of(row))}
+        for scope in scopes(self.log.which):
+            found |= {f"{scope.name}.{end.id}" for end in scope.ends if name in end.text}
+            for variant in scope.variants:
+                if variant.chosen_by.name == name:
+                    prefix = f"{scope.name}.{variant.name}."
+                    found |= {prefix + row.name for row in variant.rows if isinstance(row, Row)}
+                    found.add("log.verifier-crash")
+        if self.log.which.rules.generation == "mll":
+            found |= self.orders
+        return frozenset(found)
+
+    # --- how often ---
+
+    def counts(self, rule: str, row: Row) -> Iterator[Broken]:
+        name = row.name
+        if row.times.least and not row.times.instead:
+            yield Broken(rule, f"no {name}", self.log.drop(name), self.depends(name))
+        elif row.times.least:
+            also = {self.rows[other][0] for other in row.times.instead} | self.depends(name)
+            gone = self.log.drop(name, *row.times.instead)
+            yield Broken(rule, f"no {name} nor its like", gone, frozenset(also))
+        if row.times.most == 1:
+            value = self.log.first(name).value
+            twice = self.log.repeat(name, "again" if value != "again" else "other")
+            yield Broken(rule, f"{name} twice", twice, self.depends(name))
+
+    # --- what each record must be ---
+
+    def breaks(self, rule: str, row: Row, constraint: c.Constraint) -> Iterator[Broken | str]:
+        name, log = row.name, self.log
+        also = self.depends(name) - {rule}
+        what = f"{name} not {constraint.text()}"
+        if isinstance(constraint, c.after):
+            yield Broken(rule, what, log.move(name, before=constraint.key), self.orders | also)
+        elif isinstance(constraint, c.before):
+            yield Broken(rule, what, log.move(name, after=constraint.key), self.orders | also)
+        elif isinstance(constraint, c.init_within):
+            yield Broken(rule, what, log.shift(name, 100_000), also)
+        elif isinstance(constraint, c.Has):
+            yield Broken(rule, what, log.meta(name, *constraint.names, only=0), also)
+        elif isinstance(constraint, c.if_given):
+            given = log.meta(name, only=0, **{constraint.name: 1})
+            yield from Breaker(given).breaks(rule, row, constraint.then)
+        elif isinstance(constraint, c.part) and constraint.path.startswith("metadata."):
+            member = constraint.path.removeprefix("metadata.")
+            bad = self.bad_value((constraint.inner,), row)
+            yield Broken(rule, what, log.meta(name, only=0, **{member: bad}), also)
+        elif hasattr(constraint, "at"):  # about the samples_count of evaluations
+            first = log.first(name).metadata["samples_count"]
+            bent = log.meta(name, only=0, samples_count=first + 1)
+            yield Broken(rule, what, bent, also)
+        elif not _is_about_place(constraint):
+            yield from self.bends(rule, row, constraint)
+
+    def bends(self, rule: str, row: Row, constraint: c.Constraint) -> Iterator[Broken | str]:
+        good = self.log.first(row.name).value
+        bad = self.bad_value((constraint,), row, good)
+        what = f"{row.name} {bad!r}, not {constraint.text()}"
+        if bad is NONE:
+            yield f"{self.log.which}: nothing breaks {row.name} {constraint.text()}"
+            return
+        # A target cannot be compared with a value of another type: there the verifier ends.
+        also = self.depends(row.name) | ({"log.verifier-crash"} if row.some else set())
+        yield Broken(rule, what, self.log.set(row.name, bad, only=0), frozenset(also - {rule}))
+
+    def bad_value(self, broken: tuple[c.Constraint, ...], row: Row, good: Any = 1) -> Any:
+        """A value that breaks a constraint: the nearest to a good one that can be found."""
+        self.run.position = self.log.where(row.name)[0]
+        return next((v for v in bad_values(good) if not _holds(broken, v, self.run)), NONE)
+
+    # --- what one record must reach ---
+
+    def misses(self, rule: str, row: Row) -> Iterator[Broken | str]:
+        target = rule.rpartition(".")[0] + ".target"
+        good = self.log.first(row.name).value
+        for constraint in row.some:
+            self.run.position = self.log.where(row.name)[-1]
+            for bad in bad_values(good):
+                fine = _holds(row.each, bad, self.run, self.log.first(row.name).metadata)
+                if fine and not _holds((constraint,), bad, self.run):
+                    what = f"every {row.name} {bad!r}, never {constraint.text()}"
+                    yield Broken(target, what, self.log.set(row.name, bad))
+                    break
+            else:
+                if not _implied(constraint, row):
+                    yield f"{self.log.which}: nothing misses {row.name} {constraint.text()}"
+
+
+NONE: Any = object()
+
+
+def bad_values(good: Any) -> Iterator[Any]:
+    """Values like a good one, near ones first."""
+    if isinstance(good, dict):
+        for name, member in good.items():
+            yield from (good | {name: bad} for bad in bad_values(member))
+            yield {other: value for other, value in good.items() if other != name}
+    elif isinstance(good, int | float) and not isinstance(good, bool):
+        yield from (good + 0.013, good - 0.013, good + 1, good - 1, good * 3, good + 2.5, good - 100)
+        yield from (-1, -0.5, 0, 1e9, -1e9)
+    elif isinstance(good, list):
+        yield from (good[:-1], [*good, 1], [item * 1.37 for item in good], [])
+    yield from ("", "other", 0, 7.13, 1e9, -1, [], {}, None, True, False)
+
+
+def _holds(
+    constraints: tuple[c.Constraint, ...], value: Any, run: Run, metadata: dict[str, Any] | None = None
+) -> bool:
+    record = Record("", 0, value, metadata or {})
+    try:
+        return all(c.holds(record, run) for c in constraints if not _is_about_place(c))
+    except Exception:  # a value of the wrong type, of any kind
+        return False
+
+
+def _is_about_place(constraint: c.Constraint) -> bool:
+    places = (c.after, c.before, c.init_within, c.computes)
+    own = type(constraint).__name__ in ("in_sequence", "every_batch_from", "no_earlier_than")
+    return own or isinstance(constraint, places)
+
+
+def _implied(constraint: c.Constraint, row: Row) -> bool:
+    """Whether each record obeys anyway."""
+    return constraint in row.each
+
+
+@pytest.mark.parametrize(("usage", "name"), ROUNDS)
+def test_each_way_to_break_a_row_is_found_by_that_rule_alone(usage: str, name: str) -> None:
+    wrong: list[str] = []
+    tried = 0
+    for log in logs_of(usage, name):
+        for broken in Breaker(log).all():
+            tried += 1
+            wrong.append(broken if isinstance(broken, str) else broken.wrong())
+    assert "\n".join(sentence for sentence in wrong if sentence) == ""
+    assert tried > 40

@@ -1,0 +1,150 @@
+"""One good log per benchmark, as records that a test may change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from logging_spec.read import parse_log
+from logging_spec.record import Record
+from rules import hpc, training
+from rules.checks import Check, Context
+from rules.checks.catalogue import HPC
+from rules.checks.excerpt import START_MS, at
+from rules.round import Round
+from rules.run import MINUTE_MS, Run
+from rules.table import Violation
+
+ROUNDS: dict[str, Round] = {
+    **{f"training {name}": rules for name, rules in training.ROUNDS.items()},
+    **{f"hpc {name}": rules for name, rules in hpc.ROUNDS.items()},
+}
+
+BY_ID: dict[str, Check] = {each.id: each for each in HPC}
+
+TARGETS: dict[str, tuple[Any, Any]] = {
+    "llama31_8b": (3.4, 3.2),
+    "gpt_oss_20b": (3.4, 3.2),
+    "llama31_405b": (5.8, 5.5),
+    "llama2_70b_lora": (0.94, 0.92),
+    "flux1": (0.6, 0.58),
+    "gpt3": (2.8, 2.68),
+    "resnet": (0.7, 0.76),
+    "retinanet": (0.2, 0.35),
+    "bert": (0.6, 0.73),
+    "unet3d": (0.8, 0.91),
+    "dlrm": (0.79, 0.81),
+    "dlrm_dcnv2": (0.79, 0.804),
+    "rgat": (0.6, 0.73),
+    "maskrcnn": ({"BBOX": 0.3, "SEGM": 0.3}, {"BBOX": 0.38, "SEGM": 0.34}),
+    "cosmoflow": (0.2, 0.12),
+    "openfold": (0.5, 0.81),
+    "ssd": (0.1, 0.4),
+    "minigo": (0.3, 0.6),
+    "transformer": (0.2, 0.26),
+    "stable_diffusion": (1.0, 1.0),
+    "deepseekv3_671b": (3.7, 3.5),
+}
+"""A quality that misses the target, and one that reaches it."""
+
+
+def records(lines: Iterable[str]) -> list[Record]:
+    """The records of log lines."""
+    return parse_log("\n".join(lines).encode()).records
+
+
+class GoodLog:
+    """A run that starts, evaluates at given points, reaches its target with the last, and stops."""
+
+    def __init__(
+        self,
+        points: Iterable[float],
+        benchmark: str = "llama31_8b",
+        rules: str = "training 5.1",
+        *,
+        batch: int = 32,
+        unit: str = "samples_count",
+        division: str = "closed",
+    ) -> None:
+        self.rules, self.benchmark, self.division = ROUNDS[rules], benchmark, division
+        key = "eval_error" if benchmark in ("cosmoflow", "oc20") else "eval_accuracy"
+        lines = [
+            at(-10, "init_start"),
+            at(-10, "cache_clear", True),
+            at(-10, "submission_benchmark", benchmark),
+            at(-10, "submission_division", division),
+            at(-10, "global_batch_size", batch),
+            at(-10, "seed", 1234),
+            at(-1, "init_stop"),
+            at(0, "run_start"),
+        ]
+        if rules.startswith("hpc"):
+            lines += [at(0.1, "staging_start"), at(0.2, "staging_stop")]
+        points = list(points)
+        missed, reached = TARGETS[benchmark]
+        for place, point in enumerate(points):
+            minute, where = 10 * (place + 1), {unit: point}
+            quality = reached if place == len(points) - 1 else missed
+            lines += [
+                at(minute - 9, "block_start", first_epoch_num=place + 1, epoch_count=1),
+                at(minute - 2, "block_stop", first_epoch_num=place + 1),
+                at(minute - 1, "eval_start", **where),
+                at(minute, key, quality, **where),
+                at(minute, "eval_stop", **where),
+            ]
+        lines.append(at(10 * len(points) + 1, "run_stop", status="success"))
+        self.records = records(lines)
+
+    @property
+    def context(self) -> Context:
+        """What checks are told beside the run."""
+        return Context(self.rules, self.division, self.rules.benchmarks.get(self.benchmark))
+
+    def of(self, key: str) -> int:
+        """The place of a key's first record."""
+        return next(place for place, record in enumerate(self.records) if record.key == key)
+
+    def add(self, *lines: str) -> GoodLog:
+        """Add records, and put all in the order of their times."""
+        self.records = sorted([*self.records, *records(lines)], key=lambda record: record.time_ms)
+        return self
+
+    def drop(self, *keys: str) -> GoodLog:
+        """Leave out all records of these keys."""
+        self.records = [record for record in self.records if record.key not in keys]
+        return self
+
+    def put(self, *lines: str) -> GoodLog:
+        """As `add`, in place of all records of the same keys."""
+        return self.drop(*(record.key for record in records(lines))).add(*lines)
+
+    def move(self, key: str, minute: float, which: int = 0) -> GoodLog:
+        """Give one record of a key another time, and leave it where it stands."""
+        places = [place for place, record in enumerate(self.records) if record.key == key]
+        record = self.records[places[which]]
+        time_ms = START_MS + minute * MINUTE_MS
+        self.records[places[which]] = Record(key, time_ms, record.value, record.metadata)
+        return self
+
+    def violations(self) -> dict[str, list[Violation]]:
+        """What the round's checks find, by id."""
+        run = Run(self.records)
+        run.ordered = run.exact = False
+        found = {
+            each.id: list(each.find(run, self.context))
+            for each in self.rules.checks
+            if each.applies(self.context)
+        }
+        return {id_: violations for id_, violations in found.items() if violations}
+
+    def faults(self) -> list[str]:
+        """The ids of the checks that find something."""
+        return list(self.violations())
+
+
+@pytest.fixture
+def good() -> Callable[[], GoodLog]:
+    """Makes a good log: llama31_8b in training 5.1."""
+    return lambda: GoodLog([12_288, 24_576, 36_864])

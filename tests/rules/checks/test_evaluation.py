@@ -1,0 +1,114 @@
+"""What comes after the target, what lies outside the clock, how epochs are numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rules.checks.excerpt import at
+
+from .conftest import GoodLog
+
+Make = Callable[[], GoodLog]
+
+POINTS = [12_288, 24_576, 36_864, 49_152, 61_440]
+
+
+def outcomes(*qualities: float) -> list[str]:
+    """Outcomes of evaluations at the points of a good log."""
+    return [
+        at(10 * (place + 1), "eval_accuracy", quality, samples_count=POINTS[place])
+        for place, quality in enumerate(qualities)
+    ]
+
+
+def test_a_run_ends_with_the_evaluation_that_reaches_the_target() -> None:
+    assert GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.5, 3.4, 3.3)).faults() == []
+
+
+def test_two_more_evaluations_are_too_many() -> None:
+    log = GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.3, 3.2, 3.1))
+    (violation,) = log.violations()["evaluation.after-target"]
+    assert violation.message == (
+        "run_stop is 2 evaluations after the target was reached at samples_count 36864; must "
+        "follow that evaluation"
+    )
+
+
+def test_one_more_may_have_been_under_way() -> None:
+    assert GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.5, 3.3, 3.2)).faults() == []
+
+
+def test_the_last_quality_must_be_that_of_the_target() -> None:
+    log = GoodLog(POINTS).put(*outcomes(3.9, 3.7, 3.5, 3.2, 3.4))
+    (violation,) = log.violations()["evaluation.after-target"]
+    assert violation.message.startswith("the last quality before run_stop is 3.4, though")
+
+
+def test_ranks_may_repeat_the_outcome() -> None:
+    log = GoodLog(POINTS)
+    place = [i for i, record in enumerate(log.records) if record.key == "eval_accuracy"][-1]
+    log.records[place:place] = [log.records[place]] * 3
+    assert log.faults() == []
+
+
+def test_a_run_that_never_reaches_the_target_is_for_the_tables() -> None:
+    assert GoodLog(POINTS).put(*outcomes(3.9, 3.8, 3.7, 3.6, 3.5)).faults() == []
+
+
+def test_open_runs_may_go_on() -> None:
+    log = GoodLog(POINTS, division="open").put(*outcomes(3.9, 3.2, 3.5, 3.6, 3.7))
+    assert log.faults() == []
+
+
+def test_a_run_may_not_stop_before_its_target_is_known() -> None:
+    log = GoodLog(POINTS).move("run_stop", 49.5)
+    assert log.faults() == ["evaluation.stop-before-target", "evaluation.untimed"]
+
+
+def test_what_is_evaluated_after_the_run_is_on_no_clock() -> None:
+    log = GoodLog([512_000, 1_024_000], "stable_diffusion", "training 5.0", batch=512)
+    assert log.move("run_stop", 12).faults() == []
+
+
+def test_evaluations_before_the_run_are_noted() -> None:
+    log = GoodLog(POINTS).add(at(-0.5, "eval_accuracy", 9.9, samples_count=0))
+    assert log.drop("eval_start").faults() == ["evaluation.untimed"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "faults"),
+    [("training 5.0", ["evaluation.epoch-numbering"]), ("training 0.6", [])],
+)
+def test_epochs_are_numbered_from_one(rules: str, faults: list[str]) -> None:
+    benchmark = "retinanet" if rules == "training 5.0" else "maskrcnn"
+    log = GoodLog([0, 1, 2, 3], benchmark, rules, batch=256, unit="epoch_num")
+    assert log.faults() == faults
+
+
+def test_an_evaluation_before_training_is_no_wrong_number() -> None:
+    log = GoodLog([0, 4, 8, 12], "resnet", "training 3.0", batch=2560, unit="epoch_num")
+    assert log.faults() == []
+
+
+def test_epoch_start_from_zero_is_noted() -> None:
+    log = GoodLog([1, 2, 3], "retinanet", "training 5.0", batch=256, unit="epoch_num")
+    log.add(at(0.5, "epoch_start", epoch_num=0), at(9, "epoch_stop", epoch_num=0))
+    assert log.faults() == ["epoch.numbered-from-zero"]
+
+
+@pytest.mark.parametrize(
+    ("quality", "faults"),
+    [
+        ({"BBOX": 0.38, "SEGM": 0.3}, []),
+        ({"BBOX": 0.38, "SEGM": 0.34}, ["evaluation.after-target"]),
+    ],
+)
+def test_both_parts_of_a_target_count(quality: object, faults: list[str]) -> None:
+    log = GoodLog([1, 2, 3, 4], "maskrcnn", "training 3.1", batch=64, unit="epoch_num")
+    record = log.records[log.of("eval_accuracy")]
+    log.records[log.of("eval_accuracy")] = type(record)(
+        record.key, record.time_ms, quality, record.metadata
+    )
+    assert log.faults() == faults

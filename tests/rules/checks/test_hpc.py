@@ -1,0 +1,34 @@
+"""Staging is on the clock until HPC 3.0."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.checks.excerpt import at
+
+from .conftest import GoodLog
+
+
+def log(rules: str) -> GoodLog:
+    """A good log of an HPC round."""
+    return GoodLog([1, 2, 3], "cosmoflow", rules, batch=128, unit="epoch_num")
+
+
+@pytest.mark.parametrize("rules", ["hpc 1.0", "hpc 2.0", "hpc 3.0"])
+def test_a_good_log_has_no_fault(rules: str) -> None:
+    assert log(rules).faults() == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "faults"),
+    [("hpc 1.0", ["staging.untimed"]), ("hpc 2.0", ["staging.untimed"]), ("hpc 3.0", [])],
+)
+def test_staging_lies_within_the_timed_part(rules: str, faults: list[str]) -> None:
+    assert log(rules).put(at(-2, "staging_start")).faults() == faults
+
+
+@pytest.mark.parametrize(
+    ("rules", "faults"), [("hpc 2.0", ["staging.not-logged"]), ("hpc 3.0", [])]
+)
+def test_logs_that_do_not_tell_are_noted(rules: str, faults: list[str]) -> None:
+    assert log(rules).drop("staging_start", "staging_stop").faults() == faults

@@ -1,0 +1,111 @@
+"""Pairs of start and stop, and positions that agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rules.checks.excerpt import at
+
+from .conftest import GoodLog
+
+Make = Callable[[], GoodLog]
+
+
+def nth(log: GoodLog, key: str, which: int) -> int:
+    """The place of one of a key's records."""
+    return [place for place, record in enumerate(log.records) if record.key == key][which]
+
+
+def test_one_interval_may_be_open_in_the_end(good: Make) -> None:
+    assert good().add(at(30.5, "block_start", first_epoch_num=4, epoch_count=1)).faults() == []
+
+
+@pytest.mark.parametrize("name", ["block", "eval"])
+def test_more_open_intervals_are_noted(good: Make, name: str) -> None:
+    log = good()
+    for _ in range(2):
+        del log.records[nth(log, f"{name}_stop", 0)]
+    assert log.faults() == ["pairing.left-open"]
+
+
+def test_epochs_are_paired_too(good: Make) -> None:
+    log = good().add(at(1, "epoch_start", epoch_num=1), at(2, "epoch_start", epoch_num=2))
+    assert log.faults() == ["pairing.left-open"]
+
+
+@pytest.mark.parametrize("name", ["block", "eval"])
+def test_nothing_ends_that_did_not_begin(good: Make, name: str) -> None:
+    log = good()
+    stop = log.records[log.of(f"{name}_stop")]
+    log.records.append(stop)
+    assert log.faults() == ["pairing.stop-without-start"]
+
+
+def test_logs_may_have_stops_only(good: Make) -> None:
+    assert good().drop("eval_start", "block_start").faults() == []
+
+
+def test_every_outcome_belongs_to_an_evaluation(good: Make) -> None:
+    log = good()
+    del log.records[nth(log, "eval_start", 1)]
+    del log.records[nth(log, "eval_stop", 1)]
+    assert log.faults() == ["pairing.unstarted-evaluation"]
+
+
+def test_starts_that_count_otherwise_are_left_alone(good: Make) -> None:
+    log = (
+        good()
+        .drop("eval_stop", "eval_start")
+        .add(*(at(minute, "eval_start", samples_count=minute) for minute in (9, 19, 29)))
+    )
+    assert log.faults() == ["pairing.left-open"]
+
+
+def test_both_ends_of_an_evaluation_agree(good: Make) -> None:
+    log = good()
+    place = nth(log, "eval_stop", 1)
+    record = log.records[place]
+    metadata = {"samples_count": 24_577}
+    log.records[place] = type(record)(record.key, record.time_ms, record.value, metadata)
+    assert log.faults() == ["pairing.evaluation-positions"]
+
+
+def test_a_block_is_named_by_where_it_began(good: Make) -> None:
+    log = good().put(
+        *(at(minute, "block_stop", first_epoch_num=minute) for minute in (8, 18, 28)),
+    )
+    assert log.faults() == ["pairing.block-positions"]
+
+
+@pytest.mark.parametrize(
+    ("said", "faults"),
+    [
+        ({"samples_count": 36_864}, []),
+        ({"samples_count": 24_576}, ["pairing.final-position"]),
+        ({"epoch_num": 3}, []),
+    ],
+)
+def test_run_stop_is_where_the_last_evaluation_was(
+    good: Make, said: dict[str, int], faults: list[str]
+) -> None:
+    assert good().put(at(31, "run_stop", status="success", **said)).faults() == faults
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        at(25, "block_start", first_epoch_num=1, epoch_count=1),
+        at(30.5, "eval_accuracy", 3.2, samples_count=24_576),
+    ],
+)
+def test_progress_never_goes_back(good: Make, line: str) -> None:
+    assert good().add(line).faults() == ["progress.goes-back"]
+
+
+def test_lines_may_stand_in_any_order(good: Make) -> None:
+    log = good()
+    first, second = (nth(log, "eval_accuracy", which) for which in (0, 1))
+    log.records[first], log.records[second] = log.records[second], log.records[first]
+    assert log.faults() == []

@@ -1,0 +1,126 @@
+"""Numbers, keys, seeds, and what must multiply out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rules.checks.excerpt import at
+
+from .conftest import GoodLog
+
+Make = Callable[[], GoodLog]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        at(0, "opt_base_learning_rate", float("nan")),
+        at(0, "opt_end_learning_rate", float("inf")),
+        at(0, "lr_rates", [0.1, float("nan")]),
+        at(15, "eval_accuracy", float("nan"), samples_count=12_288),
+        at(15, "eval_accuracy", {"BBOX": float("-inf")}, samples_count=12_288),
+    ],
+)
+def test_values_are_numbers(good: Make, line: str) -> None:
+    assert good().add(line).faults() == ["log.not-a-number"]
+
+
+@pytest.mark.parametrize("key", ["global_batchsize", "opt_adamw_beta1", "GLOBAL_BATCH_SIZE"])
+def test_keys_are_spelt_as_the_rules_spell_them(good: Make, key: str) -> None:
+    log = good().drop("global_batch_size").add(at(0, key, 32))
+    assert log.faults() == ["log.misspelt-key"]
+
+
+@pytest.mark.parametrize("key", ["throughput", "tracked_stats", "my_own_statistic"])
+def test_keys_of_ones_own_are_free(good: Make, key: str) -> None:
+    assert good().add(at(0, key, 1)).faults() == []
+
+
+def test_a_key_beside_the_standard_one_is_no_misspelling(good: Make) -> None:
+    assert good().add(at(0, "global_batchsize", 32)).faults() == []
+
+
+@pytest.mark.parametrize("value", ["four", {"a": 4}, [4, 4], True, ""])
+def test_numbers_are_logged_as_numbers(good: Make, value: object) -> None:
+    assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == ["log.wrong-type"]
+
+
+@pytest.mark.parametrize("value", [4, 4.0, "4", [4], None, 1e-5])
+def test_numbers_may_be_spelt_in_several_ways(good: Make, value: object) -> None:
+    assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == []
+
+
+def test_a_closed_run_logs_a_seed(good: Make) -> None:
+    assert good().drop("seed").faults() == ["seed.missing"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "division", "missing"),
+    [
+        ("training 4.0", "closed", False),
+        ("training 4.1", "closed", True),
+        ("training 6.1", "closed", True),
+        ("training 6.1", "open", False),
+        ("hpc 3.0", "closed", False),
+    ],
+)
+def test_seeds_are_asked_for_since_41(rules: str, division: str, missing: bool) -> None:
+    benchmark = "cosmoflow" if rules.startswith("hpc") else "llama2_70b_lora"
+    log = GoodLog([], benchmark, rules, division=division).drop("seed")
+    assert ("seed.missing" in log.faults()) == missing
+
+
+@pytest.mark.parametrize("value", [1.5, True, None, "abc", [1], 10.0])
+def test_a_seed_is_an_integer(good: Make, value: object) -> None:
+    assert good().add(at(0, "seed", value)).faults() == ["seed.not-integer"]
+
+
+@pytest.mark.parametrize("value", [0, -1, 2**63, "12345"])
+def test_seeds_of_any_size_will_do(good: Make, value: object) -> None:
+    assert good().add(at(0, "seed", value)).faults() == []
+
+
+BATCH = "disclosure.batch-not-composed"
+DIVIDED = "disclosure.accelerators-not-divided"
+
+
+@pytest.mark.parametrize(
+    ("disclosed", "faults"),
+    [
+        ({"micro_batch_size": 2, "gradient_accumulation_steps": 4}, []),
+        ({"micro_batch_size": 3, "gradient_accumulation_steps": 4}, [BATCH]),
+        ({"micro_batch_size": 64, "gradient_accumulation_steps": 1}, [BATCH]),
+        ({"micro_batch_size": 3}, []),
+        ({"gradient_accumulation_steps": 5}, []),
+    ],
+)
+def test_the_batch_is_made_of_micro_batches(
+    good: Make, disclosed: dict[str, int], faults: list[str]
+) -> None:
+    lines = [at(-5, key, value) for key, value in disclosed.items()]
+    assert good().add(*lines).faults() == faults
+
+
+@pytest.mark.parametrize(
+    ("tensor", "pipeline", "micro", "faults"),
+    [
+        (2, 2, 4, []),
+        (2, 4, 4, [BATCH]),
+        (3, 1, 4, [DIVIDED]),
+    ],
+)
+def test_accelerators_make_up_replicas(
+    good: Make, tensor: int, pipeline: int, micro: int, faults: list[str]
+) -> None:
+    log = good().add(
+        at(-5, "number_of_nodes", 2),
+        at(-5, "accelerators_per_node", 8),
+        at(-5, "tensor_parallelism", tensor),
+        at(-5, "pipeline_parallelism", pipeline),
+        at(-5, "context_parallelism", 1),
+        at(-5, "micro_batch_size", micro),
+        at(-5, "gradient_accumulation_steps", 2),
+    )
+    assert log.faults() == faults

@@ -1,0 +1,406 @@
+"""Each row where the policy says more than the verifier: what it accepts and what it rejects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from compliance.judge import judge_log
+from logging_spec.read import Log
+from logging_spec.record import Record
+from rules.catalogue import USAGES, rounds_of
+from rules.finding import Profile, Severity, StatedBy
+from rules.run import Run
+from rules.table import OPTIONAL, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rules.finding import Finding
+    from rules.round import Round
+
+POWERS_AND_NAMES = {"submission_benchmark", "weights_initialization"}
+"""Rows made by the round itself, or by rules/tensors.py."""
+
+
+class Case(NamedTuple):
+    """Values of a key that the policy accepts and rejects, beside what else the run logs."""
+
+    good: tuple[Any, ...]
+    bad: tuple[Any, ...]
+    batch: int = 32
+    rate: float = 0.001
+
+
+def fixed(value: float, *bad: Any) -> Case:
+    return Case((value,), (value + 1, -value if value else 1, "x", *bad))
+
+
+COUNT = Case((0, 5, 600.0), (-1, 0.5, "x", None))
+POSITIVE_COUNT = Case((1, 5, 600.0), (0, -1, 1.5, "x", None))
+SHAPE = Case(([128, 128, 128], [128, 128, 128, 1]), ([128, 128], [64, 128, 128], 128, []))
+LISTED = Case(([32, 64], [20], [1.0]), ([0], [1.5], [-1], 32, ["x"], None))
+STRETCH_16 = Case(
+    ([12_000, 16_000], [10_000, 13_333], [10_000, 13_334]),
+    ([12_000, 17_000], [12_000], [12_000, 16_000, 20_000], [0, 0], 12_000, [12_500, 16_000]),
+    batch=96,
+)
+
+CASES: dict[tuple[str, str], tuple[Case, ...]] = {
+    ("bert", "eval_samples"): (Case((10_000, 10_240), (9_999, [10_000], None)),),
+    ("bert", "opt_name"): (Case(("lamb", "LAMB"), ("adam", None)),),
+    ("cosmoflow", "eval_samples"): (fixed(65_536),),
+    ("cosmoflow", "train_samples"): (fixed(524_288, 262_144),),
+    ("cosmoflow", "sgd_opt_momentum"): (fixed(0.9),),
+    ("cosmoflow", "opt_learning_rate_decay_boundary_epochs"): (LISTED,),
+    ("cosmoflow", "opt_learning_rate_decay_factor"): (
+        Case((0.25, [0.25, 0.125]), (0, 1, [0.5, 1], [0.5, 0], "x", [None])),
+    ),
+    ("deepcam", "opt_weight_decay"): (Case((0, 0.01), (-0.01, "x")),),
+    ("deepcam", "scheduler_t_max"): (Case((0, 0.5, 9000), (-1, "x")),),
+    ("dlrm_dcnv2", "train_samples"): (fixed(4_195_197_692),),
+    ("flux1", "eval_samples"): (fixed(29_696),),
+    ("flux1", "evaluation_frequency"): (
+        Case((262_144,), (262_145, 131_072, "x"), batch=512),
+        Case((262_144, 262_656), (262_080, 263_232), batch=576),
+    ),
+    ("gnmt", "eval_samples"): (fixed(3003),),
+    ("gnmt", "opt_learning_rate_decay_factor"): (fixed(0.5),),
+    ("gnmt", "opt_learning_rate_decay_steps"): (fixed(4),),
+    ("gnn", "eval_samples"): (fixed(788_379),),
+    ("gnn", "train_samples"): (fixed(94_605_581),),
+    ("rgat", "eval_samples"): (fixed(788_379),),
+    ("rgat", "train_samples"): (fixed(94_605_581),),
+    ("gpt3", "dropout"): (fixed(0.0),),
+    ("gpt3", "opt_weight_decay"): (fixed(0.1),),
+    ("gpt3", "eval_samples"): (Case((24_567, 11_590_004), (24_576, None)),),
+    ("gpt3", "global_batch_size"): (Case((1536, 4096, 8192), (1535, 8193, "x")),),
+    ("gpt3", "init_checkpoint_step"): (
+        Case((4000,), (3999, 4001, "x"), batch=1536),
+        Case((1500,), (4000,), batch=4096),
+        Case((1463,), (1462,), batch=4200),
+    ),
+    ("gpt3", "opt_base_learning_rate"): (
+        Case((2e-5,), (3e-5, 2.1e-5, "x"), batch=2048),
+        Case((2e-5, 3e-5), (4e-5,), batch=3500),
+        Case((3e-5,), (2e-5,), batch=4096),
+        Case((1e-5,), (), batch=1024),
+    ),
+    ("gpt3", "opt_end_learning_rate"): (Case((2e-6,), (0.1, 2e-5, "x"), rate=2e-5),),
+    ("gpt3", "opt_learning_rate_decay_steps"): (Case((81_450,), (81_251, "x"), batch=2048),),
+    ("gpt3", "opt_learning_rate_warmup_steps"): (Case((199,), (198, 200, "x"), batch=2048),),
+    ("gpt_oss_20b", "dropout"): (fixed(0.0),),
+    ("gpt_oss_20b", "opt_end_learning_rate"): (Case((8e-5,), (8e-4, 0.0, "x"), rate=8e-4),),
+    ("llama2_70b_lora", "eval_samples"): (fixed(173),),
+    ("llama2_70b_lora", "train_samples"): (fixed(3901),),
+    ("llama2_70b_lora", "lora_alpha"): (fixed(32, 999),),
+    ("llama2_70b_lora", "max_sequence_length"): (fixed(8192, 8196),),
+    ("llama2_70b_lora", "opt_adamw_weight_decay"): (fixed(0.0001, 5),),
+    ("llama2_70b_lora", "opt_gradient_clip_norm"): (fixed(0.3, 7),),
+    ("llama2_70b_lora", "opt_name"): (Case(("adamw", "AdamW"), ("adam", 1)),),
+    ("llama31_405b", "dropout"): (fixed(0.0),),
+    ("llama31_405b", "global_batch_size"): (Case((1152, 2304, 9216), (448, 9217, "x")),),
+    ("llama31_405b", "opt_base_learning_rate"): (
+        Case((0.00010667, 8e-5 * 1536 / 1152), (0.0001067, 0.00010668, 8e-5, "x"), batch=1536),
+        Case((8e-5,), (8.1e-5,), batch=1152),
+    ),
+    ("llama31_405b", "opt_end_learning_rate"): (Case((8e-7,), (1.0, 8e-6, "x")),),
+    ("llama31_405b", "opt_learning_rate_decay_steps"): (
+        Case((1_192_000,), (1_200_000, "x"), batch=1152),
+        Case((1_200_000 * 3 // 4 - 6000,), (1_192_000,), batch=1536),
+    ),
+    ("llama31_405b", "opt_learning_rate_warmup_steps"): (
+        Case((8000,), (1, 7999, "x"), batch=1152),
+        Case((6000,), (8000,), batch=1536),
+    ),
+    ("llama31_8b", "dropout"): (fixed(0.0),),
+    ("llama31_8b", "opt_end_learning_rate"): (Case((1e-4,), (0.5, 1e-3, "x"), rate=1e-3),),
+    ("maskrcnn", "max_image_size"): (fixed(1333),),
+    ("maskrcnn", "min_image_size"): (fixed(800),),
+    ("maskrcnn", "num_image_candidates"): (Case((1000, 6000), (0, -1000, 1500, "x")),),
+    ("maskrcnn", "opt_base_learning_rate"): (Case((0.02, 0.24), (0, -0.02, 0.03, "x")),),
+    ("maskrcnn", "opt_learning_rate_decay_steps"): (STRETCH_16,),
+    ("minigo", "train_batch_size"): (POSITIVE_COUNT,),
+    ("oc20", "eval_samples"): (fixed(999_866),),
+    ("oc20", "train_samples"): (fixed(2_000_000),),
+    ("oc20", "opt_base_learning_rate"): (Case((0.0004,), (0, -1, "x")),),
+    ("oc20", "opt_learning_rate_decay_boundary_steps"): (LISTED,),
+    ("oc20", "opt_learning_rate_decay_factor"): (Case((0.1, 1, [0.1, 0]), (1.1, -1, "x")),),
+    ("oc20", "opt_learning_rate_warmup_factor"): (Case((0, 0.2, 1), (1.1, -1, "x")),),
+    ("resnet", "eval_samples"): (Case((50_000, 65_536), (49_999, None)),),
+    ("resnet", "lars_opt_momentum"): (
+        Case((0.9,), (0.95, "x"), batch=16_384),
+        Case((0.9, 0.95), (), batch=32_768),
+    ),
+    ("resnet", "opt_learning_rate_warmup_epochs"): (COUNT,),
+    ("resnet", "sgd_opt_learning_rate_decay_poly_power"): (fixed(2),),
+    ("resnet", "sgd_opt_learning_rate_decay_steps"): (COUNT,),
+    ("resnet", "sgd_opt_momentum"): (fixed(0.9),),
+    ("retinanet", "opt_learning_rate_warmup_epochs"): (COUNT,),
+    ("ssd", "opt_learning_rate_warmup_epochs"): (COUNT,),
+    ("ssd", "model_bn_span"): (POSITIVE_COUNT,),
+    ("ssd", "opt_learning_rate_decay_boundary_epochs"): (
+        Case(
+            ([40, 50], [44, 55], [64.0, 80.0], [36, 45]),
+            ([40, 55], [41, 50], [44, 50], [40], 40, [42, 52.5]),
+        ),
+    ),
+    ("ssd", "opt_learning_rate_warmup_factor"): (COUNT,),
+    ("ssd", "opt_learning_rate_warmup_steps"): (POSITIVE_COUNT,),
+    ("stable_diffusion", "eval_samples"): (fixed(30_000),),
+    ("stable_diffusion", "train_samples"): (fixed(6_513_144),),
+    ("transformer", "eval_samples"): (fixed(3003),),
+    ("transformer", "opt_name"): (Case(("adam", "Adam", "LAZY_ADAM"), ("sgd", None)),),
+    ("unet3d", "oversampling"): (fixed(0.4),),
+    ("unet3d", "training_input_shape"): (SHAPE,),
+    ("unet3d", "validation_input_shape"): (SHAPE,),
+    ("unet3d", "validation_overlap"): (fixed(0.5),),
+    **{
+        ("common", f"lowest_numerical_precision_in_{place}"): (Case(("fp8",), ("mxfp6", "x")),)
+        for place in ("linear", "attn", "comm")
+    },
+}
+
+
+class Stated(NamedTuple):
+    """One row as the policy has it, and where it stands."""
+
+    title: str
+    division: str
+    owner: str
+    row: Row
+
+    def __str__(self) -> str:
+        return f"{self.title} {self.division} {self.owner} {self.row.name}"
+
+
+def rows_of(rules: Round, division: str, benchmark: str) -> Iterator[tuple[str, Row]]:
+    for scope in rules.scopes(division, benchmark):
+        owner = benchmark if scope.benchmark else scope.name
+        yield from ((owner, row) for row in scope.rows)
+        for variant in scope.variants:
+            yield from ((owner, row) for row in variant.rows if isinstance(row, Row))
+
+
+def all_rows() -> Iterator[Stated]:
+    for usage in USAGES:
+        for rules in rounds_of(usage).values():
+            if not rules.verified:
+                continue
+            for division in ("closed", "open"):
+                for benchmark in rules.benchmarks:
+                    for owner, row in rows_of(rules, division, benchmark):
+                        yield Stated(rules.title, division, owner, row)
+
+
+def once(rows: Iterator[Stated]) -> list[Stated]:
+    return list({str(stated): stated for stated in rows}.values())
+
+
+def wants_case(stated: Stated) -> bool:
+    row = stated.row
+    says_more = row.policy is not None or row.stated_by is StatedBy.POLICY
+    of_value = all(type(each).__name__ not in ORDER for each in row.as_policy().each)
+    return says_more and of_value and row.name not in POWERS_AND_NAMES | {"eval_accuracy"}
+
+
+ORDER = {"in_sequence", "after", "before", "init_within", "init_longer_for"}
+
+DIFFERENT = [s for s in once(all_rows()) if wants_case(s) and s.row.name != "eval_result"]
+
+
+def run_with(stated: Stated, case: Case, value: Any) -> Run:
+    context = {"global_batch_size": case.batch, "opt_base_learning_rate": case.rate}
+    context[stated.row.name] = value
+    run = Run([Record(key, 0, given, {}) for key, given in context.items()])
+    run.ordered = run.exact = False
+    return run
+
+
+@pytest.mark.parametrize("stated", DIFFERENT, ids=str)
+def test_the_policy_accepts_and_rejects(stated: Stated) -> None:
+    row = stated.row.as_policy()
+    for case in CASES[stated.owner, row.name]:
+        for value in case.good:
+            assert not row.judge(run_with(stated, case, value)), value
+        for value in case.bad:
+            assert row.judge(run_with(stated, case, value)), value
+
+
+@pytest.mark.parametrize("stated", DIFFERENT, ids=str)
+def test_the_verifier_takes_something_that_the_policy_rejects_or_the_reverse(
+    stated: Stated,
+) -> None:
+    if stated.row.stated_by is StatedBy.POLICY:
+        assert stated.row.times is OPTIONAL
+        return
+    policy = stated.row.as_policy()
+    differ = []
+    for case in CASES[stated.owner, policy.name]:
+        for value in (*case.good, *case.bad):
+            run = run_with(stated, case, value)
+            run.exact = True
+            differ.append(bool(stated.row.judge(run)) != bool(policy.judge(run)))
+    assert any(differ)
+
+
+def test_no_case_is_left_without_a_row() -> None:
+    assert set(CASES) == {(stated.owner, stated.row.name) for stated in DIFFERENT}
+
+
+@pytest.mark.parametrize("stated", once(all_rows()), ids=str)
+def test_a_row_that_differs_says_why(stated: Stated) -> None:
+    row = stated.row
+    if row.policy is not None or row.policy_some is not None or row.stated_by is StatedBy.POLICY:
+        assert row.why
+    assert row.stated_by is not StatedBy.VERIFIER or row.disputed
+
+
+# --- whole logs ---
+
+
+def log_of(*records: tuple[str, Any, dict[str, Any]], generation: Any = "mllog") -> Log:
+    made = [Record(key, index * 1000.0, *rest) for index, (key, *rest) in enumerate(records)]
+    log = Log(generation=generation, records=made)
+    log._lines = list(range(1, len(made) + 1))
+    return log
+
+
+def found(
+    rules: Round, profile: Profile, *records: tuple[str, Any, dict[str, Any]]
+) -> list[Finding]:
+    generation = rules.generation
+    return judge_log(log_of(*records, generation=generation), rules, profile, "log").findings
+
+
+def by_id(findings: list[Finding], rule: str) -> list[Finding]:
+    return [finding for finding in findings if finding.id == rule]
+
+
+LORA = (
+    ("submission_division", "closed", {}),
+    ("submission_benchmark", "llama2_70b_lora", {}),
+)
+
+
+def test_a_value_that_only_the_policy_fixes_is_a_warning() -> None:
+    rules = rounds_of("training")["5.0"]
+    records = (*LORA, ("lora_alpha", 999, {}))
+    rule = "closed.llama2_70b_lora.lora_alpha"
+    assert not by_id(found(rules, Profile.VERIFIER, *records), rule)
+    (finding,) = by_id(found(rules, Profile.POLICY, *records), rule)
+    assert finding.severity is Severity.WARNING
+    assert finding.stated_by is StatedBy.POLICY
+    assert finding.expected == "32"
+
+
+OPEN = (
+    ("submission_division", "open", {}),
+    ("submission_benchmark", "llama31_8b", {}),
+    ("run_start", None, {}),
+    ("eval_accuracy", 3.2, {"samples_count": 12_288}),
+    ("run_stop", None, {"status": "success"}),
+)
+
+
+@pytest.mark.parametrize("name", ["5.1", "6.0", "6.1"])
+def test_an_open_log_perplexity_above_1_is_the_verifiers_complaint_alone(name: str) -> None:
+    rules = rounds_of("training")[name]
+    (strict,) = by_id(found(rules, Profile.VERIFIER, *OPEN), "open.llama31_8b.target")
+    (weighed,) = by_id(found(rules, Profile.POLICY, *OPEN), "open.llama31_8b.target")
+    assert strict.severity is Severity.ERROR
+    assert weighed.severity is Severity.WARNING
+    assert weighed.stated_by is StatedBy.VERIFIER
+    assert judge_log(log_of(*OPEN), rules, Profile.POLICY, "log").converged
+
+
+def test_bert_of_0_7_has_one_target_by_the_policy() -> None:
+    rules = rounds_of("training")["0.7"]
+    records = (
+        ("submission_division", "closed", {}),
+        ("submission_benchmark", "bert", {}),
+        ("global_batch_size", 8192, {}),
+        ("eval_accuracy", 0.71, {"epoch_num": 1}),
+    )
+    assert not by_id(found(rules, Profile.VERIFIER, *records), "closed.bert.target")
+    (finding,) = by_id(found(rules, Profile.POLICY, *records), "closed.bert.target")
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("usage", "name", "benchmark", "division", "severity"),
+    [
+        ("training", "3.0", "gpt3", "closed", Severity.WARNING),
+        ("training", "3.0", "bert", "closed", Severity.ERROR),
+        ("training", "3.1", "gpt3", "closed", Severity.ERROR),
+        ("hpc", "2.0", "cosmoflow", "open", Severity.WARNING),
+        ("hpc", "2.0", "cosmoflow", "closed", Severity.ERROR),
+        ("hpc", "1.0", "cosmoflow", "open", Severity.ERROR),
+    ],
+)
+def test_longer_initialisation_where_the_policy_allows_it(
+    usage: str, name: str, benchmark: str, division: str, severity: Severity
+) -> None:
+    log = log_of(
+        ("submission_division", division, {}),
+        ("submission_benchmark", benchmark, {}),
+        ("init_start", None, {}),
+        ("init_stop", None, {}),
+    )
+    log.records[3] = Record("init_stop", 2_702_000.0, None, {})
+    verdict = judge_log(log, rounds_of(usage)[name], Profile.POLICY, "log")
+    (finding,) = by_id(verdict.findings, "common.init_stop")
+    assert finding.severity is severity
+
+
+ACCEPTED_06 = (
+    ("submission_org", "o", {}),
+    ("submission_platform", "p", {}),
+    ("submission_division", "closed", {}),
+    ("submission_status", "cloud", {}),
+    ("submission_benchmark", "transformer", {}),
+    ("cache_clear", None, {}),
+    ("init_start", None, {}),
+    ("init_stop", None, {}),
+    ("run_start", None, {}),
+    ("block_start", None, {"first_epoch_num": 0, "epoch_count": 4}),
+    ("eval_accuracy", 25.1, {"epoch_num": 3}),
+    ("run_stop", None, {"status": "success"}),
+    ("opt_name", "Adam", {}),
+    ("global_batch_size", 2048, {}),
+    ("opt_base_learning_rate", 1.0, {}),
+    ("opt_learning_rate_warmup_steps", 1000, {}),
+    ("max_sequence_length", 80, {}),
+    ("opt_adam_beta_1", 0.9, {}),
+    ("opt_adam_beta_2", 0.98, {}),
+    ("opt_adam_epsilon", 1e-9, {}),
+)
+
+
+def test_a_log_of_0_6_that_is_only_out_of_order_passes_the_policy() -> None:
+    rules = rounds_of("training")["0.6"]
+    weighed = found(rules, Profile.POLICY, *ACCEPTED_06)
+    assert not [finding for finding in weighed if finding.severity is Severity.ERROR]
+    strict = {f.key for f in found(rules, Profile.VERIFIER, *ACCEPTED_06)}
+    assert strict >= {"cache_clear", "submission_entry", "block_start", "opt_name", "epoch_start"}
+
+
+@pytest.mark.parametrize(
+    "key", ["run_start", "run_stop", "eval_accuracy", "submission_division", "global_batch_size"]
+)
+def test_what_0_6_really_asks_for_stays_an_error(key: str) -> None:
+    rules = rounds_of("training")["0.6"]
+    records = [record for record in ACCEPTED_06 if record[0] != key]
+    errors = [f for f in found(rules, Profile.POLICY, *records) if f.severity is Severity.ERROR]
+    assert any(finding.key == key for finding in errors)
+
+
+def test_an_aborted_run_of_0_6_is_an_error() -> None:
+    rules = rounds_of("training")["0.6"]
+    records = [
+        ("run_stop", None, {"status": "abort"}) if record[0] == "run_stop" else record
+        for record in ACCEPTED_06
+    ]
+    errors = [f for f in found(rules, Profile.POLICY, *records) if f.severity is Severity.ERROR]
+    assert {finding.key for finding in errors} == {"run_stop"}

@@ -1,0 +1,260 @@
+"""The tables of all rounds: complete, without contradiction, and deltas that say something new."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from logging_spec import keys as k
+from logging_spec.record import Record
+from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
+from rules.catalogue import USAGES, rounds_of
+from rules.constraints import above, equals, not_empty
+from rules.finding import StatedBy
+from rules.round import DIVISIONS, Limits, Round
+from rules.run import Run
+from rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, policy_row, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rules.round import Scope
+
+ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
+
+
+def scopes_of(rules: Round) -> Iterator[tuple[str, str, tuple[Scope, ...]]]:
+    for division in DIVISIONS:
+        for benchmark in rules.benchmarks:
+            yield division, benchmark, rules.scopes(division, benchmark)
+
+
+def lines_of(scope: Scope) -> Iterator[tuple[str, Row | End]]:
+    for line in (*scope.rows, *scope.ends):
+        yield f"{scope.name}.{line.key.name if isinstance(line, Row) else line.id}", line
+    for variant in scope.variants:
+        for line in variant.rows:
+            name = line.key.name if isinstance(line, Row) else line.id
+            yield f"{scope.name}.{variant.name}.{name}", line
+
+
+def title(rules: Round) -> str:
+    return rules.title
+
+
+by_round = pytest.mark.parametrize("rules", ROUNDS, ids=title)
+
+
+def test_all_rounds_are_there_in_order() -> None:
+    assert list(rounds_of("training")) == [
+        *("0.5", "0.6", "0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1"),
+        *("4.0", "4.1", "5.0", "5.1", "6.0", "6.1"),
+    ]
+    assert list(rounds_of("hpc")) == ["0.7", "1.0", "2.0", "3.0"]
+
+
+def test_rounds_without_a_verifier_are_the_first_two() -> None:
+    assert [r.title for r in ROUNDS if not r.verified] == ["training 0.5", "hpc 0.7"]
+
+
+@by_round
+def test_every_rule_id_is_unique(rules: Round) -> None:
+    for _, _, scopes in scopes_of(rules):
+        ids = [rule for scope in scopes for rule, _ in lines_of(scope)]
+        assert len(ids) == len(set(ids))
+
+
+@by_round
+def test_every_id_reads_as_words_and_dots(rules: Round) -> None:
+    for _, _, scopes in scopes_of(rules):
+        for scope in scopes:
+            for rule, _ in lines_of(scope):
+                assert re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)+", rule)
+
+
+@by_round
+def test_every_row_explains_itself(rules: Round) -> None:
+    """Each has a citation, a cell for its table, and a message and a hint for a record."""
+    for _, _, scopes in scopes_of(rules):
+        for scope in scopes:
+            for rule, line in lines_of(scope):
+                assert line.cites, rule
+                if isinstance(line, End):
+                    assert line.text, rule
+                    continue
+                assert line.key.meaning, rule
+                for constraint in (*line.each, *line.first, *line.some, *(line.policy or ())):
+                    assert constraint.text(), rule
+                    record = Record(line.name, 0, None, {})
+                    assert line.name in constraint.says(record, None), rule
+                    assert constraint.advice(line.name, None), rule
+
+
+@by_round
+def test_an_absent_key_is_told_with_a_hint(rules: Round) -> None:
+    nothing = Run([])
+    for _, _, scopes in scopes_of(rules):
+        for scope in scopes:
+            for rule, line in lines_of(scope):
+                if isinstance(line, Row) and line.times.least:
+                    (violation,) = line.judge(nothing)
+                    assert line.name in violation.message, rule
+                    assert violation.hint, rule
+
+
+@by_round
+def test_every_benchmark_has_title_target_and_runs(rules: Round) -> None:
+    for name, benchmark in rules.benchmarks.items():
+        assert name == benchmark.name
+        assert benchmark.title
+        assert benchmark.target
+        assert benchmark.cites
+        assert benchmark.runs >= 3
+
+
+@by_round
+def test_a_closed_result_needs_a_quality_and_a_target(rules: Round) -> None:
+    if rules.title == "training 0.6":
+        return  # its verifier goes by the status alone
+    for name in rules.benchmarks:
+        own = rules.scopes("closed", name)[-1]
+        assert any(line.some for line in own.rows), name
+
+
+@by_round
+def test_lists_of_names_hold_what_the_round_runs(rules: Round) -> None:
+    assert set(rules.leftover) <= set(rules.benchmarks)
+    assert not set(rules.ghosts) & set(rules.benchmarks)
+    assert set(rules.forgotten) <= set(rules.benchmarks)
+
+
+@by_round
+def test_rows_of_a_round_without_a_verifier_are_the_policys(rules: Round) -> None:
+    stated = {r.stated_by for _, _, scopes in scopes_of(rules) for s in scopes for r in s.rows}
+    if rules.verified:
+        assert StatedBy.BOTH in stated
+    else:
+        assert stated == {StatedBy.POLICY}
+        assert all(not s.verified for _, _, scopes in scopes_of(rules) for s in scopes)
+
+
+def test_unknown_names_add_no_rules() -> None:
+    rules = rounds_of("training")["5.1"]
+    assert [scope.name for scope in rules.scopes("", "")] == ["common"]
+    assert [scope.name for scope in rules.scopes("closed", "nothing")] == ["common", "closed"]
+
+
+# --- deltas ---
+
+PLAIN = row(k.GLOBAL_BATCH_SIZE, above(0))
+OTHER = row(k.OPT_NAME, equals("adam"))
+METRIC = row(k.EVAL_ACCURACY, times=AT_LEAST_ONCE)
+ENDING = End("end.rule", "a rule", lambda run: iter(()))
+
+
+def benchmark(name: str = "lm") -> Benchmark:
+    return Benchmark(
+        name=name,
+        title="Language model",
+        runs=10,
+        closed=(PLAIN, METRIC),
+        open=(METRIC,),
+        variants=(Variant("sgd", k.OPT_NAME, "sgd", (row(k.OPT_MOMENTUM),)),),
+    )
+
+
+def first_round() -> Round:
+    return Round(
+        usage="training",
+        name="1",
+        common=(row(k.SUBMISSION_ORG, not_empty()), ENDING),
+        closed=(row(k.SEED),),
+        open=(),
+        benchmarks=by_name((benchmark(),)),
+    )
+
+
+BAD: dict[str, Callable[[Round], Round]] = {
+    "retires nothing, which is not there": lambda r: r.next("2", retires=("nothing",)),
+    "introduces lm, which is there": lambda r: r.next("2", introduces=(benchmark(),)),
+    "amends nothing, which is not there": lambda r: r.next("2", amends={"nothing": Amend()}),
+    "changes seed, which is not there": lambda r: r.next("2", common=Change(change=(row(k.SEED),))),
+    "adds seed, which is there": lambda r: r.next("2", closed=Change(add=(row(k.SEED),))),
+    "drops opt_name, which is not there": lambda r: r.next("2", open=Change(drop=(k.OPT_NAME,))),
+    "drops other.rule, which is not there": lambda r: r.next(
+        "2", common=Change(drop=("other.rule",))
+    ),
+    "restates seed": lambda r: r.next("2", closed=Change(change=(row(k.SEED),))),
+    "restates end.rule": lambda r: r.next("2", common=Change(change=(ENDING,))),
+    "restates its limits": lambda r: r.next("2", limits=Limits()),
+    "closed lm restates global_batch_size": lambda r: r.next(
+        "2", amends={"lm": Amend(closed=Change(change=(PLAIN,)))}
+    ),
+    "open lm adds eval_accuracy, which is there": lambda r: r.next(
+        "2", amends={"lm": Amend(open=Change(add=(METRIC,)))}
+    ),
+    "lm sgd restates opt_momentum": lambda r: r.next(
+        "2", amends={"lm": Amend(variants={"sgd": Change(change=(row(k.OPT_MOMENTUM),))})}
+    ),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_a_delta_that_says_nothing_new_is_refused(message: str) -> None:
+    with pytest.raises(RoundError, match=re.escape(message)):
+        BAD[message](first_round())
+
+
+def test_a_delta_changes_what_it_says_and_nothing_else() -> None:
+    before = first_round()
+    after = before.next(
+        "2",
+        introduces=(benchmark("vision"),),
+        common=Change(drop=("end.rule",)),
+        amends={
+            "lm": Amend(
+                rename="llm",
+                target="a target",
+                closed=Change(change=(row(k.GLOBAL_BATCH_SIZE),), add=(OTHER,)),
+            )
+        },
+    )
+    assert list(before.benchmarks) == ["lm"]
+    assert list(after.benchmarks) == ["llm", "vision"]
+    assert after.benchmarks["llm"].closed == (row(k.GLOBAL_BATCH_SIZE), METRIC, OTHER)
+    assert after.benchmarks["llm"].target == "a target"
+    assert after.benchmarks["llm"].open == (METRIC,)
+    assert after.common == before.common[:1]
+    assert after.closed == before.closed
+    assert [round_.name for round_ in after.chain()] == ["2", "1"]
+
+
+def test_a_row_that_only_its_reason_tells_apart_is_another_row() -> None:
+    assert row(k.SEED) != row(k.SEED, why="a reason")
+    assert row(k.SEED) == row(k.SEED)
+
+
+def test_a_policy_row_is_optional_and_no_verifiers() -> None:
+    line = policy_row(k.DROPOUT, equals(0.0))
+    assert line.times is OPTIONAL
+    assert line.stated_by is StatedBy.POLICY
+    assert row(k.DROPOUT).times is ONCE
+    disputed = row(k.DROPOUT, disputed="a reason")
+    assert disputed.stated_by is StatedBy.VERIFIER
+
+
+@pytest.mark.parametrize("rules", [r for r in ROUNDS if r.previous], ids=title)
+def test_a_round_differs_from_the_one_before_in_something(rules: Round) -> None:
+    before = rules.previous
+    assert before is not None
+    assert before.usage == rules.usage
+    own = (rules.common, rules.closed, rules.open, dict(rules.benchmarks), rules.limits)
+    assert own != (
+        before.common,
+        before.closed,
+        before.open,
+        dict(before.benchmarks),
+        before.limits,
+    )
