@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from compliance.choose import Choice, Wish
 from compliance.find import Kind, Target, targets
-from compliance.judge import LogVerdict, judge_log
+from compliance.judge import RULE_CRASHED, LogVerdict, judge_log
 from logging_spec.read import read_log
 from rules.catalogue import find_round
 from rules.finding import Finding, Profile, Severity
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
-
-INTERNAL = "internal.rule-crashed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +187,7 @@ def _internal(shown: str, error: Exception) -> Finding:
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}:{place.lineno}"
     return Finding(
-        INTERNAL,
+        RULE_CRASHED,
         Severity.ERROR,
         shown,
         None,
@@ -201,7 +199,7 @@ def _internal(shown: str, error: Exception) -> Finding:
 
 def is_internal(report: Report) -> bool:
     """Whether the report tells of a fault of podium itself."""
-    return any(finding.id == INTERNAL for finding in report.findings)
+    return any(finding.id == RULE_CRASHED for finding in report.findings)
 
 
 __all__ = ["Judged", "Kind", "Options", "check", "check_paths", "is_internal", "replace"]

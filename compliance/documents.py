@@ -54,7 +54,9 @@ class Code:
         """How many lines a file has; a large number where it cannot be read."""
         try:
             with (self.root / path).open("rb") as stream:
-                return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b"")) + 1
+                return (
+                    sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b"")) + 1
+                )
         except OSError:
             return 1 << 30
 

@@ -69,7 +69,9 @@ def _seeds(run: Run) -> list[Seed]:
 
 def _settings(run: Run) -> dict[str, Any]:
     """The first value of each hyperparameter key, by which runs of one result must agree."""
-    return {key: run.records[run.where[key][0]].value for key in _HYPERPARAMETERS & run.where.keys()}
+    return {
+        key: run.records[run.where[key][0]].value for key in _HYPERPARAMETERS & run.where.keys()
+    }
 
 
 def _fingerprint(run: Run) -> tuple[Any, ...]:

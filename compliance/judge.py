@@ -7,12 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from logging_spec.read import CRASHING, Fault, LineFault, Log
-from rules.checks import Context
+from rules.checks import PLAIN_JSON, Check, Context
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import DIVISIONS, Round, Scope, scope_of
 from rules.run import Run
 from rules.table import CannotJudge, End, Row, Violation
 from rules.virtual import gather_metrics
+
+RULE_CRASHED = "internal.rule-crashed"
+"""A fault of podium's own: the process ends with the exit status for it."""
 
 MOST_PER_RULE = 20
 """Findings of one rule in one file beyond this many are counted in the last one."""
@@ -328,6 +331,8 @@ class PolicyReading:
             numbered = judgement.log.all_records()
             lines = [line for line, _ in numbered]
             run = Run([record for _, record in numbered], lines.__getitem__)
+        elif judgement.log.places is None:
+            run.memo[PLAIN_JSON] = True
         run.ordered = run.exact = False
         return run
 
@@ -394,9 +399,13 @@ class PolicyReading:
         if not self.run.records:
             return
         for rule in self.rules.checks:
-            if not rule.applies(self.context):
+            if rule.divisions and not rule.applies(self.context):
                 continue
-            violations = list(rule.find(self.run, self.context))
+            try:
+                violations = list(rule.find(self.run, self.context))
+            except Exception as error:  # a crashing rule must not hide what the others find
+                yield self._crashed(rule, error)
+                continue
             if violations:
                 yield _Broken(
                     rule.id,
@@ -408,6 +417,14 @@ class PolicyReading:
                     None,
                     rule.cites,
                 )
+
+    def _crashed(self, rule: Check, error: Exception) -> _Broken:
+        told = Violation(
+            None,
+            f"podium's own rule {rule.id} failed on this log: {type(error).__name__}: {error}",
+            hint="please report this, with the log if you may share it",
+        )
+        return _Broken(RULE_CRASHED, None, [told], Severity.ERROR, StatedBy.POLICY, self.run)
 
 
 def _attempt(row: Row, run: Run) -> list[Violation]:

@@ -123,7 +123,9 @@ def judge_tree(tree: Tree, by: By) -> Iterator[Finding]:
             )
 
 
-def judge_result(tree: Tree, folder: ResultFolder, runs: list[Run], division: str, by: By) -> ResultVerdict:
+def judge_result(
+    tree: Tree, folder: ResultFolder, runs: list[Run], division: str, by: By
+) -> ResultVerdict:
     """One result: the number of its runs, which may fail, and whether they are of one kind."""
     verdict = ResultVerdict(folder, division, runs=runs)
     verdict.failed_runs = sum(run.failed for run in runs)
@@ -242,8 +244,7 @@ def _one_kind(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             yield by.finding(
                 "result.other-division",
                 run.shown,
-                f"the log says division {division}; the system description says "
-                f"{verdict.division}",
+                f"the log says division {division}; the system description says {verdict.division}",
                 "state the same division in both",
                 stated_by=StatedBy.POLICY,
                 key="submission_division",

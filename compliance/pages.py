@@ -182,10 +182,9 @@ def difference(rule: Rule) -> str:
 
 def _checks(rules: Round) -> Iterator[str]:
     found = check_rules(rules)
-    if not found:
-        return
-    yield from ("", "## Checks", "")
-    yield from check_table(found)
+    if found:
+        names = ", ".join(f"`{rule.id}`" for rule in found)
+        yield from ("", "## Checks", "", f"Told of [with the round](README.md#checks): {names}.")
 
 
 def check_table(found: Iterable[Rule]) -> Iterator[str]:
@@ -223,7 +222,9 @@ def round_page(rules: Round) -> str:
         lines += ["", f"## {head}", ""]
         lines += rows(rules_of(rules, table)) if table.lines else ["No rules of its own."]
     lines += differences_section(rule for table in shared for rule in rules_of(rules, table))
-    lines += _checks(rules)
+    checks = check_rules(rules)
+    if checks:
+        lines += ["", "## Checks", "", *check_table(checks)]
     lines += ["", "## Lines, files and packages", ""]
     fixed = (Kind.LOG, Kind.PACKAGE, Kind.INTERNAL)
     lines += check_table(rule for rule in all_rules(rules) if rule.kind in fixed)

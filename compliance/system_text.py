@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import json
 import os
 import re
@@ -124,6 +125,10 @@ class _Parser:
         self.loose = json.JSONDecoder(parse_constant=self._constant, strict=False)
 
     def parse(self) -> None:
+        with contextlib.suppress(_Stop):
+            self.top()
+
+    def top(self) -> None:
         self.blank()
         if self.at == len(self.text):
             self.fault(0, "the file is empty", "write one JSON object: podium system schema")
@@ -133,16 +138,13 @@ class _Parser:
             return
         self.document.is_object = True
         self.at += 1
-        try:
-            self.fields()
-            self.blank()
-            if self.at < len(self.text):
-                self.fault(self.at, "text follows the object's end", "keep one object in the file")
-        except _Stop:
-            pass
+        self.fields()
+        self.blank()
+        if self.at < len(self.text):
+            self.fault(self.at, "text follows the object's end", "keep one object in the file")
 
     def other_top(self) -> None:
-        names = {list: "a list", dict: "an object", str: "a string"}
+        names: dict[type, str] = {list: "a list", str: "a string"}
         try:
             value, _ = self.strict.raw_decode(self.text, self.at)
         except json.JSONDecodeError as error:
@@ -194,7 +196,9 @@ class _Parser:
             return True
         self.at += 1
         self.blank()
-        self.value(key, line)
+        if not self.value(key, line):
+            self.resume()
+            return True
         self.blank()
         if self.text[self.at : self.at + 1] != ",":
             return False
@@ -205,7 +209,8 @@ class _Parser:
             self.fault(comma, "a comma after the last field", "remove the comma")
         return True
 
-    def value(self, key: str, line: int) -> None:
+    def value(self, key: str, line: int) -> bool:
+        """Read a field's value; False where it cannot be read."""
         document = self.document
         if key in document.lines:
             said = f"`{key}` is given again (first on line {document.lines[key]}): the last counts"
@@ -216,13 +221,14 @@ class _Parser:
             document.fields[key], self.at = self.decoded()
         except json.JSONDecodeError as error:
             self.fault(error.pos, f"the value of `{key}` cannot be read: {error.msg}", key=key)
-            self.resume()
+            return False
         except (ValueError, RecursionError):
             self.fault(self.at, f"the value of `{key}` is too deep or too long", key=key)
-            self.resume()
+            return False
         if self.constant:
             said = f"`{key}` holds {self.constant}, which JSON does not have"
             self.add(TextFault(NOT_JSON, line, said, "write a number", False, key))
+        return True
 
     def decoded(self) -> tuple[Any, int]:
         try:

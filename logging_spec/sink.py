@@ -178,8 +178,7 @@ class DescriptorSink(_Keeping):
             self._put(line)
             return
         done, end = self._cut
-        if end != self._position():  # another process wrote after the piece
-            self._write_some(b"\n")
+        if end != self._position():  # another process wrote after the piece, and ended the line
             self._cut = None
             self._put(line)
             return

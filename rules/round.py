@@ -294,7 +294,7 @@ class Round:
         return division == "closed" or not self.divided or known.open is not None
 
     def chain(self) -> tuple[Round, ...]:
-        """This round and those before it, newest first."""
+        """The round and those before it, newest first."""
         rounds: list[Round] = []
         at: Round | None = self
         while at is not None:

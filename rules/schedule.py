@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import sub
 from typing import Literal
 
 from logging_spec import keys as k
@@ -171,9 +172,11 @@ class Schedule:
             bad = [i for i, point in enumerate(points) if _off_multiple(point, interval) > slack]
             if bad:
                 return bad
-        bad = [
-            i for i in range(1, len(points)) if abs(points[i] - points[i - 1] - interval) > slack
-        ]
+        gaps = list(map(sub, points[1:], points))
+        if gaps and max(gaps) - interval <= slack >= interval - min(gaps):
+            bad = []
+        else:
+            bad = [i for i, gap in enumerate(gaps, 1) if abs(gap - interval) > slack]
         if bad or len(points) < 3:
             return bad
         way = points[-1] - points[0]

@@ -141,6 +141,8 @@ class Row:
 
     def as_policy(self) -> Row:
         """The row as the written policy has it."""
+        if self.policy is None and self.policy_some is None:
+            return self
         return replace(
             self,
             each=self.each if self.policy is None else self.policy,

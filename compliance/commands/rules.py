@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="The rules themselves: list, explain and compare them; work out what is legal.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 
 
@@ -100,7 +103,7 @@ def list_(
     round: RoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """List the benchmarks of a round, or all rules that judge one benchmark's logs."""
+    """List a round's benchmarks, or all rules that judge one's logs."""
     from compliance.rules_view import answers
 
     with _told():
@@ -123,7 +126,7 @@ def show(
     round: RoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Show one benchmark's page: target, runs, both divisions' own rules, checks."""
+    """Show a benchmark: target, runs, own rules, what is disputed, checks."""
     from compliance.rules_view import answers
 
     with _told():
@@ -143,7 +146,7 @@ def explain(
     round: RoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Explain a rule: what it asks, who states it, since when, how it is broken and mended."""
+    """Explain a rule: bound, authors, history, an example and its mend."""
     from compliance.rules_view import answers
 
     with _told():
@@ -160,7 +163,7 @@ def diff(
     usage: UsageOption = Usage.TRAINING,
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Say what changed between two rounds, neighbours or not: benchmarks, rows, limits, checks."""
+    """Say what changed between two rounds, neighbours or not."""
     from compliance.rules_view import answers
 
     with _told():
@@ -183,7 +186,9 @@ def hparams(
     round: RoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Work out a benchmark's legal hyperparameters for a batch size, and when to evaluate.
+    """Work out the legal hyperparameters for a batch size.
+
+    Also when to evaluate, where the batch size decides it.
 
     Exit status 1 where a value given is not legal.
     """
@@ -202,7 +207,7 @@ def hparams(
 def schema(
     of: Annotated[Schema, typer.Argument(help="Of what.")],
 ) -> None:
-    """Print the JSON Schema of a report, or of one log record."""
+    """Print the JSON Schema of a report or of a log record."""
     from compliance.rules_view import answers
 
     answers.schema(of.value)
@@ -215,7 +220,10 @@ def pages(
         Path | None, typer.Option("--to", help="Another folder than rules/pages.")
     ] = None,
 ) -> None:
-    """Say which of the pages made from the rules are stale (exit status 1), or write them."""
+    """Say which pages made from the rules are stale, or write them.
+
+    Exit status 1 where some are stale.
+    """
     from compliance.pages import stale_pages, write_pages
 
     found = write_pages(to) if write else stale_pages(to)

@@ -14,11 +14,13 @@ from compliance.errors import UsageFault
 from compliance.rules_view.examples import Example, example
 from compliance.rules_view.fixed import fixed_example
 from compliance.rules_view.tables import tables
+from logging_spec.keys import POINT_IN_TIME as POINT
 from logging_spec.record import TOKEN, Record
 from rules.catalogue import USAGES
 from rules.checks import Check
 from rules.round import Round
 from rules.table import Row
+from rules.virtual import GATHERED
 
 MOST_SHOWN = 4
 """Lines of an example beyond this many are left out at its start."""
@@ -55,7 +57,11 @@ def explain(rules: Round, rule: Rule) -> Explanation:
     found = example_of(rules, rule)
     if found is None:
         return Explanation(rules, rule, (), ())
-    bad_lines, good_lines = _shown(found.bad, rules), _shown(found.good, rules)
+    known = rules.benchmarks.get(tables(rules)[rule.table].benchmark)
+    unit = known.gathers if known else ""
+    bad_lines, good_lines = (
+        _shown(_apart(records, unit), rules) for records in (found.bad, found.good)
+    )
     return Explanation(rules, rule, bad_lines, good_lines, absent=not found.bad)
 
 
@@ -80,6 +86,20 @@ def _known(rules: Round, name: str) -> dict[str, Row]:
 
 def _lines(text: str) -> tuple[str, ...]:
     return tuple(text.splitlines())
+
+
+def _apart(records: tuple[Record, ...], unit: str) -> tuple[Record, ...]:
+    """What a log holds instead of records that only a checker makes: a line for each metric."""
+    apart: list[Record] = []
+    for place, record in enumerate(records):
+        if record.key != GATHERED:
+            apart.append(record)
+            continue
+        for metric, value in record.value.items():
+            held = {"metric": metric, unit: 512_000 * (place + 1)}
+            if metric != unit:
+                apart.append(Record("eval_accuracy", record.time_ms, value, held, POINT, ""))
+    return tuple(apart)
 
 
 def _shown(records: tuple[Record, ...], rules: Round) -> tuple[str, ...]:

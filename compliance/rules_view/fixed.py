@@ -140,7 +140,7 @@ def _rule(id: str, text: FixedText, kind: Kind) -> Rule:  # noqa: A002 - the rul
         hint=text.hint,
         cites="",
         disputed="",
-        policy_severity=text.severity.value,
+        policy_severity=text.in_policy,
         verifier_severity=text.in_verifier,
     )
 

@@ -16,7 +16,7 @@ def main(path: str) -> None:
     log = Logger([path, sys.stdout])  # a file, and the job's output beside it
     with log, log.run() as run:
         with log.block(samples_count=0):
-            print(f"rank {log.rank} trains")  # noqa: T201
+            print(f"rank {log.rank} trains")
         with log.evaluation(samples_count=12_288) as evaluation:
             evaluation.accuracy(3.29)
         run.success(samples_count=12_288)

@@ -7,7 +7,8 @@ import threading
 from typing import Any
 
 from logging_spec.mllog import constants, mllog
-from logging_spec.mllog.mllog import AppendingHandler, MLLogger
+from logging_spec.mllog.handlers import AppendingHandler
+from logging_spec.mllog.mllog import MLLogger
 
 __all__ = ["MLLogger", "config", "constants", "get_mllogger", "mllog", "mllogger"]
 

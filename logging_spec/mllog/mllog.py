@@ -9,74 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from logging_spec.mllog import constants
-from logging_spec.sink import DescriptorSink
+from logging_spec.mllog import constants, handlers
+from logging_spec.mllog.handlers import AppendingHandler, PrintingHandler
 from logging_spec.values import encoder
 
 LOG_TEMPLATE = ":::MLLOG {log_json}"
 """A line, around the JSON text of its record."""
-
-
-class _PrintingHandler(logging.StreamHandler[Any]):
-    """Prints each line at once."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print one record; a failure is reported as logging reports them."""
-        try:
-            self.stream.write(_text(self, record))
-            self.flush()
-        except Exception:
-            self.handleError(record)
-
-
-class AppendingHandler(logging.FileHandler):
-    """Appends each line to a file by one write; keeps what could not be written for later."""
-
-    def __init__(self, filename: str) -> None:
-        super().__init__(filename)
-        self.setLevel(logging.INFO)
-        self._sink: tuple[object, DescriptorSink] | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write one record; a failure is reported as logging reports them."""
-        try:
-            line = _text(self, record)
-            self._opened().write(line.encode("utf-8", "backslashreplace"))
-        except Exception:
-            self.handleError(record)
-
-    def sync(self) -> None:
-        """Bring the lines to the disk."""
-        if self._sink is not None:
-            _tell(self._sink[1].sync)
-
-    def close(self) -> None:
-        """Try once more to write what could not be written, and close the file."""
-        if self._sink is not None and self.stream is not None:
-            _tell(self._sink[1].retry)
-        super().close()
-
-    def _opened(self) -> DescriptorSink:
-        if self.stream is None:  # closed meanwhile; logging opens such a file again
-            self.stream = self._open()
-        if self._sink is None or self._sink[0] is not self.stream:
-            descriptor = self.stream.fileno()
-            sink = DescriptorSink(descriptor, self.baseFilename, owned=False, keep_pages=False)
-            self._sink = self.stream, sink
-        return self._sink[1]
-
-
-def _tell(act: Callable[[], None]) -> None:
-    try:
-        act()
-    except OSError as error:
-        logging.getLogger("logging_spec").warning("%s", error)
-
-
-def _text(handler: logging.StreamHandler[Any], record: logging.LogRecord) -> str:
-    if handler.formatter is None and not record.args and not record.exc_info:
-        return f"{record.msg}{handler.terminator}"
-    return f"{handler.format(record)}{handler.terminator}"
 
 
 class _NumpyJSONEncoder(json.JSONEncoder):
@@ -93,8 +31,6 @@ class _NumpyJSONEncoder(json.JSONEncoder):
                 return o.tolist()
         return super().default(o)
 
-
-_LOG = logging.Logger.log
 
 _encode: Callable[[object], str] = encoder(_NumpyJSONEncoder().default, nonfinite=True)
 
@@ -170,20 +106,13 @@ class MLLogger:
         logger.setLevel(logging.INFO)
         logger.propagate = False
         if not any(_prints_to_stdout(handler) for handler in logger.handlers):
-            handler = _PrintingHandler(sys.stdout)
+            handler = PrintingHandler(sys.stdout)
             handler.setLevel(logging.INFO)
             logger.addHandler(handler)
         return logger
 
     def _do_log(self, level: int, message: str, clear_line: bool = False) -> None:
-        text = "\n" + message if clear_line else message
-        logger = self.logger
-        if type(logger) is not logging.Logger or "log" in vars(logger) or _is_patched():
-            logger.log(level, text)
-        elif logger.isEnabledFor(level):
-            # What `log` does, but for its search of the stack for a call site: half of its time.
-            site = (__file__, MLLogger._do_log.__code__.co_firstlineno)
-            logger.handle(logger.makeRecord(logger.name, level, *site, text, (), None, "_do_log"))
+        handlers.log(self.logger, level, "\n" + message if clear_line else message)
 
     def _log_helper(
         self,
@@ -299,10 +228,6 @@ def _holds_something(value: Any) -> bool:
         return bool(value)
     except Exception:  # an array of several numbers, say
         return True
-
-
-def _is_patched() -> bool:
-    return logging.Logger.log is not _LOG
 
 
 def _prints_to_stdout(handler: logging.Handler) -> bool:

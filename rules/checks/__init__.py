@@ -29,6 +29,9 @@ class Context:
         return self.round.limits
 
 
+PLAIN_JSON = "plain JSON"
+"""Set in `Run.memo` where every line was plain JSON, in which there is no NaN."""
+
 Find = Callable[[Run, Context], Iterator[Violation]]
 
 

@@ -44,6 +44,8 @@ def _points(run: Run, schedule: Schedule, batch: float) -> dict[float, int]:
     if marks is None:
         return {}
     places = marks.first_at()
+    if scale == 1.0 and min(places, default=0.0) > 0 and marks.values == sorted(marks.values):
+        return dict(reversed(places.items()))
     return {point * scale: places[point] for point in sorted(places) if point > 0}
 
 

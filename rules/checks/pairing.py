@@ -117,14 +117,13 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
     if starts is None or outcomes is None or starts.unit != outcomes.unit or is_offline(context):
         return
-    begun = {value for _, value in starts.marks}
-    lost = [mark for mark in outcomes.marks if mark[1] not in begun]
+    lost = outcomes.not_among(starts)
     # Some logs count the samples of eval_start another way: then no outcome has a start.
-    if lost and len(lost) < len(outcomes.marks):
+    if lost and len(lost) < len(outcomes.values):
         yield Violation(
             lost[0][0],
             f"{key} is logged at {where_is((outcomes.unit, lost[0][1]))}, where no eval_start is "
-            f"({len(lost)} of {len(outcomes.marks)} evaluations); must belong to an evaluation "
+            f"({len(lost)} of {len(outcomes.values)} evaluations); must belong to an evaluation "
             "that was started",
             "the position of an eval_start",
             lost[0][1],
@@ -179,14 +178,13 @@ def _stops_elsewhere(run: Run, name: str, names: tuple[str, ...]) -> Iterator[Vi
     stops = marks_of(run, f"{name}_stop", names)
     if starts is None or stops is None or starts.unit != stops.unit:
         return
-    begun = {value for _, value in starts.marks}
-    lost = [mark for mark in stops.marks if mark[1] not in begun]
+    lost = stops.not_among(starts)
     if lost:
         unit, (index, value) = stops.unit, lost[0]
         yield Violation(
             index,
             f"{unit} of {name}_stop is {show(value)}, which no {name}_start gives ({len(lost)} of "
-            f"{len(stops.marks)} do so); must be that of its {name}_start",
+            f"{len(stops.values)} do so); must be that of its {name}_start",
             f"{unit} of a {name}_start",
             value,
             f"give {name}_start and {name}_stop of one {name} the same {unit}",
@@ -252,11 +250,13 @@ def goes_back(run: Run, context: Context) -> Iterator[Violation]:
     keys = ("block_start", "epoch_start")
     for key in keys if is_offline(context) else (*keys, outcome_key(run)):
         found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
-        if found is None or not _decreasing(found.marks):
+        if found is None or found.values == sorted(found.values):
             continue
         records = run.records
-        marks = sorted(found.marks, key=lambda mark: records[mark[0]].time_ms)
-        fault = _decreasing(marks)
+        marks = sorted(
+            zip(found.places, found.values, strict=True), key=lambda mark: records[mark[0]].time_ms
+        )
+        fault = next((i for i in range(1, len(marks)) if marks[i][1] < marks[i - 1][1]), 0)
         if fault:
             (_, before), (index, now) = marks[fault - 1], marks[fault]
             yield Violation(
@@ -266,14 +266,6 @@ def goes_back(run: Run, context: Context) -> Iterator[Violation]:
                 now,
                 "count progress from the start of the run, in one unit",
             )
-
-
-def _decreasing(marks: list[tuple[int, float]]) -> int:
-    """The place of the first mark that is below the one before it; 0 where none is."""
-    values = [value for _, value in marks]
-    if values == sorted(values):
-        return 0
-    return next(i for i in range(1, len(values)) if values[i] < values[i - 1])
 
 
 CHECKS = (

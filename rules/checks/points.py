@@ -20,6 +20,8 @@ POSITIONS = ("samples_count", "epoch_num", "step_num")
 EXACT = 1 << 53
 """Integers from here on need not have a number they are equal to."""
 
+_PLAIN = {int, float}
+
 TRAINING = "training rules, "
 """Begins the citation of a section of the training rules."""
 
@@ -51,41 +53,57 @@ def where_is(at: tuple[str, float] | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Where records of one key say training stood: (index, position) in file order.
+    """Where records of one key say training stood: their indices and positions, in file order.
 
     `unit` is the metadata member that counts; records without it are left out.
     """
 
     unit: str
-    marks: list[tuple[int, float]]
+    places: list[int]
+    values: list[float]
 
     def first_at(self) -> dict[float, int]:
         """The first record of each position."""
-        places: dict[float, int] = {}
-        for index, value in self.marks:
-            places.setdefault(value, index)
-        return places
+        return dict(zip(reversed(self.values), reversed(self.places), strict=True))
+
+    def not_among(self, others: Marks) -> list[tuple[int, float]]:
+        """(index, position) of the records whose position none of the others has."""
+        lost = {*self.values} - {*others.values}
+        if not lost:
+            return []
+        marks = zip(self.places, self.values, strict=True)
+        return [(index, value) for index, value in marks if value in lost]
 
 
-def marks_of(run: Run, key: str, names: Iterable[str] = POSITIONS) -> Marks | None:
+def marks_of(run: Run, key: str, names: tuple[str, ...] = POSITIONS) -> Marks | None:
     """The positions that records of a key give, by the member that the first one has."""
+    token = ("marks", key, names)
+    if token not in run.memo:
+        run.memo[token] = _read_marks(run, key, names)
+    marks: Marks | None = run.memo[token]
+    return marks
+
+
+def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
     found = run.where.get(key)
-    if not found:
+    at = position(run.records[found[0]], names) if found else None
+    if not found or at is None:
         return None
-    records = run.records
-    at = position(records[found[0]], names)
-    if at is None:
-        return None
-    name, marks = at[0], []
+    records, name = run.records, at[0]
+    try:
+        # Nearly always every record has the member, and as a plain number.
+        values = [records[index].metadata[name] for index in found]
+        if {*map(type, values)} <= _PLAIN and -EXACT < min(values) <= max(values) < EXACT:
+            return Marks(name, found, values)
+    except (KeyError, TypeError, IndexError):
+        pass
+    places, values = [], []
     for index in found:
-        metadata = records[index].metadata
-        value = metadata.get(name) if type(metadata) is dict else None
-        if type(value) is not int or not -EXACT < value < EXACT:
-            value = as_number(value)
-            if value is None:
-                continue
-        marks.append((index, value))
-    return Marks(name, marks)
+        value = as_number(metadata_of(records[index]).get(name))
+        if value is not None:
+            places.append(index)
+            values.append(value)
+    return Marks(name, places, values)
 
 
 def schedule_of(context: Context) -> Schedule | None:

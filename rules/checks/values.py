@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from logging_spec import keys as k
-from rules.checks import Context, check
+from rules.checks import PLAIN_JSON, Context, check
 from rules.checks.excerpt import at, excerpt
 from rules.checks.points import TRAINING
 from rules.constraints import show
@@ -53,6 +53,8 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
 
     JSON itself has neither NaN nor Infinity.
     """
+    if run.memo.get(PLAIN_JSON):
+        return
     records = run.records
     for key, found in run.where.items():
         if key in COMPARED:

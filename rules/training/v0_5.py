@@ -57,7 +57,7 @@ def succeeded(run: Run) -> bool:
     return bool(target) and any(_reaches(r.value, target) for r in run.of("eval_accuracy"))
 
 
-class tells_success(Constraint, frozen=True):
+class tells_success(Constraint, frozen=True):  # noqa: N801 - a word of the tables
     """The run ended in success, as run_stop says or as the accuracies show."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -67,7 +67,7 @@ class tells_success(Constraint, frozen=True):
         return "success true, or no word of it and an eval_accuracy that reaches eval_target"
 
 
-class no_earlier_than(Constraint, frozen=True):
+class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - a word of the tables
     """The record's time is not before that of another key: lines may have been merged."""
 
     key: str
@@ -86,7 +86,7 @@ class no_earlier_than(Constraint, frozen=True):
         return f"log {self.key} before the timed part and {key} after it"
 
 
-class counted_up(Constraint, frozen=True):
+class counted_up(Constraint, frozen=True):  # noqa: N801 - a word of the tables
     """Numbers start at 0 and never go back."""
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
@@ -106,7 +106,7 @@ class counted_up(Constraint, frozen=True):
         return "counted up from 0"
 
 
-class of_benchmark(Constraint, frozen=True):
+class of_benchmark(Constraint, frozen=True):  # noqa: N801 - a word of the tables
     """The line names one of the round's benchmarks."""
 
     names: tuple[str, ...]
@@ -124,7 +124,7 @@ class of_benchmark(Constraint, frozen=True):
         return f"the line of {record.key} names {record.namespace}; must be {self.text()}"
 
 
-class at_target(Constraint, frozen=True):
+class at_target(Constraint, frozen=True):  # noqa: N801 - a word of the tables
     """The quality reached is at least the target."""
 
     target: tuple[float, ...]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import compliance
-from compliance import check
+from compliance.check import check
 from compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from logging_spec.record import Record
 from rules import constraints as c
@@ -26,6 +27,11 @@ ROUNDS = list(rounds)
 
 def logs_of(usage: str, name: str) -> list[LogBuilder]:
     return [build_log(which) for which in cases() if which[:2] == (usage, name)]
+
+
+def profile_of(which: Which) -> Profile:
+    """The profile in which a round's tables are errors: the policy's, where no verifier exists."""
+    return Profile.VERIFIER if which.rules.verified else Profile.POLICY
 
 
 def errors(log: LogBuilder, profile: Profile = Profile.VERIFIER) -> set[str]:
@@ -69,6 +75,16 @@ def test_a_good_log_tells_what_it_is_of(usage: str, name: str) -> None:
 CHOOSES_THE_RULES = {"submission_division", "submission_benchmark"}
 """Keys whose value decides which tables apply: a wrong one is another log altogether."""
 
+SILENTLY = {
+    # A formula of another key is worked out when the verifier meets this one.
+    "opt_learning_rate_decay_steps": ("opt_learning_rate_warmup_steps",),
+    "aggregated_eval_accuracy": ("eval_accuracy",),
+    "run_stop": ("eval_accuracy",),
+}
+"""Keys that a row depends on though its constraints do not name them."""
+
+CRASH = "log.verifier-crash"
+
 MADE_UP = {"aggregated_eval_accuracy"}
 """Keys that no log holds; the engine makes such records of others."""
 
@@ -84,7 +100,7 @@ class Broken:
 
     def wrong(self) -> str:
         """What the engine says amiss, or nothing."""
-        found = errors(self.log)
+        found = errors(self.log, profile_of(self.log.which))
         if self.rule in found and found - {self.rule} <= self.also:
             return ""
         return f"{self.log.which}: {self.what}: {sorted(found)}, not {self.rule} alone"
@@ -119,16 +135,25 @@ class Breaker:
 
     def depends(self, name: str) -> frozenset[str]:
         """Rules that look at a key of another row, going by how they print themselves."""
-        found = {rule for rule, row in self.rows.values() if any(name in c.text() for c in all_of(row))}
+        found: set[str] = set()
+        for rule, row in self.rows.values():
+            if name in SILENTLY.get(row.name, ()) or any(name in c.text() for c in all_of(row)):
+                found.add(rule)
+                if row.some:  # the verifier ends where a target cannot be worked out
+                    found |= {f"{rule.rpartition('.')[0]}.target", CRASH}
         for scope in scopes(self.log.which):
-            found |= {f"{scope.name}.{end.id}" for end in scope.ends if name in end.text}
+            if any(name in end.text for end in scope.ends):
+                found |= {CRASH, *(f"{scope.name}.{end.id}" for end in scope.ends)}
             for variant in scope.variants:
                 if variant.chosen_by.name == name:
                     prefix = f"{scope.name}.{variant.name}."
                     found |= {prefix + row.name for row in variant.rows if isinstance(row, Row)}
-                    found.add("log.verifier-crash")
-        if self.log.which.rules.generation == "mll":
+                    found.add(CRASH)
+        rules = self.log.which.rules
+        if rules.generation == "mll":
             found |= self.orders
+        if not rules.verified:
+            found |= {each.id for each in rules.checks}
         return frozenset(found)
 
     # --- how often ---
@@ -138,8 +163,11 @@ class Breaker:
         if row.times.least and not row.times.instead:
             yield Broken(rule, f"no {name}", self.log.drop(name), self.depends(name))
         elif row.times.least:
-            also = {self.rows[other][0] for other in row.times.instead} | self.depends(name)
-            gone = self.log.drop(name, *row.times.instead)
+            # Where one of several keys will do, no later scope can take the demand back.
+            also = {f"common.{other}" for other in row.times.instead} | self.depends(name)
+            logged = self.log.keys()
+            others = [other for other in row.times.instead if other in logged]
+            gone = self.log.drop(name, *others)
             yield Broken(rule, f"no {name} nor its like", gone, frozenset(also))
         if row.times.most == 1:
             value = self.log.first(name).value
@@ -182,7 +210,7 @@ class Breaker:
             yield f"{self.log.which}: nothing breaks {row.name} {constraint.text()}"
             return
         # A target cannot be compared with a value of another type: there the verifier ends.
-        also = self.depends(row.name) | ({"log.verifier-crash"} if row.some else set())
+        also = self.depends(row.name) | ({CRASH} if row.some else set())
         yield Broken(rule, what, self.log.set(row.name, bad, only=0), frozenset(also - {rule}))
 
     def bad_value(self, broken: tuple[c.Constraint, ...], row: Row, good: Any = 1) -> Any:
@@ -196,6 +224,10 @@ class Breaker:
         target = rule.rpartition(".")[0] + ".target"
         good = self.log.first(row.name).value
         for constraint in row.some:
+            if type(constraint).__name__ == "tells_success":
+                failed = self.log.set(row.name, {"success": False})
+                yield Broken(target, "a run without success", failed, self.depends(row.name))
+                continue
             self.run.position = self.log.where(row.name)[-1]
             for bad in bad_values(good):
                 fine = _holds(row.each, bad, self.run, self.log.first(row.name).metadata)
@@ -218,7 +250,15 @@ def bad_values(good: Any) -> Iterator[Any]:
             yield from (good | {name: bad} for bad in bad_values(member))
             yield {other: value for other, value in good.items() if other != name}
     elif isinstance(good, int | float) and not isinstance(good, bool):
-        yield from (good + 0.013, good - 0.013, good + 1, good - 1, good * 3, good + 2.5, good - 100)
+        yield from (
+            good + 0.013,
+            good - 0.013,
+            good + 1,
+            good - 1,
+            good * 3,
+            good + 2.5,
+            good - 100,
+        )
         yield from (-1, -0.5, 0, 1e9, -1e9)
     elif isinstance(good, list):
         yield from (good[:-1], [*good, 1], [item * 1.37 for item in good], [])
@@ -226,7 +266,10 @@ def bad_values(good: Any) -> Iterator[Any]:
 
 
 def _holds(
-    constraints: tuple[c.Constraint, ...], value: Any, run: Run, metadata: dict[str, Any] | None = None
+    constraints: tuple[c.Constraint, ...],
+    value: Any,
+    run: Run,
+    metadata: dict[str, Any] | None = None,
 ) -> bool:
     record = Record("", 0, value, metadata or {})
     try:
@@ -237,7 +280,9 @@ def _holds(
 
 def _is_about_place(constraint: c.Constraint) -> bool:
     places = (c.after, c.before, c.init_within, c.computes)
-    own = type(constraint).__name__ in ("in_sequence", "every_batch_from", "no_earlier_than")
+    own = type(constraint).__name__ in (
+        *("in_sequence", "every_batch_from", "no_earlier_than", "of_benchmark"),
+    )
     return own or isinstance(constraint, places)
 
 
@@ -256,3 +301,154 @@ def test_each_way_to_break_a_row_is_found_by_that_rule_alone(usage: str, name: s
             wrong.append(broken if isinstance(broken, str) else broken.wrong())
     assert "\n".join(sentence for sentence in wrong if sentence) == ""
     assert tried > 40
+
+
+# --- records made of others, and stale lists ---
+
+
+@pytest.mark.parametrize(
+    "which", [w for w in cases() if w.benchmark == "stable_diffusion"], ids=str
+)
+def test_the_metrics_of_one_checkpoint_are_judged_together(which: Which) -> None:
+    log = build_log(which)
+    rule = f"{which.division}.stable_diffusion"
+    places = log.where("eval_accuracy")
+    assert len(places) == 4
+    gathered = {f"{rule}.aggregated_eval_accuracy"}
+    assert errors(log.drop("eval_accuracy", only=0)) == gathered | {CRASH}
+    assert errors(log.drop("eval_accuracy", only=0).drop("eval_accuracy", only=0)) == gathered
+    assert errors(log.set("eval_accuracy", -1.0)) == ({f"{rule}.target"})
+    only_one = log.set("eval_accuracy", -1.0, only=0).set("eval_accuracy", 9.0, only=1)
+    assert errors(only_one) == set()
+
+
+def test_a_stale_list_of_names_is_the_verifiers_fault_only() -> None:
+    rules = rounds["training", "4.0"]
+    assert "llama2_70b_lora" in rules.forgotten
+    log = build("training", "4.0", "open", "llama2_70b_lora")
+    assert errors(log) == {"open.submission_benchmark"}
+    found = [f for f in log.judge(Profile.POLICY).findings if f.id == "open.submission_benchmark"]
+    assert [(f.severity, f.stated_by) for f in found] == [("warning", "verifier")]
+
+
+def test_rules_without_a_benchmark_in_the_round_accept_no_log() -> None:
+    leftover = [(u, n, name) for u, n in ROUNDS for name in rounds[u, n].leftover]
+    assert ("training", "5.1", "bert") in leftover
+    for usage, name, benchmark in leftover:
+        if name != "0.6":  # MiniGo's own rules accept its name there
+            assert "closed.submission_benchmark" in errors(build(usage, name, "closed", benchmark))
+
+
+# --- findings ---
+
+
+def test_a_finding_says_where_what_is_and_what_must_be(good: LogBuilder) -> None:
+    log = good.set("opt_adamw_beta_2", 0.99)
+    (finding,) = log.judge().findings
+    assert finding.line == log.line_of("opt_adamw_beta_2")
+    assert (finding.key, finding.actual, finding.expected) == ("opt_adamw_beta_2", 0.99, "0.95")
+    assert finding.message == "opt_adamw_beta_2 is 0.99; must be 0.95"
+    assert finding.hint
+    assert finding.cites
+
+
+def test_what_is_absent_has_no_line(good: LogBuilder) -> None:
+    (finding,) = good.drop("seed", "opt_name").judge().findings
+    assert (finding.id, finding.line) == ("closed.llama31_8b.opt_name", None)
+
+
+def test_repeats_that_agree_are_a_warning_and_others_an_error(good: LogBuilder) -> None:
+    (same,) = good.repeat("opt_name").judge().findings
+    (other,) = good.repeat("opt_name", "sgd").judge().findings[:1]
+    assert same.severity is Severity.WARNING
+    assert other.severity is Severity.ERROR
+
+
+def test_a_rule_broken_very_often_is_counted_and_not_listed_each_time(good: LogBuilder) -> None:
+    log = good
+    for _ in range(60):
+        log = log.repeat("block_stop")
+    found = log.meta("block_stop", "first_epoch_num", "samples_count").judge().findings
+    assert len(found) == 20
+    assert found[-1].message.endswith("(and 42 more like it in this log)")
+
+
+# --- the function ---
+
+
+def test_check_gives_a_report(good: LogBuilder, tmp_path: Path) -> None:
+    path = good.write(tmp_path / "result_0.txt")
+    report = check(path, round="5.1", usage="training", profile="verifier")
+    assert report.verdict == "accepted"
+    assert report.rules.model_dump() == {
+        "usage": "training",
+        "round": "5.1",
+        "profile": "verifier",
+        "chosen_by": "option",
+    }
+    (entry,) = report.files
+    assert (entry.path, entry.kind, entry.verdict) == ("result_0.txt", "log", "pass")
+    assert (entry.benchmark, entry.division, entry.converged) == ("llama31_8b", "closed", True)
+    assert check(str(path), round="5.1").files[0].minutes == entry.minutes
+
+
+@pytest.mark.parametrize("name", ["5.1", "5.1.0", "v5.1", "V5.1.0"])
+def test_check_takes_a_round_by_any_of_its_spellings(
+    good: LogBuilder, tmp_path: Path, name: str
+) -> None:
+    assert check(good.write(tmp_path / "result_0.txt"), round=name).rules.round == "5.1"
+
+
+def test_check_counts_what_it_finds(good: LogBuilder, tmp_path: Path) -> None:
+    good.drop("opt_name").write(tmp_path / "result_0.txt")
+    good.repeat("opt_name").write(tmp_path / "result_1.txt")
+    report = check(tmp_path, round="5.1", profile="verifier")
+    assert (report.counts.error, report.counts.warning) == (1, 1)
+    assert [entry.verdict for entry in report.files] == ["fail", "pass"]
+    assert check(tmp_path, round="5.1", profile="verifier", ignore=["closed.*"]).counts.error == 0
+    strict = check(tmp_path, round="5.1", profile="verifier", strict=True)
+    assert [entry.verdict for entry in strict.files] == ["fail", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"round": "9.9"}, UsageFault, "9.9"),
+        ({"usage": "hpc", "round": "5.1"}, UsageFault, "5.1"),
+        ({"usage": "inference"}, UsageFault, "inference"),
+        ({"round": ""}, None, ""),
+    ],
+)
+def test_check_refuses_rounds_that_do_not_exist(
+    good: LogBuilder,
+    tmp_path: Path,
+    arguments: dict[str, Any],
+    error: type[ComplianceError] | None,
+    says: str,
+) -> None:
+    path = good.write(tmp_path / "result_0.txt")
+    if error is None:
+        assert check(path, **arguments).rules.chosen_by == "default"
+        return
+    with pytest.raises(error, match=says):
+        check(path, **arguments)
+
+
+def test_check_refuses_a_path_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NothingToJudge, match="no such file"):
+        check(tmp_path / "none.txt")
+    with pytest.raises(NothingToJudge, match="nothing to judge"):
+        check(tmp_path)
+
+
+@pytest.mark.parametrize("before", ["", "import compliance.check; ", "import compliance.cli; "])
+def test_the_package_offers_check_whatever_was_imported_before(before: str) -> None:
+    code = f"{before}from compliance import check; print(type(check).__name__)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "function"
+
+
+def test_the_package_offers_no_other_name() -> None:
+    assert "check" in compliance.__all__
+    with pytest.raises(AttributeError, match="nonsense"):
+        compliance.nonsense  # noqa: B018

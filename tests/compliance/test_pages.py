@@ -1,7 +1,5 @@
 """The pages made from the rules: there, up to date, and complete."""
 
-
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -249,6 +249,12 @@ def test_explain_tells_bound_authors_history_and_an_example() -> None:
     assert "policy     8e-07" in told
 
 
+def test_what_only_a_checker_joins_is_shown_as_logs_hold_it() -> None:
+    told = answer("explain", "closed.stable_diffusion.target", "--round", "4.0")
+    assert "aggregated_eval_accuracy" not in told.partition("breaks it:")[2]
+    assert '"metric": "FID"' in " ".join(told.split())
+
+
 def test_explain_takes_globs_bare_keys_and_brackets() -> None:
     assert "closed.dlrmv4.target" in answer("explain", "closed.*.target")
     assert "closed.llama31_8b.opt_end" in answer("explain", "opt_end_learning_rate")

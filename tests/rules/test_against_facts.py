@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pytest
 
 from logging_spec.record import Record
@@ -20,7 +21,7 @@ from rules.tensors import tensor_names
 from rules.training.benchmarks.qwen35_397b_grpo import START
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rules.constraints import Constraint
     from rules.round import Round
@@ -297,7 +298,7 @@ def obeys(spec: dict[str, Any], record: Record) -> bool:
     if "any_of" in spec:
         return any(all(obeys(part, record) for part in option) for option in spec["any_of"])
     value = pick(record, spec["field"])
-    tests = {
+    tests: dict[str, Callable[[Any], Any]] = {
         "gt": lambda bound: value > bound,
         "ge": lambda bound: value >= bound,
         "lt": lambda bound: value < bound,
@@ -345,9 +346,21 @@ def bounds_of(specs: list[dict[str, Any]]) -> Iterator[Any]:
                 yield bound
 
 
-def values_for(specs: list[dict[str, Any]]) -> list[Any]:
+def bounds_in(what: Any) -> Iterator[Any]:
+    """Every number and text that a constraint of the table holds, however deep."""
+    if isinstance(what, msgspec.Struct):
+        for name in what.__struct_fields__:
+            yield from bounds_in(getattr(what, name))
+    elif isinstance(what, tuple | list):
+        for item in what:
+            yield from bounds_in(item)
+    elif isinstance(what, int | float | str):
+        yield what
+
+
+def values_for(bounds: Iterable[Any]) -> list[Any]:
     values = list(PLAIN)
-    for bound in bounds_of(specs):
+    for bound in bounds:
         values.append(bound)
         if isinstance(bound, int | float) and not isinstance(bound, bool):
             values += [bound + 1, bound - 1, bound * 2, -bound]
@@ -358,7 +371,7 @@ def values_for(specs: list[dict[str, Any]]) -> list[Any]:
     return values
 
 
-def probes(specs: list[dict[str, Any]]) -> Iterator[Record]:
+def probes(specs: list[dict[str, Any]], constraints: list[Constraint]) -> Iterator[Record]:
     """Records on both sides of every bound, and of every wrong type."""
     members = {"epoch_num", "samples_count", "step_num", "first_epoch_num", "epoch_count", "method"}
     members |= {"status", "tensor", "timestamp", "iteration"}
@@ -366,7 +379,7 @@ def probes(specs: list[dict[str, Any]]) -> Iterator[Record]:
     fields = {spec["field"] for spec in specs if "field" in spec}
     parts = {field.partition(".")[2] for field in fields if field.startswith("value.")}
     whole = dict.fromkeys(sorted(parts | {"BBOX", "SEGM", "FID", "CLIP", "step_num"}), 0.5)
-    values = values_for(specs)
+    values = values_for([*bounds_of(specs), *bounds_in(constraints)])
     for value in values:
         yield Record("key", 0, value, full)
         for field in sorted(fields - {"value", "len(value)"}):
@@ -400,7 +413,7 @@ def same_rules(
             left.remove(named[0])
         if "words" not in spec:
             plain.append(spec)
-    for record in probes(plain):
+    for record in probes(plain, left):
         if by_facts(plain, record) != by_table(left, record):
             return f"{plain} and {[c.text() for c in left]} differ on {record}"
     return ""

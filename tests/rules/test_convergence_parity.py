@@ -34,7 +34,7 @@ needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpus 
 _ROUND = re.compile(r"(training|hpc)_results_v([\d.]+)")
 
 OTHER_POINTS = {"training_results_v3.0/IEI/results/nf5468m6_hugectr/dlrm_dcnv2"}
-"""Published with a factor that later points no longer give; the incumbent of today agrees with us."""
+"""Published with a factor that later points no longer give; today's incumbent agrees with us."""
 
 BY_COMMITTEE = {"training_results_v2.0/Google/results/cloud-tpu-v4-4096-TF/ssd"}
 """Published with a factor of three decimals, set by hand."""
@@ -234,7 +234,7 @@ def make_result(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))]
 )
 def test_made_up_results_live(seed: int, incumbent: Any, tmp_path: Path) -> None:
-    rng = random.Random(seed)  # noqa: S311 - no secret
+    rng = random.Random(seed)
     for usage, round_name in rounds:
         for benchmark in rounds[usage, round_name].benchmarks:
             if not points_of(usage, round_name, benchmark):
@@ -242,6 +242,6 @@ def test_made_up_results_live(seed: int, incumbent: Any, tmp_path: Path) -> None
             what = (seed, usage, round_name, benchmark)
             folder = tmp_path / "-".join(map(str, what))
             made = make_result(folder, usage, round_name, benchmark, rng)
-            scratch = folder.with_suffix(".scratch")
+            scratch = tmp_path / f"{folder.name}-links"
             expected = ask(incumbent, folder, scratch, usage, round_name)
             assert_same(judge(folder, usage, round_name), expected, (*what, *made))

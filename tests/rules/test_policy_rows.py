@@ -278,7 +278,10 @@ def by_id(findings: list[Finding], rule: str) -> list[Finding]:
     return [finding for finding in findings if finding.id == rule]
 
 
-LORA = (
+Given = tuple[str, Any, dict[str, Any]]
+"""Key, value and metadata of a record."""
+
+LORA: tuple[Given, ...] = (
     ("submission_division", "closed", {}),
     ("submission_benchmark", "llama2_70b_lora", {}),
 )
@@ -286,7 +289,7 @@ LORA = (
 
 def test_a_value_that_only_the_policy_fixes_is_a_warning() -> None:
     rules = rounds_of("training")["5.0"]
-    records = (*LORA, ("lora_alpha", 999, {}))
+    records: tuple[Given, ...] = (*LORA, ("lora_alpha", 999, {}))
     rule = "closed.llama2_70b_lora.lora_alpha"
     assert not by_id(found(rules, Profile.VERIFIER, *records), rule)
     (finding,) = by_id(found(rules, Profile.POLICY, *records), rule)
@@ -295,7 +298,7 @@ def test_a_value_that_only_the_policy_fixes_is_a_warning() -> None:
     assert finding.expected == "32"
 
 
-OPEN = (
+OPEN: tuple[Given, ...] = (
     ("submission_division", "open", {}),
     ("submission_benchmark", "llama31_8b", {}),
     ("run_start", None, {}),
@@ -317,7 +320,7 @@ def test_an_open_log_perplexity_above_1_is_the_verifiers_complaint_alone(name: s
 
 def test_bert_of_0_7_has_one_target_by_the_policy() -> None:
     rules = rounds_of("training")["0.7"]
-    records = (
+    records: tuple[Given, ...] = (
         ("submission_division", "closed", {}),
         ("submission_benchmark", "bert", {}),
         ("global_batch_size", 8192, {}),
@@ -354,7 +357,7 @@ def test_longer_initialisation_where_the_policy_allows_it(
     assert finding.severity is severity
 
 
-ACCEPTED_06 = (
+ACCEPTED_06: tuple[Given, ...] = (
     ("submission_org", "o", {}),
     ("submission_platform", "p", {}),
     ("submission_division", "closed", {}),
@@ -398,7 +401,7 @@ def test_what_0_6_really_asks_for_stays_an_error(key: str) -> None:
 
 def test_an_aborted_run_of_0_6_is_an_error() -> None:
     rules = rounds_of("training")["0.6"]
-    records = [
+    records: list[Given] = [
         ("run_stop", None, {"status": "abort"}) if record[0] == "run_stop" else record
         for record in ACCEPTED_06
     ]

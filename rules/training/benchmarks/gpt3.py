@@ -57,7 +57,7 @@ GPT3 = Benchmark(
             k.EVAL_SAMPLES,
             policy=one_of(24_567, 11_590_004),
             why=SAMPLES,
-            hint="evaluate on the 24567 sequences of the reference, 11590004 tokens without padding",
+            hint="evaluate on the 24567 sequences of the reference (11590004 unpadded tokens)",
         ),
         row(
             k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(2.69), above(2.6))

@@ -1,4 +1,4 @@
-"""Large language model fine-tuning: Llama 2 70B with LoRA on GovReport, as introduced in Training 4.0."""
+"""Language model fine-tuning: Llama 2 70B with LoRA on GovReport, introduced in Training 4.0."""
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark

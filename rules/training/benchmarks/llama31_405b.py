@@ -28,7 +28,7 @@ LLAMA31_405B = Benchmark(
             k.OPT_BASE_LEARNING_RATE,
             product_equals(1152, BATCH * 8e-5),
             policy=rounded(8e-5 * BATCH / 1152, 8),
-            why="the policy rounds to the 8th decimal; the official verifier rejects most such rates",
+            why="the policy rounds to 8 decimals; the official verifier rejects most such rates",
         ),
         row(k.OPT_END_LEARNING_RATE, policy=equals(8e-7), why=PRESENCE),
         row(

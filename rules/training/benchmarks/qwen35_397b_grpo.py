@@ -34,7 +34,12 @@ def _negative_batch(run: Run) -> Iterator[Violation]:
     yield from ()
 
 
-BATCH_SIGN = End("global_batch_size.sign", "global_batch_size above 0", _negative_batch)
+BATCH_SIGN = End(
+    "global_batch_size.sign",
+    "global_batch_size above 0",
+    _negative_batch,
+    cites="official verifier, rules of training 6.1",
+)
 
 QWEN35_397B_GRPO = Benchmark(
     name="qwen35_397b_grpo",

@@ -1,0 +1,117 @@
+"""The JSON Schema of a round's system descriptions: what fits it, both texts accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compliance.system_fields import (
+    CANONICAL,
+    COUNTS,
+    EITHER,
+    FIELDS,
+    SYSTEM_TYPES,
+    TABLE_FROM,
+    V21,
+    Category,
+    Field,
+    Kind,
+    period_of,
+    status_listed,
+)
+from rules.round import Round
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+
+_SAYS: Schema = {"pattern": r"[^\s-]"}
+_DIGITS = r"^\d{1,9}$"
+
+
+def system_schema(rules: Round) -> Schema:
+    """The schema (draft 2020-12) of a round: required fields, types, spellings; more keys are fine.
+
+    It demands the keys that the policy or the official verifier demands, with a meaningful value
+    where the policy wants one. Placeholders and misspelt names are for `podium system check`.
+    """
+    period = period_of(rules)
+    known = period >= TABLE_FROM
+    fields = [field for field in FIELDS.values() if known or field.official]
+    schema: Schema = {
+        "$schema": DIALECT,
+        "$id": f"urn:podium:system-description:{rules.usage}:{rules.name}",
+        "title": f"System description, {rules.title}",
+        "type": "object",
+        "required": [f.name for f in fields if f.official or f.required(period)],
+        "properties": {f.name: _property(f, rules, known and f.required(period)) for f in fields},
+    }
+    if known:
+        schema["allOf"] = _together(rules)
+    return schema
+
+
+def _property(field: Field, rules: Round, required: bool) -> Schema:
+    about: Schema = {"description": field.meaning}
+    if field.example:
+        about["examples"] = [field.example]
+    if field.kind is Kind.STATUS:
+        return about | _status(rules, required)
+    if field.kind is Kind.DIVISION and required:
+        return about | {"enum": ["closed", "open"]}
+    if field.kind is Kind.SYSTEM_TYPE and required:
+        return about | {"enum": [*SYSTEM_TYPES]}
+    if field.kind is Kind.COUNT:
+        return about | _count(field)
+    if field.crashes:
+        about["type"] = "string"
+    elif field.kind is not Kind.ANY:
+        about["type"] = ["string", "number"] if required else ["string", "number", "null"]
+    elif required:
+        about |= {"type": ["string", "object", "array", "number"], "minProperties": 1}
+        about["minItems"] = 1
+    if required and not field.name.startswith("accelerator_"):
+        about |= _SAYS
+    return about
+
+
+def _status(rules: Round, required: bool) -> Schema:
+    if status_listed(rules):
+        return {"enum": [category.value for category in CANONICAL]}
+    return {"type": "string"} | (_SAYS if required else {})
+
+
+def _count(field: Field) -> Schema:
+    """A count: a string of digits, or an integer where the official verifier bears one."""
+    main = field.name in COUNTS
+    digits = r"^0*[1-9]\d{0,8}$" if main and field.least else _DIGITS
+    text: Schema = {"type": "string", "pattern": digits if main else r"^(\d{1,9}|[\s-]*)$"}
+    if field.crashes:
+        return text
+    number: Schema = {"type": "integer", "minimum": field.least if main else 0}
+    return {"anyOf": [text, number, *([] if main else [{"type": "null"}])]}
+
+
+def _together(rules: Round) -> list[Schema]:
+    """Demands that hang on another field's value."""
+    period = period_of(rules)
+    accelerators = [
+        field.name
+        for field in FIELDS.values()
+        if field.name.startswith("accelerator_") and field.required(period)
+    ]
+    none: Schema = {"properties": {"accelerators_per_node": {"enum": ["0", 0]}}}
+    says = {"properties": dict.fromkeys(accelerators, _SAYS)}
+    spoken: Schema = {"anyOf": [{"properties": {name: _SPOKEN}} for name in EITHER]}
+    if period >= V21:
+        preview = {"properties": {"status": _preview(rules)}, "required": ["status"]}
+        spoken = {"if": preview, "else": spoken}
+    return [{"if": none, "else": says}, spoken]
+
+
+_SPOKEN: Schema = {"type": ["string", "integer"], **_SAYS}
+
+
+def _preview(rules: Round) -> Schema:
+    if status_listed(rules):
+        return {"const": Category.PREVIEW.value}
+    return {"pattern": "^[\\s\\W_]*[Pp][Rr][Ee][Vv][Ii][Ee][Ww][\\s\\W_]*$"}

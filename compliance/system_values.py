@@ -1,0 +1,167 @@
+"""What the values of a system description say: counts, placeholders; and the whole, parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from compliance.system_fields import Category, category_of, letters
+
+# --- counts ---------------------------------------------------------------------------------------
+
+_COUNT = re.compile(r"(\d{1,9})(?:\.0+)?", re.ASCII)
+_GROUPED = re.compile(r"\d{1,3}(?:[,_ ]\d{3})+", re.ASCII)
+
+MOST = 999_999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A count as read; `value` is None where it is none, `odd` says what is unusual about it."""
+
+    value: int | None
+    odd: str = ""
+
+
+def read_count(given: Any) -> Count:
+    """The whole number that a value stands for: 8 and "8" plainly, 8.0 and " 8 " oddly."""
+    if isinstance(given, bool) or given is None:
+        return Count(None)
+    if isinstance(given, int):
+        return Count(given) if given <= MOST else Count(None)
+    if isinstance(given, float):
+        whole = given.is_integer() and abs(given) <= MOST
+        return Count(int(given), "written as a fraction") if whole else Count(None)
+    return _read_text(given) if isinstance(given, str) else Count(None)
+
+
+def _read_text(given: str) -> Count:
+    text = given.strip()
+    match = _COUNT.fullmatch(text)
+    if match is not None:
+        if match[1] != text:
+            return Count(int(match[1]), "written as a fraction")
+        return Count(int(text), "with blanks around it" if text != given else "")
+    if _GROUPED.fullmatch(text):
+        return Count(int(re.sub(r"\D", "", text)), "with its digits in groups")
+    return Count(None)
+
+
+# --- placeholders ---------------------------------------------------------------------------------
+
+_PLACEHOLDER = re.compile(
+    r"""(?: tb[acd] | to[ ]?do | fix[ ]?me | xx+ | \?+
+    | (?:tbd|todo|fixme|xxx)\b[^\w].*
+    | fill[ _-]?(?:me|in|this|out)?\b.* | change[ _-]?me\b.* | (?:.*[_ ])?placeholder
+    | to[ ]be[ ](?:determined|announced|defined|decided|confirmed|filled|added)\b.*
+    | (?:your|insert|enter)[ _-].* | <[^<>]*> | \{\{.*\}\} | \$\{?\w+\}? | lorem[ ]ipsum.*
+    )""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_NOTHING = frozenset({"na", "none", "null", "nil", "unknown"})
+
+
+def is_placeholder(key: str, value: Any) -> bool:
+    """Whether a value only keeps the place of one: TBD, TODO, xxx, or the key's own name."""
+    if not isinstance(value, str):
+        return False
+    text = value.strip().strip(".:;!*-_ ")
+    if _PLACEHOLDER.fullmatch(text):
+        return True
+    same = letters(text)
+    return "_" in text and bool(same) and letters(key).endswith(same)
+
+
+def says_nothing(value: Any) -> bool:
+    """Whether a text says that there is nothing to say, such as N/A."""
+    return isinstance(value, str) and letters(value) in _NOTHING
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is absent in all but name."""
+    if isinstance(value, str):
+        return not value.strip(" \t\r\n-")
+    return value is None or value == [] or value == {}
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+def _text(given: Any) -> str:
+    if isinstance(given, str):
+        return given.strip()
+    plain = isinstance(given, int | float) and not isinstance(given, bool)
+    return str(given) if plain else ""
+
+
+def _natural(given: Any) -> int | None:
+    value = read_count(given).value
+    return value if value is not None and value >= 0 else None
+
+
+def read_division(given: Any) -> str | None:
+    """`closed` or `open` of any capitals; None of everything else."""
+    text = given.strip().casefold() if isinstance(given, str) else ""
+    return text if text in ("closed", "open") else None
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
+_Natural = Annotated[int | None, BeforeValidator(_natural)]
+
+
+class SystemDescription(BaseModel):
+    """A description as far as it can be read: nothing raises, what is unreadable is empty or None.
+
+    `given` holds the fields as written; names that are no fields are in it, too.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    submitter: _Text = ""
+    division: Annotated[str | None, BeforeValidator(read_division)] = None
+    status: _Text = ""
+    system_type: _Text = ""
+    system_name: _Text = ""
+    number_of_nodes: _Natural = None
+    host_processors_per_node: _Natural = None
+    host_processor_model_name: _Text = ""
+    host_processor_core_count: _Natural = None
+    host_processor_vcpu_count: _Natural = None
+    accelerators_per_node: _Natural = None
+    accelerator_model_name: _Text = ""
+    framework: _Text = ""
+    operating_system: _Text = ""
+    given: Mapping[str, Any] = {}
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the whole system."""
+        return self.number_of_nodes
+
+    @property
+    def processors(self) -> int | None:
+        """Host processors of the whole system."""
+        return _product(self.number_of_nodes, self.host_processors_per_node)
+
+    @property
+    def accelerators(self) -> int | None:
+        """Accelerators of the whole system."""
+        return _product(self.number_of_nodes, self.accelerators_per_node)
+
+    @property
+    def category(self) -> Category | None:
+        """The availability category that `status` names in any spelling."""
+        return category_of(self.status)
+
+
+def _product(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first * second
+
+
+def describe(fields: Mapping[str, Any]) -> SystemDescription:
+    """The description that fields make."""
+    return SystemDescription.model_validate({**fields, "given": dict(fields)})
