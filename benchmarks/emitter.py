@@ -124,9 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=20_000, help="events of each round")
     parser.add_argument("--memory", type=int, default=500_000, help="events of the memory test")
-    parser.add_argument(
-        "--folder", default=tempfile.gettempdir(), help="where the file test writes"
-    )
+    parser.add_argument("--folder", default=tempfile.gettempdir(), help="where a file is made")
     options = parser.parse_args()
     speed(options.events, options.folder)
     memory(options.memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compliance.check import check as check
+    from compliance.session import check as check
 
 __all__ = ["check"]
 
@@ -13,7 +13,7 @@ __all__ = ["check"]
 def __getattr__(name: str) -> Any:
     # Loaded on first use, so that `import compliance.cli` stays quick.
     if name == "check":
-        from compliance.check import check
+        from compliance.session import check
 
         return check
     raise AttributeError(name)

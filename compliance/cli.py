@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands import compat
+from compliance.commands import compat, rules
 from compliance.errors import ComplianceError, UsageFault
 from compliance.exits import Exit
 from rules.finding import Profile
@@ -27,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
+app.add_typer(rules.app, name="rules")
 app.add_typer(compat.app, name="compat")
 
 
@@ -133,7 +134,7 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments, 3 a fault of podium itself.
     """
-    from compliance.check import Options, check_paths, is_internal
+    from compliance.session import Options, check_paths, is_internal
     from compliance.output import default_format, deliver, inside, progress_bar
 
     if output is not None and inside(output, paths):

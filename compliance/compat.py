@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from compliance.check import Options, check_paths
+from compliance.session import Options, check_paths
 from compliance.errors import UsageFault
 from compliance.terminal import clean
 from rules.catalogue import newest

@@ -140,7 +140,7 @@ def _named_files(folder: ResultFolder, runs: list[Run], code: Code, by: By) -> I
     """Files that logs name: `metadata.file` at its line, and `config_filename`."""
     told: set[tuple[str, str]] = set()
     for run in runs:
-        for file, (lineno, _) in run.facts.sources.items():
+        for file, lineno in run.facts.sources.items():
             finding = _source(file, lineno, run, code, by)
             if finding is not None and (finding.id, file) not in told:
                 told.add((finding.id, file))

@@ -5,66 +5,62 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from compliance.seeds import SeededRun, seeded_run
 from logging_spec import keys
 from logging_spec.read import Log
 from rules.convergence.facts import RunFacts, run_facts
-from rules.finding import Profile, Severity
+from rules.finding import Profile
 from rules.round import Round
 from rules.run import Run, metadata_of
 
-Seed = tuple[Any, int, Any, Any]
-"""A seed as logged: value, line of the log, and the source file and line of its call site."""
-
 
 @dataclass(slots=True)
-class LogFacts:
+class Facts:
     """Facts of one log beside its findings; small enough to travel between processes."""
 
     run: RunFacts
-    seeds: list[Seed] = field(default_factory=list)
+    seeds: SeededRun
     settings: dict[str, Any] = field(default_factory=dict)
     org: str | None = None
     platform: str | None = None
     status: str | None = None
+    nodes: int | None = None
+    accelerators_per_node: int | None = None
     fingerprint: tuple[Any, ...] = ()
-    sources: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sources: dict[str, int] = field(default_factory=dict)
     config: str | None = None
-    unreadable: bool = False
     missed_only: bool = False
 
 
-def gather(
-    log: Log, run: Run, rules: Round, profile: Profile, name: str, errors: set[str]
-) -> LogFacts:
-    """The facts of one log; `errors` are the ids of its error findings."""
-    targets = {rule for rule in errors if rule.endswith(".target")}
-    return LogFacts(
+def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: set[str]) -> Facts:
+    """The facts of one log; `ids` are those of its error findings.
+
+    `sources` gives each source file that the log names the highest line it names of it.
+    """
+    return Facts(
         run_facts(run, rules.usage, rules.name, profile, name),
-        _seeds(run),
+        seeded_run(log, name),
         _settings(run),
         _text(run, "submission_org"),
         _text(run, "submission_platform"),
         _text(run, "submission_status"),
+        _whole(run, "number_of_nodes"),
+        _whole(run, "accelerators_per_node"),
         _fingerprint(run),
         _sources(run),
         _text(run, "config_filename"),
-        any(not fault.recovered for fault in log.faults),
-        bool(errors) and errors == targets,
+        bool(ids) and all(rule.endswith(".target") for rule in ids),
     )
+
+
+def _whole(run: Run, key: str) -> int | None:
+    number = run.number(key)
+    return int(number) if number is not None and number.is_integer() else None
 
 
 def _text(run: Run, key: str) -> str | None:
     value = run.value(key)
     return value if isinstance(value, str) else None
-
-
-def _seeds(run: Run) -> list[Seed]:
-    seeds = []
-    for index in run.where.get("seed", ()):
-        record = run.records[index]
-        metadata = metadata_of(record)
-        seeds.append((record.value, run.line(index), metadata.get("file"), metadata.get("lineno")))
-    return seeds
 
 
 def _settings(run: Run) -> dict[str, Any]:
@@ -82,24 +78,16 @@ def _fingerprint(run: Run) -> tuple[Any, ...]:
     return (*times, *((e.time_ms, repr(e.value)) for e in evaluations)) if times else ()
 
 
-def _sources(run: Run) -> dict[str, tuple[int, int]]:
-    """Source files that one record of each key names: (source line, line of the log)."""
-    sources: dict[str, tuple[int, int]] = {}
+def _sources(run: Run) -> dict[str, int]:
+    sources: dict[str, int] = {}
     for places in run.where.values():
         metadata = metadata_of(run.records[places[0]])
         file, lineno = metadata.get("file"), metadata.get("lineno")
         if isinstance(file, str) and isinstance(lineno, int):
-            known = sources.get(file)
-            if known is None or lineno > known[0]:
-                sources[file] = (lineno, run.origin.get(places[0], places[0]))
+            sources[file] = max(lineno, sources.get(file, 0))
     return sources
 
 
 _HYPERPARAMETERS = frozenset(
     name for name, key in keys.ALL.items() if key.role == "hyperparameter" and name != "seed"
 )
-
-
-def error_ids(findings: list[Any]) -> set[str]:
-    """The ids of the error findings."""
-    return {finding.id for finding in findings if finding.severity is Severity.ERROR}

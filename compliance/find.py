@@ -29,11 +29,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One file to judge: where it is, and the path a report shows."""
+    """One file to judge: where it is, and the path a report shows.
+
+    `submission` is the folder of the submission that the file belongs to, where it does.
+    """
 
     path: str
     shown: str
     kind: Kind
+    submission: str = ""
 
     @property
     def folder(self) -> str:
@@ -70,13 +74,31 @@ def _folders(path: Path) -> Iterator[Path]:
     return (path / name for name in names)
 
 
-def targets(paths: list[Path]) -> list[Target]:
-    """Every file to judge below the paths, in order; raises NothingToJudge where there is none."""
+def submissions(paths: list[Path]) -> list[tuple[Path, str]]:
+    """The submissions among the paths and just below them, with the path a report shows."""
+    found: dict[Path, str] = {}
+    for path in paths:
+        alone, kind = len(paths) == 1, kind_of(path)
+        if kind is Kind.SUBMISSION:
+            found.setdefault(path, "" if alone else str(path))
+        elif kind is Kind.ROUND:
+            for sub in _folders(path):
+                if is_submission(sub):
+                    found.setdefault(sub, sub.name if alone else str(sub))
+    return list(found.items())
+
+
+def targets(paths: list[Path], *, empty: bool = False) -> list[Target]:
+    """Every file to judge below the paths, in order.
+
+    Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
+    is judged, too.
+    """
     found: dict[str, Target] = {}
     for path in paths:
         for target in _targets(path, alone=len(paths) == 1):
             found.setdefault(target.path, target)
-    if not found:
+    if not found and not empty:
         names = ", ".join(str(path) for path in paths)
         raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
     return list(found.values())
@@ -94,13 +116,12 @@ def _targets(path: Path, *, alone: bool) -> Iterator[Target]:
     else:
         tops = []
     for top in tops:
-        for name in ("results", "pruned_results"):
-            yield from _logs(top / name, path, alone=alone)
+        yield from _logs(top / "results", path, alone=alone, submission=str(top))
     if not tops:
         yield from _logs(path, path, alone=alone)
 
 
-def _logs(below: Path, root: Path, *, alone: bool) -> Iterator[Target]:
+def _logs(below: Path, root: Path, *, alone: bool, submission: str = "") -> Iterator[Target]:
     # Links to folders are not followed: they may lead out of the tree, or in a circle.
     for folder, subfolders, files in os.walk(below):
         subfolders.sort()
@@ -110,4 +131,4 @@ def _logs(below: Path, root: Path, *, alone: bool) -> Iterator[Target]:
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
             inside = name if shown == "." else f"{shown}/{name}"
-            yield Target(f"{folder}/{name}", inside, Kind.LOG)
+            yield Target(f"{folder}/{name}", inside, Kind.LOG, submission)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logging_spec.read import CRASHING, Fault, LineFault, Log
 from rules.checks import PLAIN_JSON, Check, Context
@@ -13,6 +13,9 @@ from rules.round import DIVISIONS, Round, Scope, scope_of
 from rules.run import Run
 from rules.table import CannotJudge, End, Row, Violation
 from rules.virtual import gather_metrics
+
+if TYPE_CHECKING:
+    from compliance.facts import Facts
 
 RULE_CRASHED = "internal.rule-crashed"
 """A fault of podium's own: the process ends with the exit status for it."""
@@ -31,6 +34,7 @@ class LogVerdict:
     minutes: float | None = None
     converged: bool | None = None
     crashed: bool = False
+    facts: Facts | None = None
 
 
 @dataclass(slots=True)
@@ -48,9 +52,18 @@ class _Broken:
     disputed: bool = False
 
 
-def judge_log(log: Log, rules: Round, profile: Profile, path: str) -> LogVerdict:
-    """All findings about one log, and the facts that other reports need."""
-    return _Judgement(log, rules, profile, path).verdict()
+def judge_log(
+    log: Log, rules: Round, profile: Profile, path: str, *, with_facts: bool = False
+) -> LogVerdict:
+    """All findings about one log; `with_facts` also what the checks of a submission need of it."""
+    judgement = _Judgement(log, rules, profile, path)
+    verdict = judgement.verdict()
+    if with_facts:
+        from compliance.facts import gather
+
+        errors = {f.id for f in verdict.findings if f.severity is Severity.ERROR}
+        verdict.facts = gather(log, judgement.run, rules, profile, path, errors)
+    return verdict
 
 
 class _Judgement:

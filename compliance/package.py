@@ -6,12 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from compliance.facts import LogFacts
+from compliance.facts import Facts
 from compliance.tree import RESULT_NAME, ResultFolder, Tree, has_scalings
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
-
-NEVER_FAILED = 0
 
 
 @dataclass(slots=True)
@@ -20,7 +18,7 @@ class Run:
 
     shown: str
     failed: bool
-    facts: LogFacts
+    facts: Facts
 
 
 @dataclass(slots=True)
@@ -270,7 +268,7 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             )
 
 
-def copies(runs: Iterable[tuple[str, LogFacts]], by: By) -> Iterator[Finding]:
+def copies(runs: Iterable[tuple[str, Facts]], by: By) -> Iterator[Finding]:
     """Runs that share their times and evaluations with another: one run handed in twice."""
     seen: dict[tuple[object, ...], str] = {}
     for shown, facts in runs:

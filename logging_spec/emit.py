@@ -213,6 +213,7 @@ class Logger:
         """Write the lines that could not be written; LogNotWrittenError when that fails again."""
         if self._sink is not None:
             self._sink.retry()
+            self._sink.sync()
 
     def close(self) -> None:
         """Write what is kept and close the file."""
@@ -228,7 +229,12 @@ class Logger:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except OSError as second:
+            if error is None:
+                raise
+            error.add_note(f"closing the log: {second}")
 
     def _emit(
         self,
@@ -241,8 +247,12 @@ class Logger:
         line = self._lines.line(kind, key, value, metadata, time_ms)
         if line is None or self._sink is None:
             return
-        self._sink.write(line.encode("ascii"))
-        if self._guard is not None:
+        if self._guard is None:
+            self._sink.write(line.encode("ascii"))
+            return
+        try:
+            self._sink.write(line.encode("ascii"))
+        finally:  # a line that waits for a retry is a record as well
             self._judge(line)
 
     def _judge(self, line: str) -> None:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from logging_spec.keys import Key
 
-Encode = "Callable[[object], str]"
-
 _strict: Final = encoder(plain, nonfinite=False)
 _with_words: Final = encoder(plain, nonfinite=True)
 
@@ -25,6 +23,10 @@ _FOLDER: Final = os.path.dirname(__file__)
 _OWN_FILES: Final = frozenset(
     os.path.join(_FOLDER, name) for name in ("emit.py", "intervals.py", "lines.py")
 )
+
+
+_MANY: Final = 1000
+"""More keys or files than this are not remembered, so that memory stays bounded."""
 
 
 class _Field:
@@ -116,10 +118,15 @@ class Lines:
 
     def _new_field(self, kind: str, name: str) -> _Field:
         look_for_misspelling(name)
-        field = self._fields[kind][name] = _Field(kind, name)
+        fields = self._fields[kind]
+        if len(fields) > _MANY:
+            fields.clear()
+        field = fields[name] = _Field(kind, name)
         return field
 
     def _new_file(self, path: str) -> str:
+        if len(self._files) > _MANY:
+            self._files.clear()
         text = self._files[path] = quote(self._shown(path))
         return text
 

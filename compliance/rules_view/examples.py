@@ -166,7 +166,9 @@ class _Maker:
 
     def _wrong(self, good: Record) -> tuple[Record, ...] | None:
         """The record with one constraint broken."""
-        for constraint in self.some or (*self.judged.each, *self.judged.first):
+        # A bound of nothing is no telling target.
+        some = sorted(self.some, key=lambda each: each.text().endswith((" 0", " 0.0")))
+        for constraint in some or (*self.judged.each, *self.judged.first):
             for record in variations(constraint, good, self._run(good), COMMON_VALUES):
                 wrong = (*self.before, *[record] * self.count, *self.after)
                 if record != good and self._breaks(list(wrong)):

@@ -196,6 +196,36 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "the policy knows no other type",
         "write datacenter or edge",
     ),
+    "system.name-mismatch": _policy(
+        "a description names the submitter whose folder it lies in",
+        "results are published under the submitter's name",
+        "name the same organisation in both",
+    ),
+    "system.submitter-mismatch": _policy(
+        "submission_org in the logs names the submitter of the description",
+        "a log of another organisation, or with a template's text, is none of this submitter's",
+        "set the submitter's name where the log is made",
+    ),
+    "system.division-mismatch": _policy(
+        "a description and the logs of its system name the same division",
+        "closed and open results are published apart",
+        "state the same division in both",
+    ),
+    "system.status-mismatch": _policy(
+        "a description and the logs of its system tell of the same availability",
+        "results are published by category of availability",
+        "state the same category in both",
+    ),
+    "system.platform-mismatch": _policy(
+        "submission_platform in the logs names the system described",
+        "a log of another platform was not made on this system",
+        "name the system alike in both",
+    ),
+    "system.size-mismatch": _policy(
+        "a description and the logs of its system give the same numbers of nodes and accelerators",
+        "results are compared by the size of their systems",
+        "correct the numbers of the description or of the logs",
+    ),
     "system.verifier-crash": FixedText(
         "the official verifier comes to a verdict about the description",
         "it ends in a traceback at a value that is no string where it expects one",

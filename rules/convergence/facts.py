@@ -90,17 +90,16 @@ def run_facts(
     else:
         reading = policy_reading.read(run, usage, round_name, benchmark, train_samples)
     start, stop = times(run, profile)
-    minutes = None if start is None or stop is None else (stop - start) / MINUTE_MS
     stated = reading.benchmark if isinstance(reading.benchmark, str) else benchmark
     return RunFacts(
         name=name,
-        benchmark=stated or benchmark,
+        benchmark=stated,
         division=_text(run.value("submission_division")),
         batch_size=reading.batch_size,
         to_converge=reading.to_converge,
         unit=unit_of(usage, round_name, stated),
         converged=reading.converged,
-        minutes=minutes,
+        minutes=None if start is None or stop is None else (stop - start) / MINUTE_MS,
         start_ms=start,
         stop_ms=stop,
         init_minutes=_between(run, "init_start", "init_stop"),

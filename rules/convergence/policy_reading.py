@@ -102,7 +102,7 @@ def _passed(
 def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
     """The first record that reaches a row's target; of gathered metrics the earliest checkpoint."""
     found: list[Record] = []
-    run.ordered = False
+    ordered, run.ordered = run.ordered, False
     for index in run.where.get(row.name, ()):
         run.position = index
         record = run.records[index]
@@ -110,6 +110,7 @@ def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
         with contextlib.suppress(Exception):
             if all(constraint.holds(record, run) for constraint in row.some):
                 found.append(record)
+    run.ordered = ordered
     if row.name == GATHERED:
         found.sort(key=lambda record: _position(record, order) or 0.0)
     return found[0] if found else None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import compliance
-from compliance.check import check
+from compliance.session import check
 from compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from logging_spec.record import Record
 from rules import constraints as c
@@ -441,7 +441,7 @@ def test_check_refuses_a_path_that_is_not_there(tmp_path: Path) -> None:
         check(tmp_path)
 
 
-@pytest.mark.parametrize("before", ["", "import compliance.check; ", "import compliance.cli; "])
+@pytest.mark.parametrize("before", ["", "import compliance.session; ", "import compliance.cli; "])
 def test_the_package_offers_check_whatever_was_imported_before(before: str) -> None:
     code = f"{before}from compliance import check; print(type(check).__name__)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

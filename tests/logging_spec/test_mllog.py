@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 theirs = importlib.import_module("mlperf_logging.mllog.mllog")
-their_constants = importlib.import_module("mlperf_logging.mllog.constants")
 
 
 class Kept(logging.Handler):
@@ -143,18 +142,6 @@ def test_positional_arguments_are_those_of_the_incumbent() -> None:
     for logger in (mine, other):
         logger.event("k", 1, {"a": 2}, "n", 5, 1, True)
     same(my_lines, their_lines)
-
-
-def test_every_constant_of_the_incumbent_is_there() -> None:
-    wanted = {name: value for name, value in vars(their_constants).items() if name[0] != "_"}
-    assert {name: getattr(constants, name, None) for name in wanted} == wanted
-
-
-def test_constants_of_keys_are_in_the_vocabulary() -> None:
-    for name, value in vars(constants).items():
-        if name in vars(keys) and name.isupper():
-            key = getattr(keys, name)
-            assert value == (key if isinstance(key, str) else key.name)
 
 
 @pytest.fixture

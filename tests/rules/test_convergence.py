@@ -1,11 +1,9 @@
-"""Reference points as data, the arithmetic on them, and the judgement of made-up results."""
+"""The arithmetic of reference points, and the judgement of made-up results."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from compliance.rcp import judge_convergence, references
-from rules import rounds
-from rules.convergence.data import Point, PointError, parse_points, points_of, rounds_with_points
+from rules.convergence.data import Point
 from rules.convergence.facts import RunFacts, unit_of
 from rules.convergence.policy import POLICY
 from rules.convergence.runs import needed_runs
@@ -22,9 +19,6 @@ from rules.convergence.statistics import lower_hull, minimum_mean, olympic_mean
 from rules.convergence.verifier import VERIFIER
 from rules.convergence.way import references_of
 from rules.finding import Profile
-
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-FIGURES = SHARED / "facts" / "rcps.json"
 
 AT_128 = (16, 14, 16, 17, 16, 16, 15, 16, 15, 16)
 AT_256 = (20, 20, 20, 20, 21, 21, 21, 21, 22, 22)
@@ -41,99 +35,6 @@ def runs(values: list[float | None], size: float | None = 128, name: str = "x") 
         RunFacts(f"result_{i}.txt", name, "closed", size, value, "epochs", value is not None, 1.0)
         for i, value in enumerate(values)
     ]
-
-
-# --- data ---
-
-
-@pytest.mark.skipif(not FIGURES.exists(), reason="../shared/facts/rcps.json is absent")
-def test_points_are_the_published_figures() -> None:
-    figures = json.loads(FIGURES.read_text())
-    for usage, by_round in figures.items():
-        for round_name, benchmarks in by_round.items():
-            for benchmark, expected in benchmarks.items():
-                found = points_of(usage, round_name, benchmark)
-                assert [as_figures(point) for point in found] == expected
-
-
-def as_figures(point: Point) -> dict[str, Any]:
-    names = ("id", "benchmark", "batch_size", "unit", "hyperparameters", "creator", "when")
-    more = ("platform", "precision", "reference_version")
-    figures = {name: getattr(point, name) for name in names + more}
-    return figures | {"to_converge": list(point.to_converge)}
-
-
-@pytest.mark.skipif(not FIGURES.exists(), reason="../shared/facts/rcps.json is absent")
-def test_no_figures_beyond_the_published() -> None:
-    figures = json.loads(FIGURES.read_text())
-    for usage, round_name in rounds:
-        for benchmark in rounds[usage, round_name].benchmarks:
-            has = benchmark in figures[usage].get(round_name, {})
-            assert bool(points_of(usage, round_name, benchmark)) == has
-
-
-def test_points_of_what_does_not_exist() -> None:
-    assert points_of("training", "5.1", "no_such") == ()
-    assert points_of("training", "5.1", "../training/bert") == ()
-    assert points_of("training", "9.9", "bert") == ()
-    assert rounds_with_points("training", "retinanet") == ("5.0", "5.1")
-
-
-OFFICIAL = {
-    "x_ref_8": {
-        "Benchmark": "x",
-        "BS": 8,
-        "Hyperparams": {"opt_base_learning_rate": 0.1},
-        "Epochs to converge": [3, 4, 5, 6],
-        "Creator": "someone",
-        "Precision": "FP32",
-    },
-    "x_ref_16": {"Benchmark": "x", "BS": 16, "samples to converge": [30, 40, 50]},
-}
-OWN = {
-    "schema": "podium.rcp/1",
-    "benchmark": "x",
-    "points": [
-        {"id": "a", "batch_size": 8, "to_converge": [3, 4, 5, 6], "unit": "epochs"},
-        {"id": "b", "batch_size": 16, "to_converge": [30, 40, 50]},
-    ],
-}
-
-
-def test_official_form_is_read() -> None:
-    first, second = parse_points(json.dumps(OFFICIAL))
-    assert (first.id, first.batch_size, first.to_converge) == ("x_ref_8", 8, (3, 4, 5, 6))
-    assert (first.creator, first.precision, first.unit) == ("someone", "FP32", "epochs")
-    assert (second.to_converge, second.unit) == ((30, 40, 50), "samples")
-
-
-def test_own_form_is_read_for_any_round_or_for_one() -> None:
-    assert [point.id for point in parse_points(json.dumps(OWN), "5.1")] == ["a", "b"]
-    by_round = OWN | {"rounds": {"5.1": [1]}}
-    assert [point.id for point in parse_points(json.dumps(by_round), "5.1")] == ["b"]
-    assert parse_points(json.dumps(by_round), "6.0") == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("{", "not valid JSON"),
-        ("[]", "must be a JSON object"),
-        ('{"a": 1}', "a must be an object"),
-        ('{"a": {"BS": 0, "Epochs to converge": [1, 2, 3]}}', "BS is 0; must be a number above 0"),
-        ('{"a": {"BS": 8}}', "must be a list of numbers"),
-        ('{"a": {"BS": 8, "Epochs to converge": [1, 2]}}', "has 2 values; must have 3 or more"),
-        ('{"a": {"BS": 8, "Epochs to converge": [1, 2, null]}}', "finite numbers above 0"),
-        ('{"a": {"BS": 8, "Epochs to converge": [1, 2, Infinity]}}', "finite numbers above 0"),
-        ('{"schema": "other"}', "podium.rcp/1"),
-        ('{"schema": "podium.rcp/1", "points": [1]}', "points[0] must be an object"),
-        ('{"schema": "podium.rcp/1", "points": [], "rounds": {"5.1": [3]}}', "rounds must map"),
-    ],
-)
-def test_unusable_files_say_why(text: str, says: str) -> None:
-    with pytest.raises(PointError) as caught:
-        parse_points(text)
-    assert says in str(caught.value)
 
 
 # --- the worked examples ---

@@ -36,8 +36,8 @@ _ROUND = re.compile(r"(training|hpc)_results_v([\d.]+)")
 OTHER_POINTS = {"training_results_v3.0/IEI/results/nf5468m6_hugectr/dlrm_dcnv2"}
 """Published with a factor that later points no longer give; today's incumbent agrees with us."""
 
-BY_COMMITTEE = {"training_results_v2.0/Google/results/cloud-tpu-v4-4096-TF/ssd"}
-"""Published with a factor of three decimals, set by hand."""
+ROUNDED = {"training_results_v2.0/Google/results/cloud-tpu-v4-4096-TF/ssd"}
+"""Published with a factor of three decimals."""
 
 
 class Folder(NamedTuple):
@@ -125,13 +125,14 @@ def test_published_factors() -> None:
     count = 0
     for folder in folders():
         file = folder.path / "scaling.json"
-        if not file.exists() or folder.name in OTHER_POINTS | BY_COMMITTEE:
+        if not file.exists() or folder.name in OTHER_POINTS:
             continue
         published = json.loads(file.read_text())["scaling_factor"]
         found = folder.judge()
-        assert math.isclose(found.scaling_factor, published, rel_tol=1e-9), folder.name
+        tolerance = 5e-4 if folder.name in ROUNDED else 1e-9
+        assert math.isclose(found.scaling_factor, published, rel_tol=tolerance), folder.name
         count += 1
-    assert count >= 19
+    assert count >= 20
 
 
 # --- the incumbent, live ---

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from compliance.choose import Choice, Wish
-from compliance.find import Kind, Target, targets
+from compliance.find import Kind, Target, submissions, targets
 from compliance.judge import RULE_CRASHED, LogVerdict, judge_log
 from logging_spec.read import read_log
 from rules.catalogue import find_round
 from rules.finding import Finding, Profile, Severity
+from rules.round import Round
 
 if TYPE_CHECKING:
-    from compliance.report import FileEntry, Report
+    from compliance.report import FileEntry, Report, ResultEntry, SubmissionEntry
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
@@ -54,13 +55,17 @@ class _Task:
     usage: str
     round: str
     profile: Profile
+    kind: Literal["log", "system"]
+    with_facts: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One file judged, small enough to travel between processes."""
 
+    path: str
     shown: str
+    kind: Literal["log", "system"]
     round: str
     verdict: LogVerdict
 
@@ -91,16 +96,18 @@ def check_paths(
     """Judge several paths at once; `progress` is told (files done, files in all)."""
     from compliance.report import Rules, make_report
 
-    found = targets(paths)
+    packages = submissions(paths)
+    found = targets(paths, empty=bool(packages))
     wish = Wish(options.usage, options.round)
     choices = [wish.choose(target.folder) for target in found]
-    tasks = [_task(t, c, options) for t, c in zip(found, choices, strict=True)]
+    choices += [wish.choose(root) for root, _ in packages]
+    tasks = [_task(t, c, options) for t, c in zip(found, choices, strict=False)]
     several = len({(c.rules.usage, c.rules.name) for c in choices}) > 1
-    entries, findings = [], []
-    for judged in _judge_all(tasks, options.jobs, progress):
-        kept = [f for f in judged.verdict.findings if options.wants(f.id)]
-        entries.append(_file_entry(judged, kept, several=several, strict=options.strict))
-        findings += kept
+    judged = {one.path: one for one in _judge_all(tasks, options.jobs, progress)}
+    session = _Session(options, judged, several)
+    for root, shown in packages:
+        session.take_submission(root, shown, wish.choose(root).rules)
+    session.take_files()
     first = choices[0]
     rules = Rules(
         usage=first.rules.usage if not several else "several",
@@ -108,29 +115,85 @@ def check_paths(
         profile=options.profile.value,
         chosen_by=first.chosen_by,
     )
-    return make_report(rules, entries, findings, strict=options.strict)
+    return make_report(
+        rules,
+        session.files,
+        session.findings,
+        submissions=session.submissions,
+        results=session.results,
+        strict=options.strict,
+    )
+
+
+class _Session:
+    """What a report is made of, gathered file by file and submission by submission."""
+
+    def __init__(self, options: Options, judged: dict[str, Judged], several: bool) -> None:
+        self.options, self.judged, self.several = options, judged, several
+        self.files: list[FileEntry] = []
+        self.findings: list[Finding] = []
+        self.submissions: list[SubmissionEntry] = []
+        self.results: list[ResultEntry] = []
+        self.tolerated: set[str] = set()
+
+    def take_submission(self, root: Path, shown: str, rules: Round) -> None:
+        """Judge a package on top of its logs' verdicts."""
+        from compliance.package import By
+        from compliance.report import FileEntry
+        from compliance.submission import judge_submission
+        from compliance.tree import scan
+
+        def verdict(path: str) -> LogVerdict | None:
+            one = self.judged.get(f"{root}/{path}")
+            return None if one is None else one.verdict
+
+        package = judge_submission(
+            scan(root, shown, rules), By(rules, self.options.profile), verdict
+        )
+        self.findings += [f for f in package.findings if self.options.wants(f.id)]
+        self.submissions.append(package.entry)
+        self.results += package.results
+        self.tolerated |= package.tolerated
+        for path, passed in package.systems:
+            state: Literal["pass", "fail"] = "pass" if passed else "fail"
+            self.files.append(FileEntry(path=path, kind="system", verdict=state))
+
+    def take_files(self) -> None:
+        """Add every file's own verdict and findings; a tolerated failure is marked as waived."""
+        for one in self.judged.values():
+            kept = [f for f in one.verdict.findings if self.options.wants(f.id)]
+            self.files.append(self._entry(one, kept))
+            if one.shown in self.tolerated:
+                kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
+            self.findings += kept
+
+    def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
+        from compliance.report import FileEntry
+
+        failing = {Severity.ERROR, Severity.WARNING} if self.options.strict else {Severity.ERROR}
+        verdict = one.verdict
+        return FileEntry(
+            path=one.shown,
+            kind=one.kind,
+            verdict="fail" if any(f.severity in failing for f in kept) else "pass",
+            benchmark=verdict.benchmark,
+            division=verdict.division,
+            minutes=verdict.minutes,
+            converged=verdict.converged,
+            round=one.round if self.several else None,
+        )
 
 
 def _task(target: Target, choice: Choice, options: Options) -> _Task:
     rules = choice.rules
-    return _Task(target.path, target.shown, rules.usage, rules.name, options.profile)
-
-
-def _file_entry(judged: Judged, kept: list[Finding], *, several: bool, strict: bool) -> FileEntry:
-    from compliance.report import FileEntry
-
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    failed = any(finding.severity in failing for finding in kept)
-    verdict = judged.verdict
-    return FileEntry(
-        path=judged.shown,
-        kind="log",
-        verdict="fail" if failed else "pass",
-        benchmark=verdict.benchmark,
-        division=verdict.division,
-        minutes=verdict.minutes,
-        converged=verdict.converged,
-        round=judged.round if several else None,
+    return _Task(
+        target.path,
+        target.shown,
+        rules.usage,
+        rules.name,
+        options.profile,
+        "system" if target.kind is Kind.SYSTEM else "log",
+        bool(target.submission),
     )
 
 
@@ -174,13 +237,26 @@ def _judge_some(tasks: list[_Task]) -> list[Judged]:
 def _judge(task: _Task) -> Judged:
     rules = find_round(task.usage, task.round)
     try:
-        if task.path.endswith(".json"):
-            verdict = LogVerdict()
+        if task.kind == "system":
+            verdict = _judge_system(task, rules)
         else:
-            verdict = judge_log(read_log(task.path), rules, task.profile, task.shown)
+            verdict = judge_log(
+                read_log(task.path),
+                rules,
+                task.profile,
+                task.shown,
+                with_facts=task.with_facts,
+            )
     except Exception as error:
         verdict = LogVerdict([_internal(task.shown, error)])
-    return Judged(task.shown, f"{task.usage} {task.round}", verdict)
+    return Judged(task.path, task.shown, task.kind, f"{task.usage} {task.round}", verdict)
+
+
+def _judge_system(task: _Task, rules: Round) -> LogVerdict:
+    from compliance.system import check_system
+
+    found = check_system(Path(task.path), task.shown, rules, task.profile)
+    return LogVerdict(found.findings)
 
 
 def _internal(shown: str, error: Exception) -> Finding:
@@ -200,6 +276,3 @@ def _internal(shown: str, error: Exception) -> Finding:
 def is_internal(report: Report) -> bool:
     """Whether the report tells of a fault of podium itself."""
     return any(finding.id == RULE_CRASHED for finding in report.findings)
-
-
-__all__ = ["Judged", "Kind", "Options", "check", "check_paths", "is_internal", "replace"]

@@ -1,0 +1,275 @@
+"""Whether a tree can live in a repository: names, sizes, links, secrets.
+
+In the verifier profile exactly what the official repository checker rejects: names with a space or
+a leading dot, files over 50 MiB, and links whose target does not exist as seen from the folder that
+the checker is started in. In the policy profile links are followed from where they lie, and what
+git, another system or a reader would stumble over is a warning.
+
+Nothing is ever written, no link is followed out of the tree, no pipe or device is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from compliance.hygiene_names import Fault, collisions, name_faults, plain
+from compliance.leaks import Search, read_head
+from rules.finding import Finding, Profile, Severity, StatedBy
+from rules.round import Round
+
+CITES = "official repository checker"
+
+LARGE = 50 << 20
+"""Above this many bytes the official checker rejects a file."""
+
+REFUSED = 100 << 20
+"""Above this many GitHub takes no file."""
+
+MOST_PER_RULE = 200
+"""Findings of one rule beyond this many are counted in one more."""
+
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
+_HINT = "remove it, or rename it with letters, digits, - and _"
+
+
+class Kind(StrEnum):
+    """What stands under a name."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    SPECIAL = "special file"
+    UNREADABLE = "unreadable folder"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One name in the tree: its path below the root, as given and as shown."""
+
+    path: str
+    full: str
+    name: str
+    kind: Kind
+    size: int = 0
+
+
+def check_repository(root: Path, rules: Round, profile: Profile) -> Iterator[Finding]:
+    """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
+
+    `rules` decides nothing yet: the official checker judges every round alike.
+    """
+    del rules
+    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root)
+    yield from _limited(inspect.tree(root))
+
+
+def _limited(findings: Iterator[Finding]) -> Iterator[Finding]:
+    counts: Counter[tuple[str, Severity]] = Counter()
+    last: dict[tuple[str, Severity], Finding] = {}
+    for finding in findings:
+        kind = (finding.id, finding.severity)
+        counts[kind] += 1
+        if counts[kind] <= MOST_PER_RULE:
+            yield finding
+        else:
+            last[kind] = finding
+    for kind, finding in last.items():
+        more = counts[kind] - MOST_PER_RULE
+        said = f"{more} more findings of this rule are not listed"
+        yield replace(finding, path=".", line=None, message=said, actual=None, hint="")
+
+
+# --- the tree -------------------------------------------------------------------------------------
+
+
+def walk(root: Path) -> Iterator[list[Item]]:
+    """The items of each folder below `root`, sorted; the insides of `.git` are left out."""
+    folders = [(str(root), "")]
+    while folders:
+        full, below = folders.pop()
+        try:
+            with os.scandir(full) as entries:
+                items = [_item(entry, below) for entry in entries]
+        except OSError:
+            yield [Item(below or ".", full, os.path.basename(full), Kind.UNREADABLE)]
+            continue
+        items.sort(key=lambda item: item.path)
+        yield items
+        inner = [item for item in items if item.kind is Kind.FOLDER and item.name != ".git"]
+        folders += [(item.full, item.path) for item in reversed(inner)]
+
+
+def _item(entry: os.DirEntry[str], below: str) -> Item:
+    path = f"{below}/{entry.name}" if below else entry.name
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return Item(path, entry.path, entry.name, Kind.SPECIAL)
+    kinds = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
+    kind = kinds.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)
+    return Item(path, entry.path, entry.name, kind, status.st_size)
+
+
+def finding(path: str, fault: Fault, severity: Severity | None = None) -> Finding:
+    """The finding that a fault makes at a path; what the checker rejects is an error."""
+    policy_only = fault.stated_by is StatedBy.POLICY
+    weight = severity or (Severity.WARNING if policy_only else Severity.ERROR)
+    return Finding(
+        fault.id,
+        weight,
+        plain(path),
+        fault.line,
+        None,
+        fault.message,
+        hint=fault.hint,
+        cites="" if policy_only else CITES,
+        stated_by=fault.stated_by,
+    )
+
+
+def _official_name(name: str) -> Fault | None:
+    """What the official checker rejects in a name."""
+    if name.startswith("."):
+        said = "the name begins with a dot"
+        return Fault("repo.leading-dot", said, _HINT, StatedBy.VERIFIER)
+    if " " in name:
+        return Fault("repo.space-in-name", "the name has a space", _HINT, StatedBy.VERIFIER)
+    return None
+
+
+def _official_size(item: Item) -> Fault | None:
+    if item.kind is not Kind.FILE or item.size <= LARGE:
+        return None
+    said = f"the file has {item.size / (1 << 20):.1f} MiB, and 50 MiB is the most"
+    if item.size > REFUSED:
+        said += "; GitHub takes no file over 100 MiB"
+    return Fault("repo.large-file", said, "keep large files out of the tree", StatedBy.VERIFIER)
+
+
+def _links_to_folder(item: Item) -> bool:
+    """Whether a link leads to a folder; the official checker passes such links over."""
+    return item.kind is Kind.LINK and os.path.isdir(item.full)
+
+
+class _Verifier:
+    """The official checker's reading."""
+
+    def tree(self, root: Path) -> Iterator[Finding]:
+        name = _official_name(os.path.basename(os.path.abspath(root)))
+        if name is not None:
+            yield finding(".", name)
+        for items in walk(root):
+            for item in items:
+                if item.kind is not Kind.UNREADABLE and not _links_to_folder(item):
+                    yield from (finding(item.path, fault) for fault in self.faults(item))
+
+    def faults(self, item: Item) -> Iterator[Fault]:
+        yield from filter(None, (_official_name(item.name), _official_size(item)))
+        if item.kind is Kind.LINK and not _found_from_here(item):
+            said = "the link's target does not exist, as seen from the folder podium was started in"
+            hint = "put the file itself in the link's place"
+            yield Fault("repo.broken-link", said, hint, StatedBy.VERIFIER)
+
+
+def _found_from_here(item: Item) -> bool:
+    try:
+        return os.path.exists(os.readlink(item.full))
+    except (OSError, ValueError):
+        return False
+
+
+class _Policy:
+    """What a reader of the tree would stumble over; links count from where they lie."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = os.path.realpath(root)
+        self.search = Search()
+
+    def tree(self, root: Path) -> Iterator[Finding]:
+        name = _official_name(os.path.basename(self.root))
+        if name is not None:
+            yield finding(".", name)
+        for items in walk(root):
+            for item in items:
+                yield from self.item(item)
+            for path, fault in collisions([(item.path, item.name) for item in items]):
+                yield finding(path, fault)
+        if self.search.skipped:
+            files = self.search.skipped
+            said = f"{files} files were not searched for secrets: the tree is too large"
+            note = Fault("repo.search-ended", said, "search them by another tool")
+            yield finding(".", note, Severity.NOTE)
+
+    def item(self, item: Item) -> Iterator[Finding]:
+        if item.kind is Kind.UNREADABLE:
+            fault = Fault("repo.unreadable", "the folder cannot be read", "mend its permissions")
+            yield finding(item.path, fault, Severity.ERROR)
+            return
+        official = _official_name(item.name)
+        if official is not None:
+            # A clone's own folder is no part of what is submitted; links to folders pass.
+            own = item.path == ".git" or _links_to_folder(item)
+            yield finding(item.path, official, Severity.WARNING if own else None)
+        faults = [*name_faults(item.name, item.path), *filter(None, (_official_size(item),))]
+        yield from (finding(item.path, fault) for fault in faults)
+        if item.kind is Kind.LINK:
+            yield from self.link(item)
+        elif item.kind is Kind.SPECIAL:
+            said = "neither a file, a folder nor a link: a repository cannot hold it"
+            yield finding(item.path, Fault("repo.special-file", said, "remove it"))
+        elif item.kind is Kind.FILE:
+            yield from self.content(item)
+
+    def link(self, item: Item) -> Iterator[Finding]:
+        target = _target(item)
+        here = "put the file itself in the link's place"
+        if target is None or not os.path.exists(item.full):
+            loop = "leads in a circle" if _circles(item) else "leads to nothing"
+            said = f"the link {loop} ({plain(target or '?')})"
+            yield finding(item.path, Fault("repo.broken-link", said, here, StatedBy.BOTH))
+            return
+        place = os.path.realpath(item.full)
+        if os.path.isabs(target):
+            said = f"the link is absolute ({plain(target)}): on another machine it leads nowhere"
+            yield finding(item.path, Fault("repo.absolute-link", said, "write it from its folder"))
+        elif place != self.root and not place.startswith(self.root.rstrip("/") + "/"):
+            said = f"the link leads out of the tree ({plain(target)})"
+            yield finding(item.path, Fault("repo.escaping-link", said, here))
+        elif not os.path.isdir(item.full):
+            said = "the official checker takes the target from the folder it is started in, so that"
+            said += " it may call this link broken"
+            fault = Fault("repo.link-from-elsewhere", said, here, StatedBy.VERIFIER)
+            yield finding(item.path, fault, Severity.WARNING)
+
+    def content(self, item: Item) -> Iterator[Finding]:
+        if item.size < 1024 and read_head(item.full, 64).startswith(_POINTER):
+            said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
+            yield finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))
+            return
+        for line, kind in self.search.file(item.full, item.size):
+            said = f"what looks like a secret stands here ({kind})"
+            hint = "remove it and revoke it: whoever reads the tree can use it"
+            yield finding(item.path, Fault("repo.secret", said, hint, line=line))
+
+
+def _target(item: Item) -> str | None:
+    try:
+        return os.readlink(item.full)
+    except OSError:
+        return None
+
+
+def _circles(item: Item) -> bool:
+    try:
+        os.stat(item.full)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False

@@ -1,0 +1,95 @@
+"""What is wrong with the names of files: for other systems, for git, for a reader."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rules.finding import StatedBy
+
+LONGEST_NAME = 255
+"""Bytes that a name may have on the usual file systems."""
+
+LONGEST_PATH = 200
+"""Characters that leave room for a clone's own folder within the 260 of Windows."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_FORBIDDEN = re.compile(r'[<>:"|?*\\]')
+_RESERVED = re.compile(
+    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?", re.IGNORECASE
+)
+
+_RENAME = "rename it with letters, digits, - and _"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong at one path."""
+
+    id: str
+    message: str
+    hint: str = ""
+    stated_by: StatedBy = StatedBy.POLICY
+    line: int | None = None
+
+
+def plain(path: str) -> str:
+    r"""A path that can be written as text: bytes that are none become \xff."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return path
+
+
+def name_faults(name: str, path: str) -> Iterator[Fault]:
+    """What is wrong with one name, and with the path that it ends."""
+    if not (name.isascii() and name.isprintable()):
+        yield from _characters(name)
+    windows = _windows(name)
+    if windows:
+        yield Fault("repo.windows-name", f"Windows rejects the name: {windows}", _RENAME)
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        said = f"the name has more than {LONGEST_NAME} bytes"
+        yield Fault("repo.long-name", said, "shorten it")
+    if len(path) > LONGEST_PATH:
+        said = f"the path has {len(path)} characters: a clone on Windows may fail on it"
+        yield Fault("repo.long-path", said, f"keep paths within {LONGEST_PATH} characters")
+
+
+def _characters(name: str) -> Iterator[Fault]:
+    if _CONTROL.search(name):
+        said = "the name has a control character or a direction override"
+        yield Fault("repo.control-character", said, _RENAME)
+    if plain(name) != name:
+        yield Fault("repo.not-utf8", "the name is not UTF-8 text", _RENAME)
+    elif not unicodedata.is_normalized("NFC", name):
+        said = "the name has decomposed characters, which other systems write otherwise (not NFC)"
+        yield Fault("repo.not-nfc", said, "rename it in composed characters, or in ASCII")
+
+
+def _windows(name: str) -> str:
+    forbidden = _FORBIDDEN.search(name)
+    if forbidden:
+        return f"it has a {forbidden[0]}"
+    if name[-1:] in (".", " "):
+        return "it ends in a dot or a space"
+    return "it is reserved for a device" if _RESERVED.fullmatch(name) else ""
+
+
+def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:
+    """(path, fault) of the names in one folder that differ only in capitals or composition."""
+    first: dict[str, str] = {}
+    for path, name in items:
+        key = name.lower() if name.isascii() else _folded(name)
+        other = first.setdefault(key, name)
+        if other != name:
+            said = f"the name differs from {plain(other)!r} only in capitals: some systems keep one"
+            yield path, Fault("repo.case-collision", said, "rename one of them")
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
