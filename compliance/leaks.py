@@ -1,7 +1,7 @@
 """Secrets left in files: where to look, and how much; what to look for is in `leak_kinds`.
 
-A file is first searched for a few bytes that every secret of a kind has; the detectors see only the
-lines around these, and their library is imported only when there are any.
+A file is first searched for what every secret of a kind has; the detectors see only the lines where
+that is found, and their library is imported only when there are any.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 HEAD = 1 << 20
 """Of a file, this much from its beginning is searched."""
 
-LOG_HEAD = 1 << 16
-"""Of a log, this much of the lines that are no records."""
+LOG_HEAD = 1 << 17
+"""Of a log, this much, and only the lines that are no records."""
 
 IN_ALL = 256 << 20
 """Of a tree, this much at most; the rest is counted as left out."""
@@ -34,13 +34,36 @@ _BINARY = re.compile(
 
 _LOG = re.compile(r"result_[^/]*\.txt$")
 
-MARKS = (
-    *(b"AKIA", b"ASIA", b"aws", b"AWS", b"AccountKey=", b"://", b"eyJ", b"_authToken", b"T3BlbkFJ"),
-    *(b"PRIVATE KEY", b"PuTTY-User-Key-File", b"pypi-Ag", b"SG.", b"xox", b"hooks.slack.com"),
-    *(b"k_live_", b"ghp_", b"gho_", b"ghs_", b"github_pat_", b"glpat-", b"gldt-"),
-    *(b"hf_", b"wandb", b"WANDB", b"nvapi-"),
+_MARKS = (
+    (b"://", rb"://[^\s/@:]+:[^\s/@]+@"),
+    (b"AKIA", rb"AKIA[0-9A-Z]{16}"),
+    (b"ASIA", rb"ASIA[0-9A-Z]{16}"),
+    (b"aws", rb"aws.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
+    (b"AWS", rb"AWS.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
+    (b"AccountKey=", rb"AccountKey="),
+    (b"eyJ", rb"eyJ[\w=-]+\.[\w=-]"),
+    (b"_authToken", rb"_authToken="),
+    (b"T3BlbkFJ", rb"T3BlbkFJ"),
+    (b"PRIVATE KEY", rb"BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY"),
+    (b"PuTTY-User-Key-File", rb"PuTTY-User-Key-File"),
+    (b"pypi-Ag", rb"pypi-Ag"),
+    (b"SG.", rb"SG\.[\w-]{22}\."),
+    (b"xox", rb"xox[abposr]-\d"),
+    (b"hooks.slack.com", rb"hooks\.slack\.com/services/T"),
+    (b"k_live_", rb"[rs]k_live_"),
+    (b"ghp_", rb"ghp_\w{36}"),
+    (b"gho_", rb"gho_\w{36}"),
+    (b"ghs_", rb"ghs_\w{36}"),
+    (b"github_pat_", rb"github_pat_\w{50}"),
+    (b"glpat-", rb"glpat-"),
+    (b"gldt-", rb"gldt-"),
+    (b"hf_", rb"hf_[A-Za-z0-9]{34}"),
+    (b"wandb", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
+    (b"WANDB", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
+    (b"nvapi-", rb"nvapi-[\w-]{60}"),
 )
-"""Bytes one of which every secret that is looked for has on its line."""
+MARKS = tuple((literal, re.compile(pattern)) for literal, pattern in _MARKS)
+"""Of each kind of secret, bytes that it always has, and a pattern that its line must match."""
 
 
 @dataclass(slots=True)
@@ -54,14 +77,15 @@ class Search:
         """(line, kind of secret) of the secrets in one regular file; never follows a link."""
         if not size or _BINARY.fullmatch(full):
             return
-        take = min(size, HEAD)
+        is_log = _LOG.search(full) is not None
+        take = min(size, LOG_HEAD if is_log else HEAD)
         if take > self.left:
             self.skipped += 1
             return
         self.left -= take
         data = read_head(full, take)
         if data and b"\0" not in data[:8192]:
-            yield from find(_unlogged(data) if _LOG.search(full) else data, data)
+            yield from find(_unlogged(data) if is_log else data, data)
 
 
 def read_head(full: str, most: int) -> bytes:
@@ -83,13 +107,13 @@ def read_head(full: str, most: int) -> bytes:
 
 def _unlogged(data: bytes) -> bytes:
     """The lines of a log that hold no record: a record's fields come from the benchmark."""
-    lines = [line for line in data.split(b"\n") if b":::MLL" not in line]
-    return b"\n".join(lines)[:LOG_HEAD]
+    return b"\n".join([line for line in data.split(b"\n") if b":::MLL" not in line])
 
 
 def find(data: bytes, whole: bytes | None = None) -> Iterator[tuple[int, str]]:
     """(line, kind of secret) of the secrets in some bytes; lines are those of `whole`."""
-    spans = sorted({span for mark in MARKS if mark in data for span in _spans(data, mark)})
+    marks = [pattern for literal, pattern in MARKS if literal in data]
+    spans = sorted({_span(data, m.start()) for mark in marks for m in mark.finditer(data)})
     if not spans:
         return
     from compliance.leak_kinds import kind_of_secret
@@ -105,16 +129,12 @@ def find(data: bytes, whole: bytes | None = None) -> Iterator[tuple[int, str]]:
                 return
 
 
-def _spans(data: bytes, mark: bytes) -> Iterator[tuple[int, int]]:
-    """Where the lines with a mark begin and end, cut to a length around it."""
-    at = data.find(mark)
-    while at >= 0:
-        start = data.rfind(b"\n", max(0, at - LONGEST_LINE), at) + 1
-        start = start or max(0, at - LONGEST_LINE)
-        end = data.find(b"\n", at, at + LONGEST_LINE)
-        end = end if end >= 0 else min(len(data), at + LONGEST_LINE)
-        yield start, end
-        at = data.find(mark, end)
+def _span(data: bytes, at: int) -> tuple[int, int]:
+    """Where the line around a place begins and ends, cut to a length around it."""
+    first, last = max(0, at - LONGEST_LINE), min(len(data), at + LONGEST_LINE)
+    start = data.rfind(b"\n", first, at) + 1
+    end = data.find(b"\n", at, last)
+    return start or first, end if end >= 0 else last
 
 
 def _line(data: bytes, whole: bytes | None, start: int, line: bytes) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from compliance.facts import Facts
 from compliance.tree import RESULT_NAME, ResultFolder, Tree, has_scalings
+from rules.convergence.result import Convergence
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
 
@@ -30,6 +31,7 @@ class ResultVerdict:
     findings: list[Finding] = field(default_factory=list)
     failed_runs: int = 0
     runs: list[Run] = field(default_factory=list)
+    convergence: Convergence | None = None
 
     @property
     def rejected(self) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from compliance.documents import judge_documents
 from compliance.facts import Facts
@@ -18,12 +19,14 @@ from compliance.package import (
 )
 from compliance.rcp import judge_convergence
 from compliance.report import RcpEntry, ResultEntry, SubmissionEntry
+from compliance.scores import Score, choose_factor, score_result
 from compliance.seeds import check_seeds
 from compliance.system import SystemVerdict, check_system
 from compliance.system_agree import LogFacts, agrees_with_folder, agrees_with_logs
-from compliance.tree import ResultFolder, Tree
+from compliance.tree import SCALING_FILE, ResultFolder, Tree
 from rules.convergence.result import Convergence
 from rules.finding import Finding, Severity
+from rules.run import as_number
 
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
@@ -100,7 +103,23 @@ class _Submission:
         )
         if not self.by.verifier and described is not None:
             verdict.findings += self._agreement(folder, described, runs)
+        verdict.convergence = self._convergence(verdict)
+        verdict.findings += self._about_convergence(verdict)
         return verdict
+
+    def _about_convergence(self, verdict: ResultVerdict) -> Iterator[Finding]:
+        judged = verdict.convergence
+        if judged is None or judged.verdict in ("pass", "not_applicable"):
+            return
+        rule = "rcp.missing" if judged.verdict == "missing" else "rcp.failed"
+        yield self.by.finding(
+            rule,
+            self.tree.place(verdict.folder.path),
+            "; ".join(judged.messages) or "the result fails the test of convergence",
+            "see `podium rcp check` for the arithmetic",
+            expected="" if judged.minimum is None else f"at least {judged.minimum:g}",
+            actual=judged.submission,
+        )
 
     def _run(self, path: str) -> Run | None:
         verdict = self.verdicts(path)
@@ -141,8 +160,8 @@ class _Submission:
 
     def _entry(self, verdict: ResultVerdict) -> ResultEntry:
         folder, runs = verdict.folder, verdict.runs
-        convergence = self._convergence(verdict)
-        minutes = score = None
+        convergence = verdict.convergence
+        score = self._score(verdict)
         return ResultEntry(
             path=self.tree.place(folder.path),
             submitter=self.tree.submitter,
@@ -153,10 +172,29 @@ class _Submission:
             verdict="rejected" if verdict.rejected else "accepted",
             runs=len(runs),
             failed_runs=verdict.failed_runs,
-            minutes=minutes,
-            score=score,
+            minutes=score.minutes,
+            score=score.score,
             rcp=None if convergence is None else rcp_entry(convergence),
         )
+
+    def _score(self, verdict: ResultVerdict) -> Score:
+        facts = [
+            replace(run.facts.run, refused="its log breaks rules") if run.failed else run.facts.run
+            for run in verdict.runs
+        ]
+        rules = self.by.rules
+        factor = choose_factor(self._committee_factor(verdict.folder), verdict.convergence)
+        return score_result(
+            rules.usage, rules.name, verdict.folder.benchmark, facts, self.by.profile, factor
+        )
+
+    def _committee_factor(self, folder: ResultFolder) -> float | None:
+        """The factor in scaling.json, by which the committee scales a score."""
+        try:
+            text = (self.tree.root / folder.path / SCALING_FILE).read_text(encoding="utf-8")
+            return as_number(json.loads(text)["scaling_factor"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def _convergence(self, verdict: ResultVerdict) -> Convergence | None:
         folder = verdict.folder

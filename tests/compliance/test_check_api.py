@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import compliance
-from compliance.session import check
+from compliance import check
 from compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from logging_spec.record import Record
 from rules import constraints as c

@@ -201,7 +201,7 @@ def test_the_official_verifier_skips_a_division_it_does_not_know() -> None:
 
 
 def test_instances_of_a_throughput_result_must_differ_in_their_seeds() -> None:
-    here = {"usage": "hpc", "weak": True}
+    here: dict[str, Any] = {"usage": "hpc", "weak": True}
     same = but(2, seed(1000))
     assert told(checked(same, POLICY, "3.0", **here)) == [("seeds.repeated", "error")]
     moved = but(2, seed(1000, file="/elsewhere/main.py"))
@@ -223,7 +223,7 @@ def test_the_source_file_of_a_seed_is_one_of_the_submission() -> None:
         "result_0.txt",
     )
     assert "no file of that name" in finding.message
-    assert checked(good(), VERIFIER, source_files=lambda: []) == []
+    assert checked(good(), VERIFIER, source_files=list) == []
 
 
 def test_the_source_file_of_a_seed_ends_as_source_files_do() -> None:
