@@ -134,8 +134,8 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments, 3 a fault of podium itself.
     """
-    from compliance.session import Options, check_paths, is_internal
     from compliance.output import default_format, deliver, inside, progress_bar
+    from compliance.session import Options, check_paths, is_internal
 
     if output is not None and inside(output, paths):
         raise UsageFault(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from compliance.session import Options, check_paths
 from compliance.errors import UsageFault
+from compliance.session import Options, check_paths
 from compliance.terminal import clean
 from rules.catalogue import newest
 from rules.finding import Profile

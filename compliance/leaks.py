@@ -15,7 +15,7 @@ from dataclasses import dataclass
 HEAD = 1 << 20
 """Of a file, this much from its beginning is searched."""
 
-LOG_HEAD = 1 << 17
+LOG_HEAD = 1 << 16
 """Of a log, this much, and only the lines that are no records."""
 
 IN_ALL = 256 << 20

@@ -41,7 +41,7 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
         elif generation == "mll":
             text = ""
         found = parse(text)
-        if found is None:
+        if found is None or (generation == "mll" and dialects.ignored_v06(text)):
             _note(generation, text, position, log)
             continue
         record = Record(

@@ -12,14 +12,14 @@ import json
 import os
 import re
 import stat
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import msgspec
 
+from logging_spec.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
 from logging_spec.log import CRASHING as CRASHING
 from logging_spec.log import Fault as Fault
 from logging_spec.log import Generation
@@ -30,8 +30,6 @@ from logging_spec.record import Record
 
 BLOCK = 1 << 26
 """Bytes read at a time: nearly every published log fits in one block."""
-
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 LONGEST_LINE = 1 << 28
 """A single line beyond this many bytes is not decoded: it is reported."""
@@ -45,11 +43,15 @@ class _Format:
 
 
 _MLLOG = _Format("mllog", b":::MLLOG ", re.compile(rb":::MLLOG (.*)"))
-_OLDER = (
+_NONE = _Format("none", b"", re.compile(rb":::MLLOG (.*)"))
+_FORMATS = (
+    _MLLOG,
     _Format("mll", b":::MLL", re.compile(rb":::MLL(.*)")),
     _Format("mlpv", b":::MLPv", re.compile(rb":::MLPv[0-9.]+ (.*)")),
     _Format("alibaba", b"MLPerf: ", re.compile(rb"MLPerf: (.*)")),
+    _NONE,
 )
+"""Newest first: a file that holds lines of one format is not looked through for an older one."""
 
 _decode = msgspec.json.Decoder(Record).decode
 
@@ -60,7 +62,7 @@ _BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
 def parse_log(data: bytes) -> Log:
     """Read a whole log from memory (uncompressed)."""
     log = Log(size=len(data))
-    _take_blocks(iter([data]), log)
+    _take_whole(data, log)
     return log
 
 
@@ -71,24 +73,26 @@ def read_log(path: Path | str) -> Log:
         stream, log.size = _open_plain(path)
         with stream:
             data = stream.read(4 if log.size > BLOCK else -1)
-            if data.startswith((_GZIP, _ZSTD)):
-                stream.seek(0)
-                _take_blocks(_blocks(_decompressed(stream, data[:4])), log)
+            if data.startswith((GZIP, ZSTD)):
+                _take_pieces(lambda: inflate(_rewound(stream), data[:4]), log)
             elif log.size > BLOCK:
-                stream.seek(0)
-                _take_blocks(_blocks(stream), log)
+                _take_pieces(lambda: _pieces(_rewound(stream)), log)
             else:
-                _take_blocks(iter([data]), log)
+                _take_whole(data, log)
     except OSError as error:
         reason = error.strerror or str(error)
         log.faults.append(LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1))
-    except _BrokenCompression as error:
-        log.faults.append(LineFault(Fault.COMPRESSED, f"cannot be decompressed: {error}", -1))
     return log
 
 
-class _BrokenCompression(Exception):
-    pass
+def _rewound(stream: IO[bytes]) -> IO[bytes]:
+    stream.seek(0)
+    return stream
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    while piece := stream.read(BLOCK):
+        yield piece
 
 
 def _open_plain(path: Path | str) -> tuple[IO[bytes], int]:
@@ -103,23 +107,10 @@ def _open_plain(path: Path | str) -> tuple[IO[bytes], int]:
     return open(handle, "rb", buffering=0), status.st_size
 
 
-def _decompressed(stream: IO[bytes], head: bytes) -> IO[bytes]:
-    if head.startswith(_GZIP):
-        import gzip
-
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
-    try:
-        import zstandard
-    except ImportError:
-        raise OSError(0, "the package zstandard is needed for zstd files") from None
-    reader = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-    return cast("IO[bytes]", reader)
-
-
-def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """Pieces of the stream that end where a line ends; noise lines of any length stay bounded."""
+def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces cut where lines end; noise lines of any length stay bounded."""
     rest = b""
-    while piece := _read(stream):
+    for piece in pieces:
         cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
         if cut:
             yield rest + piece[:cut]
@@ -128,17 +119,6 @@ def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
             rest += piece
     if rest:
         yield rest
-
-
-def _read(stream: IO[bytes]) -> bytes:
-    try:
-        return stream.read(BLOCK)
-    except (EOFError, zlib.error) as error:
-        raise _BrokenCompression(str(error)) from error
-    except Exception as error:
-        if type(error).__name__ in ("ZstdError", "BadGzipFile"):
-            raise _BrokenCompression(str(error)) from error
-        raise
 
 
 def _has_bare_cr(data: bytes) -> bool:
@@ -152,33 +132,34 @@ def _unify_line_ends(data: bytes) -> bytes:
     return data
 
 
-def _take_blocks(blocks: Iterator[bytes], log: Log) -> None:
-    first = next(blocks, b"")
-    form = _format_of(first)
-    second = next(blocks, None)
-    if second is None:
-        _take(first, form, log, 0)
-        log._more_lines = _line_numbers(first, form, 1)
-        return
+def _take_whole(data: bytes, log: Log) -> None:
+    form = _format_of(data)
+    _take(data, form, log, 0)
+    log._more_lines = _line_numbers(data, form, 1)
+
+
+def _take_pieces(read: Callable[[], Iterator[bytes]], log: Log) -> None:
+    """Take a file too large for one block: once to find its format, once for its records."""
+    form, broken = _MLLOG, ""
+    try:
+        form = min((_format_of(block) for block in _blocks(read())), key=_FORMATS.index)
+    except ValueError:
+        return  # no block at all
+    except BrokenCompressionError as error:
+        broken = str(error)
     position, line = 0, 1
-    lines: list[int] = []
-    block: bytes | None = first
-    while block is not None:
-        if log.generation == "none":
-            form = _format_of(block)
-        position += _take(block, form, log, position)
-        lines += _line_numbers(block, form, line)
-        line += _unify_line_ends(block).count(b"\n")
-        block, second = second, next(blocks, None)
-    log._lines = lines
+    try:
+        for block in _blocks(read()):
+            log._lines += _line_numbers(block, form, line)
+            position += _take(block, form, log, position)
+            line += _unify_line_ends(block).count(b"\n")
+    except BrokenCompressionError:
+        message = f"cannot be decompressed to its end: {broken}"
+        log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
 
 
 def _format_of(data: bytes) -> _Format:
-    if _MLLOG.token not in data:
-        for form in _OLDER:
-            if form.token in data:
-                return form
-    return _MLLOG
+    return next((form for form in _FORMATS if form.token in data), _NONE)
 
 
 def _line_numbers(data: bytes, form: _Format, start: int) -> Iterator[int]:
@@ -195,12 +176,16 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
     payloads: list[bytes] = form.pattern.findall(data)
     if payloads:
         log.generation = form.generation
+    if form is _NONE:
+        return 0
     if form is not _MLLOG:
         payloads = form.pattern.findall(_unify_line_ends(data))
         take_older(payloads, form.generation, log, base)
         return len(payloads)
+    if b"\r" in data and any(b"\r" in payload[:-1] for payload in payloads):
+        # A bare CR ends the line; between two tokens of JSON it would pass for white space.
+        payloads = form.pattern.findall(_unify_line_ends(data))
     try:
-        # A bare CR inside a payload makes its decoding fail; elsewhere it changes no record.
         records = list(map(_decode, payloads))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         payloads = form.pattern.findall(_unify_line_ends(data))

@@ -45,11 +45,54 @@ def compliance_checker(
 ) -> None:
     """Check one log by the official verifier's reading; the last line says SUCCESS or FAILED."""
     from compliance.compat import check_log
-    from compliance.output import write_whole
 
     text, passed = check_log(
         filename, usage.value, ruleset, config, werror=werror, quiet=quiet and not werror
     )
+    _tell(text, passed, log_output)
+
+
+@app.command(
+    "system_desc_checker",
+    epilog="Example:  podium compat system_desc_checker systems/ex_n8.json training 5.1.0",
+)
+def system_desc_checker(
+    filename: Annotated[Path, typer.Argument(help="The system description to check.")],
+    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
+    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
+    werror: Annotated[bool, typer.Option("--werror", help="Taken, without effect.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Taken, without effect.")] = False,
+    log_output: Annotated[
+        Path | None, typer.Option("--log_output", help="Write what is printed there, too.")
+    ] = None,
+) -> None:
+    """Check one system description by the official verifier's reading."""
+    from compliance.compat_package import compat_system
+
+    _tell(*compat_system(filename, usage.value, ruleset), log_output)
+
+
+@app.command(
+    "repo_checker", epilog="Example:  podium compat repo_checker submission training 5.1.0"
+)
+def repo_checker(
+    folder: Annotated[Path, typer.Argument(help="The submission.")],
+    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
+    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
+    log_output: Annotated[
+        Path | None, typer.Option("--log_output", help="Write what is printed there, too.")
+    ] = None,
+) -> None:
+    """Check a tree's names, sizes and links by the official verifier's reading."""
+    from compliance.compat_package import compat_repo
+
+    _tell(*compat_repo(folder, usage.value, ruleset), log_output)
+
+
+def _tell(text: str, passed: bool, log_output: Path | None) -> None:
+    """Print to standard error, as the incumbent does, and to a file; set the exit status."""
+    from compliance.output import write_whole
+
     if log_output is not None:
         write_whole(log_output, text)
     sys.stderr.write(text)

@@ -170,7 +170,7 @@ def test_a_seed_of_thousands_of_digits_is_reported() -> None:
 
 
 @pytest.mark.parametrize("place", [{"file": None}, {"lineno": None}])
-def test_a_seed_without_its_place(place: dict[str, None]) -> None:
+def test_a_seed_without_its_place(place: dict[str, Any]) -> None:
     for profile in Profile:
         found = checked(but(0, seed(1000, **place)), profile)
         assert ("seeds.no-place", "error") in told(found)

@@ -127,7 +127,6 @@ def test_a_v06_line_in_the_official_layout() -> None:
         ),
         (r"""{'value': u'it\'s \x41 "b"', 'metadata': {}}""", 'it\'s A "b"', {}),
         ('{"value": 75.98000%, "metadata": {}}', 0.7598, {}),
-        ('{"value": 1}', 1, {}),
         ('{"metadata": {"status": "success"}}', None, {"status": "success"}),
     ],
 )
@@ -136,6 +135,11 @@ def test_other_v06_dialects_are_read_and_marked(
 ) -> None:
     found = read(parse_v06, f"1560880080.5 run_stop: {body}")
     assert (found.value, found.metadata, found.strict) == (value, metadata, False)
+
+
+def test_a_value_without_metadata_is_what_the_official_reader_takes() -> None:
+    found = read(parse_v06, '1560880080.5 run_stop: {"value": 1}')
+    assert (found.value, found.metadata, found.strict) == (1, None, True)
 
 
 @pytest.mark.parametrize(
