@@ -23,9 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from compliance.session import Options, check_paths  # noqa: E402 - a script finds the packages now
 from compliance.choose import Wish  # noqa: E402
 from compliance.find import targets  # noqa: E402
+from compliance.session import Options, check_paths  # noqa: E402 - a script finds the packages now
 from rules.finding import Profile  # noqa: E402
 
 MEMORY_BAR_MB = 300

@@ -225,18 +225,18 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
     efficiency: Any = 1.0
     start: float | None = None
     stop: float | None = None
-    last, spent = 0.0, 0.0
+    previous, last, spent = 0.0, 0.0, 0.0
     for record in sorted(_officially_read(log), key=lambda record: record.time_ms):
         if record.key == EFFICIENCY:
             efficiency = record.value
         elif record.key == START:
-            last = record.time_ms if start is None else last
-            start = record.time_ms
+            start = previous = record.time_ms
         elif record.key == STOP:
             stop = record.time_ms
         elif record.key == READING and start is not None and stop is None:
-            spent += _factor(record.value) * (record.time_ms - max(last, start))
-            last = record.time_ms
+            spent += _factor(record.value) * (record.time_ms - previous)
+            previous = record.time_ms
+            last = max(last, previous)
     if start is None:
         raise NoSummary(f"no {START} is logged")
     measured = (last if stop is None else stop) - start

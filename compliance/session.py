@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from compliance.choose import Choice, Wish
 from compliance.find import Kind, Target, submissions, targets
-from compliance.judge import RULE_CRASHED, LogVerdict, judge_log
+from compliance.judge import LogVerdict, judge_log
+from compliance.reading import RULE_CRASHED
 from logging_spec.read import read_log
 from rules.catalogue import find_round
 from rules.finding import Finding, Profile, Severity

@@ -8,6 +8,7 @@ summary cannot be made without are errors, though the verifier looks at none of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,7 +58,25 @@ def judge_description(
         if severity is not None:
             findings.append(_finding(fault, severity, document, shown))
     description = describe(document.fields) if document.is_object else None
+    if profile is Profile.POLICY and not findings:
+        findings = [*_unfit(document, shown, rules)]
     return SystemVerdict(findings, description)
+
+
+def _unfit(document: Document, shown: str, rules: Round) -> Iterator[Finding]:
+    """What the published schema rejects though no rule does: what is faultless must fit it."""
+    from compliance.system_schema import unfit
+
+    for key, keyword in unfit(document.fields, rules):
+        said = f"`{key}` does" if key else "the description does"
+        fault = Fault(
+            "system.schema",
+            key,
+            f"{said} not fit the round's schema ({keyword})",
+            "compare it with podium system schema",
+            severity=Severity.WARNING,
+        )
+        yield _finding(fault, Severity.WARNING, document, shown)
 
 
 def _severity(fault: Fault, rules: Round, profile: Profile) -> Severity | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from compliance.system_fields import (
@@ -18,6 +20,7 @@ from compliance.system_fields import (
     period_of,
     status_listed,
 )
+from rules.catalogue import find_round
 from rules.round import Round
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -42,7 +45,9 @@ def system_schema(rules: Round) -> Schema:
         "$id": f"urn:podium:system-description:{rules.usage}:{rules.name}",
         "title": f"System description, {rules.title}",
         "type": "object",
-        "required": [f.name for f in fields if f.official or f.required(period)],
+        "required": [
+            f.name for f in fields if f.required(period) or (f.official and rules.verified)
+        ],
         "properties": {f.name: _property(f, rules, known and f.required(period)) for f in fields},
     }
     if known:
@@ -115,3 +120,21 @@ def _preview(rules: Round) -> Schema:
     if status_listed(rules):
         return {"const": Category.PREVIEW.value}
     return {"pattern": "^[\\s\\W_]*[Pp][Rr][Ee][Vv][Ii][Ee][Ww][\\s\\W_]*$"}
+
+
+def unfit(fields: Mapping[str, Any], rules: Round) -> list[tuple[str | None, str]]:
+    """(field, what of the schema it breaks) of fields that do not fit; None where it is several."""
+    errors = sorted(_validator(rules.usage, rules.name).iter_errors(fields), key=_place)
+    return [(_place(error) or None, str(error.validator)) for error in errors]
+
+
+def _place(error: Any) -> str:
+    return str(error.absolute_path[0]) if error.absolute_path else ""
+
+
+@cache
+def _validator(usage: str, name: str) -> Any:
+    # Only a description without a fault comes this far: others need not wait for the library.
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(system_schema(find_round(usage, name)))

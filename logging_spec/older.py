@@ -76,7 +76,7 @@ _MLL_LINE = re.compile(rb" ([0-9]+\.?[0-9]*) ([A-Za-z0-9_]+) ?: +(\{.*\})\s*")
 
 
 def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
-    """The records of a block whose lines are all of the standard 0.6 layout; False if any is not."""
+    """Take a block whose lines are all of the standard 0.6 layout; False if any is not."""
     if log.places is not None:
         return False
     records = []

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-TOKEN = ":::MLLOG"
+TOKEN = ":::MLLOG"  # noqa: S105 - a mark of log lines, no secret
 
 EVENT_TYPES = ("INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME")
 

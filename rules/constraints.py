@@ -7,175 +7,17 @@ counts that as a violation, as the official verifier does.
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from logging_spec.keys import Key
 from logging_spec.record import Record
-from rules.run import NotLogged, Run, metadata_of
+from rules.formula import Bound, Formula, bound_text, number_text, show, worked_out
+from rules.run import Run, metadata_of
 
 TOLERANCE = 1e-5
 """How far a quotient may be from a whole number and still count as one."""
-
-
-def show(value: Any) -> str:
-    """A value as a finding shows it: short, on one line."""
-    if isinstance(value, str):
-        text = value if len(value) <= 60 else value[:57] + "..."
-        return f'"{text}"'
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    if isinstance(value, list | tuple):
-        text = (
-            "["
-            + ", ".join(show(item) for item in value[:8])
-            + ("" if len(value) <= 8 else ", …")
-            + "]"
-        )
-    elif isinstance(value, dict):
-        text = (
-            "{" + ", ".join(f"{name}: {show(item)}" for name, item in list(value.items())[:6]) + "}"
-        )
-    else:
-        text = str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-# --- formulas over other keys ---------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """Arithmetic over logged values that can be evaluated and printed."""
-
-    text: str
-    compute: Callable[[Run], float]
-    needs: tuple[str, ...] = ()
-
-    def __add__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "+", lambda a, b: a + b)
-
-    def __sub__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "-", lambda a, b: a - b)
-
-    def __rsub__(self, other: float) -> Formula:
-        return _combine(other, self, "-", lambda a, b: a - b)
-
-    def __mul__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "*", lambda a, b: a * b)
-
-    def __rmul__(self, other: float) -> Formula:
-        return _combine(other, self, "*", lambda a, b: a * b)
-
-    def __truediv__(self, other: Formula | float) -> Formula:
-        return _combine(self, other, "/", lambda a, b: a / b)
-
-    def __rtruediv__(self, other: float) -> Formula:
-        return _combine(other, self, "/", lambda a, b: a / b)
-
-    def __radd__(self, other: float) -> Formula:
-        return _combine(other, self, "+", lambda a, b: a + b)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Formula) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
-def _combine(
-    left: Formula | float, right: Formula | float, sign: str, apply: Callable[[Any, Any], Any]
-) -> Formula:
-    a, b = _formula(left), _formula(right)
-
-    def bracket(formula: Formula) -> str:
-        loose = sign in "*/" and any(f" {mark} " in formula.text for mark in "+-")
-        tight = sign in "/-" and formula is b and any(f" {m} " in formula.text for m in "+-*/")
-        plain = formula.text.endswith(")") and formula.text.count("(") == 1 and "(" in formula.text
-        return f"({formula.text})" if (loose or tight) and not plain else formula.text
-
-    return Formula(
-        f"{bracket(a)} {sign} {bracket(b)}",
-        lambda run: apply(a.compute(run), b.compute(run)),
-        tuple(dict.fromkeys((*a.needs, *b.needs))),
-    )
-
-
-def _formula(what: Formula | float) -> Formula:
-    if isinstance(what, Formula):
-        return what
-    return Formula(number_text(what), lambda run: what)
-
-
-def number_text(value: float) -> str:
-    """A constant as tables print it, with digits grouped: 1_200_000, 8e-05."""
-    if isinstance(value, int) and abs(value) >= 10_000:
-        return f"{value:_}"
-    return repr(value)
-
-
-def logged(key: Key) -> Formula:
-    """The value that the run logs for `key`."""
-    return Formula(key.name, lambda run: run.logged(key.name), (key.name,))
-
-
-def _applied(name: str, function: Callable[[Any], Any], inner: Formula) -> Formula:
-    return Formula(f"{name}({inner.text})", lambda run: function(inner.compute(run)), inner.needs)
-
-
-def ceil(inner: Formula) -> Formula:
-    """Rounded up to a whole number."""
-    return _applied("ceil", math.ceil, inner)
-
-
-def floor(inner: Formula) -> Formula:
-    """Rounded down to a whole number."""
-    return _applied("floor", math.floor, inner)
-
-
-def sqrt(inner: Formula) -> Formula:
-    """Square root."""
-    return _applied("sqrt", math.sqrt, inner)
-
-
-Bound = float | int | str | bool | None | Formula
-
-
-def _bound_text(bound: Bound) -> str:
-    if isinstance(bound, Formula):
-        return bound.text
-    if isinstance(bound, str | bool) or bound is None:
-        return show(bound)
-    return number_text(bound)
-
-
-def _tidy(number: Any) -> Any:
-    """Twelve digits of a computed number: what follows is floating-point noise."""
-    return float(f"{number:.12g}") if isinstance(number, float) else number
-
-
-def _worked_out(bound: Bound, run: Run | None) -> str:
-    if not isinstance(bound, Formula):
-        return _bound_text(bound)
-    if run is None:
-        return bound.text
-    try:
-        return f"{bound.text} (= {show(_tidy(bound.compute(run)))})"
-    except NotLogged as missing:
-        when = " before this record" if run.ordered else ""
-        return f"{bound.text} ({missing.key} is not logged{when})"
-    except Exception:
-        return f"{bound.text} (which cannot be computed from the logged values)"
-
-
-# --- constraints ----------------------------------------------------------------------------------
 
 
 class Constraint(msgspec.Struct, frozen=True):
@@ -237,10 +79,10 @@ class equals(Constraint, frozen=True):
         return not run.exact and _close(value, bound)
 
     def text(self) -> str:
-        return _bound_text(self.bound)
+        return bound_text(self.bound)
 
     def expected(self, run: Run | None) -> str:
-        return _worked_out(self.bound, run)
+        return worked_out(self.bound, run)
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"set {key} to {self.expected(run)}"
@@ -266,10 +108,10 @@ class at_least(Constraint, frozen=True):
         return bool(value >= bound)
 
     def text(self) -> str:
-        return f"at least {_bound_text(self.bound)}"
+        return f"at least {bound_text(self.bound)}"
 
     def expected(self, run: Run | None) -> str:
-        return f"at least {_worked_out(self.bound, run)}"
+        return f"at least {worked_out(self.bound, run)}"
 
 
 class at_most(Constraint, frozen=True):
@@ -282,10 +124,10 @@ class at_most(Constraint, frozen=True):
         return bool(value <= bound)
 
     def text(self) -> str:
-        return f"at most {_bound_text(self.bound)}"
+        return f"at most {bound_text(self.bound)}"
 
     def expected(self, run: Run | None) -> str:
-        return f"at most {_worked_out(self.bound, run)}"
+        return f"at most {worked_out(self.bound, run)}"
 
 
 class above(Constraint, frozen=True):
@@ -297,7 +139,7 @@ class above(Constraint, frozen=True):
         return bool(value > self.bound)
 
     def text(self) -> str:
-        return f"above {_bound_text(self.bound)}"
+        return f"above {bound_text(self.bound)}"
 
 
 class below(Constraint, frozen=True):
@@ -309,7 +151,7 @@ class below(Constraint, frozen=True):
         return bool(value < self.bound)
 
     def text(self) -> str:
-        return f"below {_bound_text(self.bound)}"
+        return f"below {bound_text(self.bound)}"
 
 
 class OneOf(Constraint, frozen=True):
@@ -321,10 +163,10 @@ class OneOf(Constraint, frozen=True):
         return value in self.options
 
     def text(self) -> str:
-        return "one of " + ", ".join(_bound_text(option) for option in self.options)
+        return "one of " + ", ".join(bound_text(option) for option in self.options)
 
     def advice(self, key: str, run: Run | None) -> str:
-        return f"set {key} to one of {', '.join(_bound_text(option) for option in self.options)}"
+        return f"set {key} to one of {', '.join(bound_text(option) for option in self.options)}"
 
 
 class not_empty(Constraint, frozen=True):
@@ -390,10 +232,10 @@ class close_to(Constraint, frozen=True):
         return bool(abs(value - bound) < self.within)
 
     def text(self) -> str:
-        return f"{_bound_text(self.bound)}, within {self.within}"
+        return f"{bound_text(self.bound)}, within {self.within}"
 
     def expected(self, run: Run | None) -> str:
-        return f"{_worked_out(self.bound, run)}, within {self.within}"
+        return f"{worked_out(self.bound, run)}, within {self.within}"
 
 
 class nearly(Constraint, frozen=True):
@@ -452,10 +294,7 @@ class Has(Constraint, frozen=True):
 
     def holds(self, record: Record, run: Run) -> bool:
         metadata = record.metadata
-        for name in self.names:
-            if name in metadata:
-                return True
-        return False
+        return any(name in metadata for name in self.names)
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         # Rows of this kind have thousands of records: one comprehension instead of a call for each.
@@ -578,58 +417,6 @@ class if_given(Constraint, frozen=True):
         return self.then.advice(key, run)
 
 
-class after(Constraint, frozen=True):
-    """Another key stands before the record."""
-
-    key: str
-
-    def holds(self, record: Record, run: Run) -> bool:
-        found = run.where.get(self.key)
-        return found is not None and found[0] < run.position
-
-    def broken(self, positions: list[int], run: Run) -> list[int]:
-        found = run.where.get(self.key)
-        return positions if found is None else [i for i in positions if i < found[0]]
-
-    def text(self) -> str:
-        return f"after {self.key}"
-
-    def says(self, record: Record, run: Run | None) -> str:
-        return f"{record.key} comes before any {self.key}; must come after it"
-
-    def actual(self, record: Record) -> Any:
-        return None
-
-    def advice(self, key: str, run: Run | None) -> str:
-        return f"log {self.key} before {key}"
-
-
-class before(Constraint, frozen=True):
-    """Another key has not been logged yet."""
-
-    key: str
-
-    def holds(self, record: Record, run: Run) -> bool:
-        found = run.where.get(self.key)
-        return found is None or found[0] > run.position
-
-    def broken(self, positions: list[int], run: Run) -> list[int]:
-        found = run.where.get(self.key)
-        return [] if found is None else [i for i in positions if i > found[0]]
-
-    def text(self) -> str:
-        return f"before {self.key}"
-
-    def says(self, record: Record, run: Run | None) -> str:
-        return f"{record.key} comes after {self.key}; must come before it"
-
-    def actual(self, record: Record) -> Any:
-        return None
-
-    def advice(self, key: str, run: Run | None) -> str:
-        return f"log {key} before {self.key}"
-
-
 def one_of(*options: Any) -> OneOf:
     """The value is one of these."""
     return OneOf(options)
@@ -658,7 +445,7 @@ class product_equals(Constraint, frozen=True):
         return f"{self.bound.text} / {number_text(self.factor)}"
 
     def expected(self, run: Run | None) -> str:
-        return _worked_out(self.bound / self.factor, run)
+        return worked_out(self.bound / self.factor, run)
 
 
 class computes(Constraint, frozen=True):
@@ -678,89 +465,10 @@ class computes(Constraint, frozen=True):
         return f"{self.bound.text} can be computed"
 
     def expected(self, run: Run | None) -> str:
-        return _worked_out(self.bound, run)
+        return worked_out(self.bound, run)
 
     def says(self, record: Record, run: Run | None) -> str:
         return f"{self.bound.text} cannot be computed when {record.key} is logged"
 
     def advice(self, key: str, run: Run | None) -> str:
         return f"log {' and '.join(self.bound.needs)} as numbers before {key}"
-
-
-def as_of(key: Key, inner: Formula) -> Formula:
-    """What a formula gave when `key` was last logged, before this record, and it could be computed.
-
-    The official verifier computes such values when it meets `key` and remembers them; a record that
-    makes the computation fail leaves the earlier value in place.
-    """
-
-    def compute(run: Run) -> float:
-        here = run.position
-        found = run.where.get(key.name, [])
-        try:
-            for index in reversed([i for i in found if i < here]):
-                run.position = index + 1
-                with contextlib.suppress(Exception):
-                    return inner.compute(run)
-            if found and not run.ordered:
-                return inner.compute(run)
-        finally:
-            run.position = here
-        raise NotLogged(key.name)
-
-    return Formula(inner.text, compute, inner.needs)
-
-
-class init_within(Constraint, frozen=True):
-    """Less than a limit of minutes has passed since the first init_start, by division."""
-
-    closed: float
-    open: float | None = None
-
-    def limit(self, run: Run) -> float:
-        """Minutes allowed; none where the division is not known yet and the limits differ."""
-        if self.open is None:
-            return self.closed
-        found = run.where.get("submission_division")
-        if found is None or (run.ordered and found[0] > run.position):
-            return 0.0
-        division = run.records[found[0]].value
-        return self.open if division == "open" else self.closed if division == "closed" else 0.0
-
-    def start(self, run: Run) -> float:
-        """The earliest time of any init_start so far, as ranks log them in any order."""
-        earliest = 9e99
-        for index in run.where["init_start"]:
-            time_ms = run.records[index].time_ms
-            if index < run.position and time_ms < earliest:
-                earliest = time_ms
-        return earliest
-
-    def holds(self, record: Record, run: Run) -> bool:
-        return record.time_ms - self.start(run) < self.limit(run) * 60_000
-
-    def text(self) -> str:
-        if self.open is None:
-            return f"less than {self.closed:g} minutes after the first init_start"
-        return (
-            f"less than {self.closed:g} minutes (closed) or {self.open:g} minutes (open) after the "
-            "first init_start"
-        )
-
-    def actual(self, record: Record) -> Any:
-        return None
-
-    def says(self, record: Record, run: Run | None) -> str:
-        if run is None or "init_start" not in run.where:
-            return "initialisation has no start"
-        took = (record.time_ms - self.start(run)) / 60_000
-        limit = self.limit(run)
-        if not limit:
-            return (
-                f"initialisation took {took:.1f} min, and no known submission_division stands before "
-                "init_stop to tell the limit"
-            )
-        return f"initialisation took {took:.2f} min; must be less than {limit:g} min"
-
-    def advice(self, key: str, run: Run | None) -> str:
-        return "shorten compilation and staging, or do them after run_start"

@@ -24,7 +24,9 @@ class Run:
 
     `position` is the index of the record that a constraint is judging. While `ordered` is set, a
     formula sees only what stands before it, as the official verifier does; otherwise order is free.
-    `memo` keeps what several rows work out of the whole run. `origin` maps a made-up record to the logged one it stands for. `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9.
+    `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9. `origin`
+    maps a made-up record to the logged one it stands for; `memo` keeps what several rules work out
+    of the whole run.
     """
 
     __slots__ = ("exact", "line_of", "memo", "ordered", "origin", "position", "records", "where")

@@ -10,8 +10,8 @@ from typing import Literal
 
 from logging_spec import keys as k
 from logging_spec.record import Record
-from rules.constraints import Formula, number_text, show
-from rules.constraints import logged as logged_value
+from rules.formula import Formula, number_text, show
+from rules.formula import logged as logged_value
 from rules.run import Run
 
 Unit = Literal["samples", "tokens", "epochs"]

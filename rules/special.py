@@ -7,20 +7,9 @@ from typing import Any
 
 from logging_spec import keys as k
 from logging_spec.record import Record
-from rules.constraints import (
-    Constraint,
-    Formula,
-    _worked_out,
-    as_of,
-    ceil,
-    computes,
-    floor,
-    init_within,
-    logged,
-    near_whole,
-    number_text,
-    show,
-)
+from rules.constraints import Constraint, computes, near_whole
+from rules.formula import Formula, as_of, ceil, floor, logged, number_text, show, worked_out
+from rules.order import init_within
 from rules.run import Run
 
 BATCH = logged(k.GLOBAL_BATCH_SIZE)
@@ -85,7 +74,7 @@ class rounded(Constraint, frozen=True):
         return f"{self.bound.text}, rounded to {self.digits} decimals"
 
     def expected(self, run: Run | None) -> str:
-        return f"{_worked_out(self.bound, run)}, rounded to {self.digits} decimals"
+        return f"{worked_out(self.bound, run)}, rounded to {self.digits} decimals"
 
 
 class by_batch_size(Constraint, frozen=True):
@@ -227,7 +216,7 @@ class within_factors(Constraint, frozen=True):
 
     def expected(self, run: Run | None) -> str:
         return (
-            f"{_worked_out(self.low * self.unit, run)} to {_worked_out(self.high * self.unit, run)}"
+            f"{worked_out(self.low * self.unit, run)} to {worked_out(self.high * self.unit, run)}"
         )
 
 
@@ -272,7 +261,7 @@ class first_evaluation(_OnSamples, frozen=True):
         return f"first at {self.samples.text} samples"
 
     def expected(self, run: Run | None) -> str:
-        return _worked_out(self.samples, run)
+        return worked_out(self.samples, run)
 
 
 class on_multiples_of(_OnSamples, frozen=True):
@@ -287,7 +276,7 @@ class on_multiples_of(_OnSamples, frozen=True):
         return f"at multiples of {self.interval.text} samples"
 
     def expected(self, run: Run | None) -> str:
-        return f"a multiple of {_worked_out(self.interval, run)}"
+        return f"a multiple of {worked_out(self.interval, run)}"
 
 
 class every_batch_from(_OnSamples, frozen=True):

@@ -8,8 +8,9 @@ from typing import Any
 
 from logging_spec.keys import Key
 from logging_spec.record import Record
-from rules.constraints import Constraint, show
+from rules.constraints import Constraint
 from rules.finding import StatedBy
+from rules.formula import show
 from rules.run import Run
 
 

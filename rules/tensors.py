@@ -16,7 +16,9 @@ from rules.table import AT_LEAST_ONCE, End, Violation, row
 
 WEIGHTS = "weights_initialization"
 
-NAMES_DIFFER = "the names are those of one framework's implementation; the committee accepted results of others"
+NAMES_DIFFER = (
+    "the names are those of one framework's implementation; the committee accepted others"
+)
 
 
 @cache
@@ -56,7 +58,7 @@ def initialised(benchmark: str) -> End:
             f"the initialised tensors differ from the reference's {len(wanted)}: {'; '.join(told)}",
             f"{len(wanted)} tensors of the reference",
             sum(given.values()),
-            f"log {WEIGHTS} once for each tensor of the reference, with its name in metadata.tensor",
+            f"log {WEIGHTS} once for each tensor of the reference, named in metadata.tensor",
         )
 
     return End(

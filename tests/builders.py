@@ -25,7 +25,7 @@ from logging_spec.dialects import render_v05, render_v06
 from logging_spec.read import parse_log
 from logging_spec.record import Record
 from rules import constraints as c
-from rules import rounds, special
+from rules import formula, order, rounds, special
 from rules.benchmark import Benchmark, Variant
 from rules.catalogue import find_round
 from rules.finding import Profile
@@ -129,7 +129,7 @@ class LogBuilder:
         """The file line of a key's first record."""
         return self.where(key)[0] + 1
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
         """Every key once, in the order of the log."""
         return list(dict.fromkeys(line.record.key for line in self.lines if line.record))
 
@@ -307,9 +307,9 @@ def effective(which: Which) -> dict[str, tuple[str, Row]]:
 # --- values ---
 
 _STRUCTURAL = (
-    c.after,
-    c.before,
-    c.init_within,
+    order.after,
+    order.before,
+    order.init_within,
     c.computes,
     special.first_evaluation,
     special.on_multiples_of,
@@ -420,7 +420,7 @@ def _named_by(constraint: c.Constraint, run: Run) -> Iterator[Any]:
 
 def _near_field(constraint: c.Constraint, value: Any, run: Run) -> Iterator[Any]:
     """What a field of a constraint suggests: itself, its items, and lists of them."""
-    if isinstance(value, c.Formula):
+    if isinstance(value, formula.Formula):
         yield _computed(value, run)
     elif isinstance(value, c.Constraint):
         yield from _named_by(value, run)
@@ -435,7 +435,7 @@ def _beside(exact: float) -> tuple[float, float]:
     return math.nextafter(exact, 0), math.nextafter(exact, math.inf)
 
 
-def _computed(formula: c.Formula, run: Run) -> Any:
+def _computed(formula: formula.Formula, run: Run) -> Any:
     run.position = len(run.records)
     return formula.compute(run)
 

@@ -40,7 +40,7 @@ def compliance_checker(
         bool, typer.Option("--quiet", help="No warnings; without effect with --werror.")
     ] = False,
     log_output: Annotated[
-        Path | None, typer.Option(help="Write what is printed to this file as well.")
+        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
     ] = None,
 ) -> None:
     """Check one log by the official verifier's reading; the last line says SUCCESS or FAILED."""
@@ -63,12 +63,13 @@ def system_desc_checker(
     werror: Annotated[bool, typer.Option("--werror", help="Taken, without effect.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Taken, without effect.")] = False,
     log_output: Annotated[
-        Path | None, typer.Option("--log_output", help="Write what is printed there, too.")
+        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
     ] = None,
 ) -> None:
     """Check one system description by the official verifier's reading."""
     from compliance.compat_package import compat_system
 
+    del werror, quiet  # this checker of the incumbent has no warnings
     _tell(*compat_system(filename, usage.value, ruleset), log_output)
 
 
@@ -80,7 +81,7 @@ def repo_checker(
     usage: Annotated[_Usage, typer.Argument(help="Suite.")],
     ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
     log_output: Annotated[
-        Path | None, typer.Option("--log_output", help="Write what is printed there, too.")
+        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
     ] = None,
 ) -> None:
     """Check a tree's names, sizes and links by the official verifier's reading."""

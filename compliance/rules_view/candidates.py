@@ -11,6 +11,7 @@ from logging_spec import keys as k
 from logging_spec.keys import Key
 from logging_spec.record import Record
 from rules import constraints as c
+from rules import formula, order
 from rules import special as s
 from rules.run import NotLogged, Run
 
@@ -75,7 +76,7 @@ def _type(value: Any) -> str:
 def needs(constraint: c.Constraint) -> Iterator[str]:
     """The keys that a constraint's formulas look at."""
     for value in _field_values(constraint):
-        if isinstance(value, c.Formula):
+        if isinstance(value, formula.Formula):
             yield from value.needs
         elif isinstance(value, c.Constraint):
             yield from needs(value)
@@ -103,7 +104,7 @@ def values(constraint: c.Constraint, run: Run) -> Iterator[Any]:
     for value in _field_values(constraint):
         if isinstance(value, c.Constraint):
             yield from values(value, run)
-        elif isinstance(value, c.Formula):
+        elif isinstance(value, formula.Formula):
             yield from _near(_computed(value, run))
         elif isinstance(constraint, c.product_equals):
             continue
@@ -130,7 +131,7 @@ def _lists(constraint: c.Constraint, run: Run) -> Iterator[Any]:
             yield from ([value] for value in values(inner, run))
 
 
-def _computed(formula: c.Formula, run: Run) -> Any:
+def _computed(formula: formula.Formula, run: Run) -> Any:
     try:
         return formula.compute(run)
     except NotLogged:
@@ -173,7 +174,7 @@ def variations(
     elif isinstance(constraint, s._OnSamples):
         for value in (*values(constraint, run), *pool):
             yield with_metadata(record, "samples_count", value)
-    elif isinstance(constraint, c.init_within):
+    elif isinstance(constraint, order.init_within):
         for minutes in (1.0, constraint.closed + 1, (constraint.open or 0) + constraint.closed):
             yield msgspec.structs.replace(record, time_ms=record.time_ms + minutes * 60_000)
     else:

@@ -24,6 +24,7 @@ from compliance.rules_view.candidates import (
 from logging_spec import keys as k
 from logging_spec.record import Record
 from rules import constraints as c
+from rules import order
 from rules.finding import StatedBy
 from rules.run import NotLogged, Run
 from rules.table import Row
@@ -131,10 +132,10 @@ class _Maker:
         """Log the keys that must come before or after."""
         for constraint in self.all:
             other = getattr(constraint, "key", None)
-            if isinstance(constraint, c.init_within):
+            if isinstance(constraint, order.init_within):
                 self._add("submission_division")
                 self._add("init_start")
-            elif isinstance(constraint, c.before):
+            elif isinstance(constraint, order.before):
                 key = k.known(constraint.key)
                 if key is not None and all(r.key != key.name for r in self.after):
                     self.after.append(at(blank(key), LATER_S + len(self.after)))

@@ -14,6 +14,7 @@ from compliance.rules_view.tables import tables_for
 from logging_spec import keys as k
 from logging_spec.record import Record
 from rules import constraints as c
+from rules import formula
 from rules import special as s
 from rules.round import Round
 from rules.run import NotLogged, Run, as_number
@@ -150,8 +151,8 @@ def evaluations(
     dues = schedule.due(batch) if batch is not None else ()
     told: dict[str, Any] = {"stated_by": "policy", "text": schedule.text}
     for due in dues[:1]:
-        start = "" if due.first is None else f"first at {c.show(round(due.first, 6))}, then "
-        said = f"{start}every {c.show(round(due.interval, 6))} {due.unit}"
+        start = "" if due.first is None else f"first at {formula.show(round(due.first, 6))}, then "
+        said = f"{start}every {formula.show(round(due.interval, 6))} {due.unit}"
         told |= {"first": due.first, "interval": due.interval, "unit": due.unit}
         told["text"] = said if schedule.text.startswith(said) else f"{said}: {schedule.text}"
     return [*found, told]
@@ -163,7 +164,7 @@ def _when(constraint: s._OnSamples, run: Run) -> str:
         case s.first_evaluation():
             return f"first at {constraint.expected(run)} samples"
         case s.every_batch_from(start=start):
-            return f"first at {c._worked_out(start, run)} samples, then after every batch"
+            return f"first at {formula.worked_out(start, run)} samples, then after every batch"
         case _:
             return f"at {constraint.expected(run)} samples"
 
@@ -214,7 +215,7 @@ def _only(constraint: c.Constraint, run: Run) -> Any:
     """The value that a constraint fixes; raises where its formula cannot be worked out."""
     match constraint:
         case c.equals(bound=bound) | c.close_to(bound=bound) | c.nearly(bound=bound):
-            return bound.compute(run) if isinstance(bound, c.Formula) else bound
+            return bound.compute(run) if isinstance(bound, formula.Formula) else bound
         case c.product_equals(factor=factor, bound=bound):
             return bound.compute(run) / factor
         case s.rounded(bound=bound, digits=digits):

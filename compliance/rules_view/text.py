@@ -10,8 +10,8 @@ from compliance.catalogue import Kind, Rule, check_rules, divisions, rules_of, t
 from compliance.pages import count, difference, facts
 from compliance.rules_view.printer import Grid, Printer
 from compliance.rules_view.tables import Table, tables
-from rules.constraints import show
 from rules.finding import StatedBy
+from rules.formula import show
 from rules.round import Round
 from rules.table import Row
 

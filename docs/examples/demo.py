@@ -67,7 +67,8 @@ def log_run(path: Path, seed: int, rank: int) -> None:
 def podium(*arguments: str) -> int:
     """Show a podium command, run it, and return its exit status."""
     print(f"\n$ podium {' '.join(arguments)}", flush=True)
-    status = subprocess.run([sys.executable, "-m", "compliance", *arguments], check=False).returncode
+    command = [sys.executable, "-m", "compliance", *arguments]
+    status = subprocess.run(command, check=False).returncode
     print(f"(exit status {status})", flush=True)
     return status
 

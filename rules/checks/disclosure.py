@@ -8,7 +8,8 @@ from logging_spec import keys as k
 from rules.checks import Context, check
 from rules.checks.excerpt import at, excerpt
 from rules.checks.points import TRAINING
-from rules.constraints import near_whole, show
+from rules.constraints import near_whole
+from rules.formula import show
 from rules.run import Run
 from rules.table import Violation
 

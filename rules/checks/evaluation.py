@@ -22,8 +22,8 @@ from rules.checks.points import (
     target_of,
     where_is,
 )
-from rules.constraints import show
 from rules.finding import Severity
+from rules.formula import show
 from rules.run import Run
 from rules.schedule import Schedule
 from rules.table import Violation

@@ -8,8 +8,8 @@ from logging_spec import keys as k
 from rules.checks import Context, check
 from rules.checks.excerpt import at, excerpt
 from rules.checks.points import TRAINING, minutes, status_of, times
-from rules.constraints import show
 from rules.finding import Severity
+from rules.formula import show
 from rules.run import MINUTE_MS, Run
 from rules.table import Violation
 

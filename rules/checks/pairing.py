@@ -16,8 +16,8 @@ from rules.checks.points import (
     position,
     where_is,
 )
-from rules.constraints import show
 from rules.finding import Severity
+from rules.formula import show
 from rules.run import Run, metadata_of
 from rules.table import Violation
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from logging_spec.record import Record
 from rules.checks import Context
-from rules.constraints import show
+from rules.formula import show
 from rules.run import Run, as_number, metadata_of
 from rules.schedule import Schedule
 from rules.table import Row

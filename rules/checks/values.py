@@ -10,7 +10,7 @@ from logging_spec import keys as k
 from rules.checks import PLAIN_JSON, Context, check
 from rules.checks.excerpt import at, excerpt
 from rules.checks.points import TRAINING
-from rules.constraints import show
+from rules.formula import show
 from rules.run import Run, as_number
 from rules.table import Violation
 

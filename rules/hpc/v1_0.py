@@ -5,11 +5,12 @@ from dataclasses import replace
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
 from rules.checks.catalogue import HPC
-from rules.constraints import above, after, at_least, before, below, equals, init_within, whole
+from rules.constraints import above, at_least, below, equals, whole
 from rules.hpc import schedules
 from rules.hpc.benchmarks.deepcam import DEEPCAM
 from rules.hpc.benchmarks.oc20 import OC20
 from rules.hpc.v0_7 import V0_7
+from rules.order import after, before, init_within
 from rules.reasons import PRESENCE, SAMPLES
 from rules.special import each_item
 from rules.table import OPTIONAL, policy_row, row

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Change
-from rules.constraints import after, before, init_within
 from rules.hpc.v1_0 import V1_0
+from rules.order import after, before, init_within
 from rules.table import row
 
 V2_0 = V1_0.next(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rules.constraints import Formula, ceil, floor
+from rules.formula import Formula, ceil, floor
 from rules.schedule import BATCH, Grid, Schedule, constant
 
 CRITEO = 4_195_197_692

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import above, after, before, init_within
+from rules.constraints import above
+from rules.order import after, before, init_within
 from rules.round import Limits
 from rules.special import small_batch_multiple
 from rules.table import row

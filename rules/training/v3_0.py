@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import after, before, init_within
+from rules.order import after, before, init_within
 from rules.special import init_longer_for
 from rules.table import row
 from rules.training.benchmarks.dlrm_dcnv2 import DLRM_DCNV2

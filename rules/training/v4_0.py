@@ -4,7 +4,6 @@ from logging_spec import keys as k
 from rules.benchmark import Amend, Change
 from rules.constraints import (
     above,
-    after,
     any_of,
     at_least,
     at_most,
@@ -14,6 +13,7 @@ from rules.constraints import (
     part,
     value_has,
 )
+from rules.order import after
 from rules.reasons import OPEN_FREE, OPEN_TARGET
 from rules.table import AT_LEAST_ONCE, at_least_times, row
 from rules.training.benchmarks.gnn import GNN

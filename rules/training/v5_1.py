@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import as_of, ceil, computes, equals, not_empty
+from rules.constraints import computes, equals, not_empty
+from rules.formula import as_of, ceil
 from rules.reasons import PRESENCE
 from rules.schedule import constant
 from rules.special import BATCH

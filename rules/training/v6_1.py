@@ -4,19 +4,16 @@ from logging_spec import keys as k
 from rules.benchmark import Amend, Change
 from rules.constraints import (
     above,
-    as_of,
     at_least,
     at_most,
-    ceil,
     computes,
     equals,
-    floor,
     has,
-    logged,
     not_empty,
     one_of,
     whole,
 )
+from rules.formula import as_of, ceil, floor, logged
 from rules.reasons import PRESENCE
 from rules.special import BATCH, first_evaluation
 from rules.table import AT_LEAST_ONCE, row

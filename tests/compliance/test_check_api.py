@@ -16,7 +16,7 @@ from compliance import check
 from compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from logging_spec.record import Record
 from rules import constraints as c
-from rules import rounds
+from rules import order, rounds
 from rules.finding import Profile, Severity
 from rules.run import Run
 from rules.table import Row
@@ -165,7 +165,7 @@ class Breaker:
         elif row.times.least:
             # Where one of several keys will do, no later scope can take the demand back.
             also = {f"common.{other}" for other in row.times.instead} | self.depends(name)
-            logged = self.log.keys()
+            logged = self.log.names()
             others = [other for other in row.times.instead if other in logged]
             gone = self.log.drop(name, *others)
             yield Broken(rule, f"no {name} nor its like", gone, frozenset(also))
@@ -180,11 +180,11 @@ class Breaker:
         name, log = row.name, self.log
         also = self.depends(name) - {rule}
         what = f"{name} not {constraint.text()}"
-        if isinstance(constraint, c.after):
+        if isinstance(constraint, order.after):
             yield Broken(rule, what, log.move(name, before=constraint.key), self.orders | also)
-        elif isinstance(constraint, c.before):
+        elif isinstance(constraint, order.before):
             yield Broken(rule, what, log.move(name, after=constraint.key), self.orders | also)
-        elif isinstance(constraint, c.init_within):
+        elif isinstance(constraint, order.init_within):
             yield Broken(rule, what, log.shift(name, 100_000), also)
         elif isinstance(constraint, c.Has):
             yield Broken(rule, what, log.meta(name, *constraint.names, only=0), also)
@@ -279,7 +279,7 @@ def _holds(
 
 
 def _is_about_place(constraint: c.Constraint) -> bool:
-    places = (c.after, c.before, c.init_within, c.computes)
+    places = (order.after, order.before, order.init_within, c.computes)
     own = type(constraint).__name__ in (
         *("in_sequence", "every_batch_from", "no_earlier_than", "of_benchmark"),
     )

@@ -51,7 +51,7 @@ def broken(log: LogBuilder, rng: random.Random) -> LogBuilder:
     fixed = [
         name
         for name, (_, row) in effective(log.which).items()
-        if row.each and name in log.keys() and not name.startswith("submission_")  # noqa: SIM118
+        if row.each and name in log.names() and not name.startswith("submission_")
     ]
     return log.set(rng.choice(sorted(fixed)), 31.37)
 

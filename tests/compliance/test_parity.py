@@ -99,6 +99,24 @@ def test_verdict_and_keys_are_the_incumbents_on_damaged_published_logs(corpus: P
     assert [case.recipe for case in cases if case.differs] == []
 
 
+def one_of_each_round() -> list[Which]:
+    """The last kind of log of each round, and every one of 0.6, whose rules follow all lines."""
+    last = {which[:2]: which for which in VERIFIED}
+    return [w for w in VERIFIED if w.round == "0.6" or w == last[w[:2]]]
+
+
+@pytest.mark.parametrize("which", one_of_each_round(), ids=str)
+def test_a_log_that_lacks_any_one_key_is_judged_as_by_the_incumbent(
+    tmp_path: Path, which: Which
+) -> None:
+    log = build_log(which)
+    wrong = {}
+    for key in log.names():
+        data = log.drop(key).bytes()
+        wrong[key] = difference(data, which.usage, which.round, tmp_path / "log.txt")
+    assert {key: found for key, found in wrong.items() if found} == {}
+
+
 def foreign(count: int, seed: int) -> Iterator[tuple[LogBuilder, tuple[str, str]]]:
     """Logs of one round, and another round to judge them by."""
     rng = random.Random(seed)

@@ -30,6 +30,7 @@ from compliance.rules_view.hyper import settings
 from logging_spec.read import Fault, read_log
 from logging_spec.record import Record
 from rules import constraints as c
+from rules import formula
 from rules.catalogue import USAGES, find_round, newest, rounds_of
 from rules.finding import Profile, StatedBy
 from rules.round import Round
@@ -365,7 +366,7 @@ def test_a_counter_example_works_formulas_out() -> None:
     from logging_spec import keys as k
 
     run = Run([Record("global_batch_size", 0, 2048, {})])
-    assert counter_example(c.equals(c.logged(k.GLOBAL_BATCH_SIZE) * 2), run) == (2048, 4096)
+    assert counter_example(c.equals(formula.logged(k.GLOBAL_BATCH_SIZE) * 2), run) == (2048, 4096)
 
 
 # --- diff -----------------------------------------------------------------------------------------

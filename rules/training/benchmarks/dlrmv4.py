@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, has, logged, whole
+from rules.constraints import above, at_least, at_most, equals, has, whole
+from rules.formula import logged
 from rules.reasons import OPEN_FREE, OPEN_TARGET
 from rules.special import (
     BATCH,

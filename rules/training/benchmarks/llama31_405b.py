@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, ceil, equals, has, product_equals
+from rules.constraints import above, at_least, at_most, equals, has, product_equals
+from rules.formula import ceil
 from rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET, PRESENCE
 from rules.schedule import constant
 from rules.special import BATCH, rounded
