@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands import compat, rules
+from compliance.commands import compat, rules, system
 from compliance.errors import ComplianceError, UsageFault
 from compliance.exits import Exit
 from rules.finding import Profile
@@ -28,6 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 app.add_typer(rules.app, name="rules")
+app.add_typer(system.app, name="system")
 app.add_typer(compat.app, name="compat")
 
 

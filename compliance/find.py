@@ -88,15 +88,15 @@ def submissions(paths: list[Path]) -> list[tuple[Path, str]]:
     return list(found.items())
 
 
-def targets(paths: list[Path], *, empty: bool = False) -> list[Target]:
+def targets(paths: list[Path], *, empty: bool = False, stray: bool = False) -> list[Target]:
     """Every file to judge below the paths, in order.
 
     Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
-    is judged, too.
+    is judged, too. `stray` takes the logs of a round's folders that are no submissions as well.
     """
     found: dict[str, Target] = {}
     for path in paths:
-        for target in _targets(path, alone=len(paths) == 1):
+        for target in _targets(path, alone=len(paths) == 1, stray=stray):
             found.setdefault(target.path, target)
     if not found and not empty:
         names = ", ".join(str(path) for path in paths)
@@ -104,7 +104,7 @@ def targets(paths: list[Path], *, empty: bool = False) -> list[Target]:
     return list(found.values())
 
 
-def _targets(path: Path, *, alone: bool) -> Iterator[Target]:
+def _targets(path: Path, *, alone: bool, stray: bool) -> Iterator[Target]:
     kind = kind_of(path)
     if kind in (Kind.LOG, Kind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
@@ -119,6 +119,10 @@ def _targets(path: Path, *, alone: bool) -> Iterator[Target]:
         yield from _logs(top / "results", path, alone=alone, submission=str(top))
     if not tops:
         yield from _logs(path, path, alone=alone)
+    elif stray and kind is Kind.ROUND:
+        for sub in _folders(path):
+            if sub not in tops:
+                yield from _logs(sub, path, alone=alone)
 
 
 def _logs(below: Path, root: Path, *, alone: bool, submission: str = "") -> Iterator[Target]:

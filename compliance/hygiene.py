@@ -47,7 +47,7 @@ class Kind(StrEnum):
     FOLDER = "folder"
     LINK = "link"
     SPECIAL = "special file"
-    UNREADABLE = "unreadable folder"
+    UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _item(entry: os.DirEntry[str], below: str) -> Item:
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError:
-        return Item(path, entry.path, entry.name, Kind.SPECIAL)
+        return Item(path, entry.path, entry.name, Kind.UNREADABLE)
     kinds = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
     kind = kinds.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)
     return Item(path, entry.path, entry.name, kind, status.st_size)
@@ -210,7 +210,7 @@ class _Policy:
 
     def item(self, item: Item) -> Iterator[Finding]:
         if item.kind is Kind.UNREADABLE:
-            fault = Fault("repo.unreadable", "the folder cannot be read", "mend its permissions")
+            fault = Fault("repo.unreadable", "it cannot be read", "mend its permissions or place")
             yield finding(item.path, fault, Severity.ERROR)
             return
         official = _official_name(item.name)

@@ -96,7 +96,8 @@ def read_meter(log: Log, *, switch: bool) -> Meter:
         meter.faults.append(Fault("power.unreadable", line, None, fault.message))
     for line, record in log.all_records():
         _take(meter, record, line)
-    if not meter.readings and not (switch and meter.estimate is not None):
+    whole = all(fault.position >= 0 for fault in log.faults)
+    if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
         meter.faults.append(Fault("power.no-readings", None, READING, f"no {wanted} is logged"))
     return meter

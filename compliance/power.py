@@ -94,7 +94,7 @@ class _Judgement:
         # The official checker takes logs in the order of their names.
         self.runs = sorted(runs, key=lambda run: f"{run.stem}.txt")
         self.by_policy = profile is Profile.POLICY
-        self.root = power.parent.resolve()
+        self.root = Path(os.path.realpath(power.parent))
         self.findings: list[Finding] = []
 
     def verdict(self) -> PowerVerdict:
@@ -131,7 +131,7 @@ class _Judgement:
 
     def _within(self, path: Path) -> bool:
         """Whether a path leads to no other place than the result's folder."""
-        return not path.is_symlink() or path.resolve().is_relative_to(self.root)
+        return not path.is_symlink() or Path(os.path.realpath(path)).is_relative_to(self.root)
 
     def _surplus(self, runs: set[str]) -> None:
         surplus = [name for name in self._names(self.power) or [] if name not in runs]

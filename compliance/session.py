@@ -20,7 +20,7 @@ from rules.finding import Finding, Profile, Severity
 from rules.round import Round
 
 if TYPE_CHECKING:
-    from compliance.report import FileEntry, Report, ResultEntry, SubmissionEntry
+    from compliance.report import FileEntry, Report, ResultEntry, Rules, SubmissionEntry
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
@@ -91,38 +91,78 @@ def check(
     return check_paths([Path(path)], options)
 
 
-def check_paths(
-    paths: list[Path], options: Options, progress: Callable[[int, int], None] | None = None
-) -> Report:
-    """Judge several paths at once; `progress` is told (files done, files in all)."""
-    from compliance.report import Rules, make_report
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Every file below some paths judged by itself, by one pass over each."""
 
+    targets: list[Target]
+    packages: list[tuple[Path, str]]
+    choices: list[Choice]
+    judged: dict[str, Judged]
+
+    @property
+    def several(self) -> bool:
+        """Whether the files are of several rounds."""
+        return len({(c.rules.usage, c.rules.name) for c in self.choices}) > 1
+
+
+def gather(
+    paths: list[Path],
+    options: Options,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    for_scores: bool = False,
+) -> Gathered:
+    """Judge every file below the paths; `progress` is told (files done, files in all).
+
+    `for_scores` takes the facts of loose logs, too, and the logs of a round's folders that are no
+    submissions.
+    """
     packages = submissions(paths)
-    found = targets(paths, empty=bool(packages))
+    found = targets(paths, empty=bool(packages), stray=for_scores)
     wish = Wish(options.usage, options.round)
     choices = [wish.choose(target.folder) for target in found]
     choices += [wish.choose(root) for root, _ in packages]
-    tasks = [_task(t, c, options) for t, c in zip(found, choices, strict=False)]
-    several = len({(c.rules.usage, c.rules.name) for c in choices}) > 1
+    tasks = [_task(t, c, options, for_scores) for t, c in zip(found, choices, strict=False)]
     judged = {one.path: one for one in _judge_all(tasks, options.jobs, progress)}
-    session = _Session(options, judged, several)
-    for root, shown in packages:
+    return Gathered(found, packages, choices, judged)
+
+
+def check_paths(
+    paths: list[Path],
+    options: Options,
+    progress: Callable[[int, int], None] | None = None,
+    gathered: Gathered | None = None,
+) -> Report:
+    """Judge several paths at once; `gathered`, where given, is what `gather` made of them."""
+    from compliance.report import make_report
+
+    gathered = gathered or gather(paths, options, progress)
+    wish = Wish(options.usage, options.round)
+    session = _Session(options, gathered.judged, gathered.several)
+    for root, shown in gathered.packages:
         session.take_submission(root, shown, wish.choose(root).rules)
     session.take_files()
-    first = choices[0]
-    rules = Rules(
-        usage=first.rules.usage if not several else "several",
-        round=first.rules.name if not several else "several",
-        profile=options.profile.value,
-        chosen_by=first.chosen_by,
-    )
     return make_report(
-        rules,
+        rules_of(gathered, options),
         session.files,
         session.findings,
         submissions=session.submissions,
         results=session.results,
         strict=options.strict,
+    )
+
+
+def rules_of(gathered: Gathered, options: Options) -> Rules:
+    """What a report says of the rules by which all was judged."""
+    from compliance.report import Rules
+
+    first, several = gathered.choices[0], gathered.several
+    return Rules(
+        usage=first.rules.usage if not several else "several",
+        round=first.rules.name if not several else "several",
+        profile=options.profile.value,
+        chosen_by=first.chosen_by,
     )
 
 
@@ -185,7 +225,7 @@ class _Session:
         )
 
 
-def _task(target: Target, choice: Choice, options: Options) -> _Task:
+def _task(target: Target, choice: Choice, options: Options, with_facts: bool) -> _Task:
     rules = choice.rules
     return _Task(
         target.path,
@@ -194,7 +234,7 @@ def _task(target: Target, choice: Choice, options: Options) -> _Task:
         rules.name,
         options.profile,
         "system" if target.kind is Kind.SYSTEM else "log",
-        bool(target.submission),
+        with_facts or bool(target.submission),
     )
 
 
@@ -242,7 +282,7 @@ def _judge(task: _Task) -> Judged:
             verdict = _judge_system(task, rules)
         else:
             verdict = judge_log(
-                read_log(task.path),
+                read_log(task.path, rules.generation),
                 rules,
                 task.profile,
                 task.shown,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from compliance.documents import judge_documents
 from compliance.facts import Facts
+from compliance.hygiene import check_repository
 from compliance.judge import LogVerdict
 from compliance.package import (
     By,
@@ -66,6 +67,11 @@ class _Submission:
         self.findings += copies(((r.shown, r.facts) for v in results for r in v.runs), by)
         self.findings += judge_documents(tree, [(v.folder, v.runs) for v in results], by)
         entries = [self._entry(verdict) for verdict in results]
+        hygiene = self._hygiene()
+        if (
+            not by.verifier
+        ):  # the official package checker leaves names and links to another program
+            self.findings += hygiene
         rejected = any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
         rejected = rejected or any(verdict.rejected for verdict in results)
         tolerated = {r.shown for v in results for r in v.runs if r.failed and not v.rejected}
@@ -75,11 +81,19 @@ class _Submission:
                 path=tree.shown or ".",
                 verdict="rejected" if rejected else "accepted",
             ),
-            [*self.findings, *(f for verdict in results for f in verdict.findings)],
+            [
+                *self.findings,
+                *(hygiene if by.verifier else ()),
+                *(f for verdict in results for f in verdict.findings),
+            ],
             entries,
             [(tree.place(p), self.systems[s].passed) for s, p in tree.systems.items()],
             tolerated,
         )
+
+    def _hygiene(self) -> list[Finding]:
+        found = check_repository(self.tree.root, self.by.rules, self.by.profile)
+        return [replace(finding, path=self.tree.place(finding.path)) for finding in found]
 
     def _system(self, system: str, path: str) -> None:
         verdict = check_system(
@@ -101,7 +115,7 @@ class _Submission:
         verdict.findings += check_seeds(
             seeds, self.by.rules, division, self.by.profile, None, weak=weak
         )
-        if not self.by.verifier and described is not None:
+        if not self.by.verifier and described is not None and described.description:
             verdict.findings += self._agreement(folder, described, runs)
         verdict.convergence = self._convergence(verdict)
         verdict.findings += self._about_convergence(verdict)

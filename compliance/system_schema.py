@@ -70,7 +70,10 @@ def _property(field: Field, rules: Round, required: bool) -> Schema:
     if field.crashes:
         about["type"] = "string"
     elif field.kind is not Kind.ANY:
-        about["type"] = ["string", "number"] if required else ["string", "number", "null"]
+        about["type"] = ["string", "number"]
+        if not required:
+            about |= {"type": ["string", "number", "null", "array", "object"]}
+            about |= {"maxItems": 0, "maxProperties": 0}
     elif required:
         about |= {"type": ["string", "object", "array", "number"], "minProperties": 1}
         about["minItems"] = 1

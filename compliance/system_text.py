@@ -166,7 +166,7 @@ class _Parser:
                 return
             if char == "":
                 said = "the text ends before the object does"
-                self.fault(self.at, said, "close the object with }")
+                self.fault(len(self.text.rstrip()), said, "close the object with }")
                 raise _Stop
             if char == ",":
                 self.fault(self.at, "a comma without a field before it", "remove the comma")

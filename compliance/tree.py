@@ -1,15 +1,18 @@
-"""The shape of a submission, as data: what lies where, by round. Shared by checks and packager."""
+"""The shape of a submission, as data: what lies where, by round. Shared by checks and packager.
+
+Links to folders are never followed: they are told of, as is what cannot be read.
+"""
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from compliance.tree_names import about_name, benchmark_called
 from rules.round import Round
 
 Scaling = Literal["strong", "weak"]
@@ -23,13 +26,22 @@ LOOSE_NAME = re.compile(r"result_.*\.txt", re.DOTALL)
 SCALINGS: tuple[Scaling, ...] = ("strong", "weak")
 PRUNED, POWER = "pruned_results", "power"
 PARAMS, SCALING_FILE, PRIVATE_ID = "package_checker_params", "scaling.json", "privateid.json"
+ENTRY = "entry.json"
+"""What described a system in 0.5 and, for some, in 0.6: it lies with the system's results."""
+
 KNOWN_FILES = frozenset({PARAMS, SCALING_FILE})
 """Files beside the logs of a result that belong there."""
+
+TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentation"})
+"""Folders of a submission: submission rules, Directory structure."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFolder:
-    """All runs of one benchmark on one system; paths are relative to the submission."""
+    """All runs of one benchmark on one system; paths are relative to the submission.
+
+    `official` is False where the official verifier passes over the folder for its name.
+    """
 
     system: str
     benchmark: str
@@ -39,21 +51,30 @@ class ResultFolder:
     pruned: tuple[str, ...] = ()
     power: bool = False
     strange: tuple[str, ...] = ()
+    official: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """Something below `results` that is no result: where, and what it seems to be."""
+    """Something that is not where a submission has it: where, what is wrong, how to mend it.
+
+    `official` says that the official verifier does not accept it either.
+    """
 
     path: str
+    rule: str
     why: str
     hint: str
-    benchmark: bool = False
+    official: bool = False
 
 
 @dataclass(slots=True)
 class Tree:
-    """One submission as it lies on disk. `shown` is put in front of paths in reports."""
+    """One submission as it lies on disk. `shown` is put in front of paths in reports.
+
+    `holding` are the systems whose folders hold folders of benchmarks, whatever their names;
+    `entries` those described beside their results, as 0.5 had it.
+    """
 
     root: Path
     shown: str
@@ -62,10 +83,22 @@ class Tree:
     results: list[ResultFolder] = field(default_factory=list)
     misplaced: list[Misplaced] = field(default_factory=list)
     result_systems: tuple[str, ...] = ()
+    holding: set[str] = field(default_factory=set)
+    entries: set[str] = field(default_factory=set)
 
     def place(self, path: str) -> str:
         """A path of this submission as a report shows it."""
         return f"{self.shown}/{path}" if self.shown else path
+
+
+@dataclass(slots=True)
+class Listing:
+    """The names in one folder, sorted; `links` lead to folders."""
+
+    files: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    problem: str = ""
 
 
 def has_scalings(rules: Round) -> bool:
@@ -73,107 +106,181 @@ def has_scalings(rules: Round) -> bool:
     return rules.usage == "hpc" and rules.name != "0.7"
 
 
+def is_early(rules: Round) -> bool:
+    """Whether the round is 0.5 or 0.6, whose trees differ."""
+    return rules.usage == "training" and rules.name in ("0.5", "0.6")
+
+
 def scan(root: Path, shown: str, rules: Round) -> Tree:
-    """Read the shape of a submission; links to folders are not followed."""
-    tree = Tree(root, shown, root.absolute().name)
-    for name in _names(root / "systems", files=True):
-        if name.endswith(".json"):
-            tree.systems[name[:-5]] = f"systems/{name}"
-    tree.result_systems = tuple(_names(root / "results", files=False))
-    for system in tree.result_systems:
-        for place in _benchmark_places(tree, system, rules):
-            _take(tree, *place, rules)
-    for name in _names(root / "results", files=True):
-        if LOOSE_NAME.fullmatch(name):
-            tree.misplaced.append(
-                Misplaced(
-                    f"results/{name}",
-                    "a log lies outside any result",
-                    "move it to results/<system>/<benchmark>/",
-                )
-            )
-    return tree
+    """Read the shape of a submission; never raises."""
+    return _Scan(Tree(root, shown, root.absolute().name), rules).tree
 
 
-def _benchmark_places(tree: Tree, system: str, rules: Round) -> Iterator[tuple[str, Scaling, str]]:
-    """(system, scaling, folder) of the folders that hold benchmark folders."""
-    base = f"results/{system}"
-    if not has_scalings(rules):
-        yield system, "strong", base
-        return
-    for name in _names(tree.root / base, files=False):
-        if name in SCALINGS:
-            yield system, "weak" if name == "weak" else "strong", f"{base}/{name}"
-        else:
-            tree.misplaced.append(
-                Misplaced(
-                    f"{base}/{name}",
-                    f"{name} is neither strong nor weak",
-                    "HPC results lie in results/<system>/strong/<benchmark> or .../weak/...",
-                )
-            )
+class _Scan:
+    def __init__(self, tree: Tree, rules: Round) -> None:
+        self.tree, self.rules = tree, rules
+        self._top()
+        self._systems()
+        results = self._list("results")
+        tree.result_systems = tuple(results.folders)
+        self._loose("results", results, "any result", "results/<system>/<benchmark>/")
+        self._strange("results", results.files, ())
+        for system in results.folders:
+            self._system(system)
 
+    def _top(self) -> None:
+        for name in self._list("").folders:
+            if name not in TOP_FOLDERS and not name.startswith("."):
+                why = f"{name} is none of the folders of a submission"
+                hint = f"a submission has {', '.join(sorted(TOP_FOLDERS))}"
+                self._tell("tree.unknown-folder", name, why, hint)
 
-def _take(tree: Tree, system: str, scaling: Scaling, base: str, rules: Round) -> None:
-    for name in _names(tree.root / base, files=True):
-        if LOOSE_NAME.fullmatch(name):
-            why = "a log lies outside any benchmark's folder"
-            hint = f"move it to {base}/<benchmark>/"
-            tree.misplaced.append(Misplaced(f"{base}/{name}", why, hint))
-    names = benchmark_names(rules)
-    for name in _names(tree.root / base, files=False):
-        path = f"{base}/{name}"
-        if name not in names:
-            tree.misplaced.append(_not_a_benchmark(path, name, names, rules))
-            continue
-        files = _names(tree.root / path, files=True)
-        folders = _names(tree.root / path, files=False)
-        logs = tuple(f"{path}/{f}" for f in natural(files + folders) if LOOSE_NAME.fullmatch(f))
-        strange = [f for f in files if not LOOSE_NAME.fullmatch(f) and f not in KNOWN_FILES]
-        strange += [f for f in folders if f not in (POWER, PRUNED) and not LOOSE_NAME.fullmatch(f)]
-        pruned = natural(_names(tree.root / path / PRUNED, files=True))
-        tree.results.append(
+    def _systems(self) -> None:
+        for name in self._list("systems").files:
+            if name.endswith(".json"):
+                self.tree.systems[name[:-5]] = f"systems/{name}"
+
+    def _system(self, system: str) -> None:
+        base, tree = f"results/{system}", self.tree
+        listing = self._list(base)
+        if ENTRY in listing.files:
+            tree.entries.add(system)
+        self._strange(base, listing.files, (PARAMS, PRIVATE_ID, ENTRY))
+        if not has_scalings(self.rules):
+            self._loose(base, listing, "any benchmark's folder", f"{base}/<benchmark>/")
+            self._benchmarks(system, "strong", base, listing)
+            return
+        self._loose(base, listing, "any benchmark's folder", f"{base}/strong/<benchmark>/")
+        for name in listing.folders:
+            inner = self._list(f"{base}/{name}")
+            if name in SCALINGS:
+                where = f"{base}/{name}"
+                self._loose(where, inner, "any benchmark's folder", f"{where}/<benchmark>/")
+                self._strange(where, inner.files, (PARAMS,))
+                self._benchmarks(system, "weak" if name == "weak" else "strong", where, inner)
+                continue
+            why = f"{name} is neither strong nor weak"
+            hint = "HPC results lie in results/<system>/strong/<benchmark> or .../weak/..."
+            # The official verifier stumbles over the folders in it, not over the folder itself.
+            official = bool(inner.folders or inner.links)
+            self._tell("tree.misplaced", f"{base}/{name}", why, hint, official=official)
+
+    def _benchmarks(self, system: str, scaling: Scaling, base: str, listing: Listing) -> None:
+        if listing.folders or listing.links:
+            self.tree.holding.add(system)
+        for name in listing.folders:
+            benchmark = benchmark_called(name, self.rules)
+            if benchmark:
+                self._result(system, scaling, f"{base}/{name}", benchmark)
+            else:
+                why, hint = about_name(name, self.rules)
+                self._tell("tree.unknown-benchmark", f"{base}/{name}", why, hint)
+
+    def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
+        listing = self._list(path)
+        usual = {POWER, PRUNED} if scaling == "weak" else {POWER}
+        strange = [f for f in listing.files if f not in KNOWN_FILES]
+        strange += [f for f in listing.folders if f not in usual]
+        # A folder called like a log is none, and is judged so that it is told of.
+        logs = natural(name for name in listing.files + listing.folders if is_log(name))
+        pruned: list[str] = []
+        if scaling == "weak" and PRUNED in listing.folders:
+            inner = self._list(f"{path}/{PRUNED}")
+            pruned = natural(name for name in inner.files + inner.folders if is_log(name))
+            strange += [f"{PRUNED}/{n}" for n in inner.files + inner.folders if not is_log(n)]
+        self.tree.results.append(
             ResultFolder(
                 system,
-                name,
+                benchmark,
                 scaling,
                 path,
-                logs,
-                tuple(f"{path}/{PRUNED}/{f}" for f in pruned if LOOSE_NAME.fullmatch(f)),
-                POWER in folders,
-                tuple(strange),
+                tuple(f"{path}/{name}" for name in logs),
+                tuple(f"{path}/{PRUNED}/{name}" for name in pruned),
+                POWER in listing.folders,
+                tuple(name for name in strange if not is_log(name)),
+                path.endswith(f"/{benchmark}"),
             )
         )
 
+    # --- telling ---
 
-def benchmark_names(rules: Round) -> tuple[str, ...]:
-    """The folder names that results of the round may have."""
-    return rules.listed("closed")
+    def _list(self, path: str) -> Listing:
+        """What is in a folder; tells of what cannot be read and of links to folders."""
+        listing = list_folder(self.tree.root / path)
+        if listing.problem:
+            why = f"the folder cannot be read ({listing.problem}), so nothing in it is judged"
+            hint = "make it readable"
+            self._tell("tree.unreadable", path or ".", why, hint, official=True)
+        if path.startswith("results"):
+            for name in listing.links:
+                why = f"{name} is a link to a folder; links are not followed, so it is not judged"
+                hint = "put the folder itself in its place"
+                self._tell("tree.linked-folder", f"{path}/{name}", why, hint, official=True)
+        return listing
+
+    def _loose(self, base: str, listing: Listing, outside: str, target: str) -> None:
+        for name in filter(is_log, listing.files):
+            why = f"a log lies outside {outside}"
+            self._tell("tree.misplaced", f"{base}/{name}", why, f"move it to {target}")
+
+    def _strange(self, base: str, names: list[str], known: tuple[str, ...]) -> None:
+        for name in names:
+            if name not in known and not is_log(name):
+                why = f"{name} does not belong among the results"
+                hint = "remove it, or move it to benchmarks"
+                self._tell("tree.unknown-file", f"{base}/{name}", why, hint)
+
+    def _tell(self, rule: str, path: str, why: str, hint: str, *, official: bool = False) -> None:
+        self.tree.misplaced.append(Misplaced(path, rule, why, hint, official))
 
 
-def _not_a_benchmark(path: str, name: str, names: tuple[str, ...], rules: Round) -> Misplaced:
-    near = difflib.get_close_matches(name.lower(), names, 1, 0.6)
-    listed = ", ".join(names)
-    hint = f"did you mean {near[0]}?" if near else f"must be one of {listed}"
-    return Misplaced(path, f"{name} is no benchmark of {rules.title}", hint, benchmark=True)
+def is_log(name: str) -> bool:
+    """Whether the official checker takes a name for that of a run's log."""
+    return LOOSE_NAME.fullmatch(name) is not None
 
 
-def natural(names: list[str]) -> list[str]:
+def natural(names: Iterable[str]) -> list[str]:
     """Names in the order people count: result_2 before result_10."""
-    parts = re.compile(r"(\d+)")
+    parts = re.compile(r"([0-9]+)")
     return sorted(
-        names, key=lambda n: [(int(p), "") if p.isdigit() else (-1, p) for p in parts.split(n)]
+        names,
+        key=lambda name: [(int(p), "") if p.isdigit() else (-1, p) for p in parts.split(name)],
     )
 
 
-def _names(folder: Path, *, files: bool) -> list[str]:
+def list_folder(folder: Path) -> Listing:
+    """The names in a folder; none where there is no such folder."""
+    listing = Listing()
     try:
         with os.scandir(folder) as entries:
-            found = [
-                e.name
-                for e in entries
-                if (e.is_dir(follow_symlinks=False) != files) or (files and e.is_symlink())
-            ]
-    except OSError:
-        return []
-    return sorted(found)
+            for entry in entries:
+                _sorted_into(listing, entry).append(entry.name)
+    except FileNotFoundError:
+        return listing
+    except OSError as error:
+        return Listing(problem=error.strerror or type(error).__name__)
+    for names in (listing.files, listing.folders, listing.links):
+        names.sort()
+    return listing
+
+
+def _sorted_into(listing: Listing, entry: os.DirEntry[str]) -> list[str]:
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            return listing.folders
+        return listing.links if entry.is_symlink() and entry.is_dir() else listing.files
+    except OSError:  # a link that leads back to itself
+        return listing.files
+
+
+def walk_files(root: Path, place: str, most: int) -> Iterator[str]:
+    """Paths below `place`, relative to `root`, in order; at most so many, links to folders none."""
+    count = 0
+    for folder, folders, names in os.walk(root / place):
+        folders.sort()
+        below = os.path.relpath(folder, root)
+        for name in sorted(names):
+            count += 1
+            if count > most:
+                return
+            yield f"{below}/{name}"

@@ -59,26 +59,30 @@ _BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
 """What the official reader strips: white space of latin-1 text."""
 
 
-def parse_log(data: bytes) -> Log:
-    """Read a whole log from memory (uncompressed)."""
+def parse_log(data: bytes, prefer: Generation = "mllog") -> Log:
+    """Read a whole log from memory (uncompressed); `prefer` as in `read_log`."""
     log = Log(size=len(data))
-    _take_whole(data, log)
+    _take_whole(data, prefer, log)
     return log
 
 
-def read_log(path: Path | str) -> Log:
-    """Read one file, also gzip- or zstd-compressed; what cannot be read becomes a fault."""
+def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
+    """Read one file, also gzip- or zstd-compressed; what cannot be read becomes a fault.
+
+    A file is read by one line format: by `prefer` if it holds lines of it, else by the newest one
+    that it holds.
+    """
     log = Log()
     try:
         stream, log.size = _open_plain(path)
         with stream:
             data = stream.read(4 if log.size > BLOCK else -1)
             if data.startswith((GZIP, ZSTD)):
-                _take_pieces(lambda: inflate(_rewound(stream), data[:4]), log)
+                _take_pieces(lambda: inflate(_rewound(stream), data[:4]), prefer, log)
             elif log.size > BLOCK:
-                _take_pieces(lambda: _pieces(_rewound(stream)), log)
+                _take_pieces(lambda: _pieces(_rewound(stream)), prefer, log)
             else:
-                _take_whole(data, log)
+                _take_whole(data, prefer, log)
     except OSError as error:
         reason = error.strerror or str(error)
         log.faults.append(LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1))
@@ -132,17 +136,18 @@ def _unify_line_ends(data: bytes) -> bytes:
     return data
 
 
-def _take_whole(data: bytes, log: Log) -> None:
-    form = _format_of(data)
+def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
+    form = _format_of(data, prefer)
     _take(data, form, log, 0)
     log._more_lines = _line_numbers(data, form, 1)
 
 
-def _take_pieces(read: Callable[[], Iterator[bytes]], log: Log) -> None:
+def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
     """Take a file too large for one block: once to find its format, once for its records."""
     form, broken = _MLLOG, ""
     try:
-        form = min((_format_of(block) for block in _blocks(read())), key=_FORMATS.index)
+        forms = {_format_of(block, prefer) for block in _blocks(read())}
+        form = min(forms, key=lambda one: _order(one, prefer))
     except ValueError:
         return  # no block at all
     except BrokenCompressionError as error:
@@ -158,8 +163,18 @@ def _take_pieces(read: Callable[[], Iterator[bytes]], log: Log) -> None:
         log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
 
 
-def _format_of(data: bytes) -> _Format:
-    return next((form for form in _FORMATS if form.token in data), _NONE)
+def _format_of(data: bytes, prefer: Generation) -> _Format:
+    for form in (
+        _FORMATS if prefer == "mllog" else sorted(_FORMATS, key=lambda f: _order(f, prefer))
+    ):
+        # `:::MLL` alone begins the newer token as well: lines of 0.6 have a blank behind it.
+        if (b":::MLL " if form.generation == "mll" else form.token) in data:
+            return form
+    return _NONE
+
+
+def _order(form: _Format, prefer: Generation) -> int:
+    return -1 if form.generation == prefer else _FORMATS.index(form)
 
 
 def _line_numbers(data: bytes, form: _Format, start: int) -> Iterator[int]:

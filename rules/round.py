@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from logging_spec import keys as k
+from logging_spec.log import Generation
 from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
 from rules.checks import Check
 from rules.constraints import one_of
@@ -150,7 +151,7 @@ class Round:
     forgotten: tuple[str, ...] = ()
     verified: bool = True
     previous: Round | None = field(default=None, repr=False, compare=False)
-    generation: str = "mllog"
+    generation: Generation = "mllog"
     divided: bool = True
     names_in: tuple[str, ...] = ("division",)
     named_by: Callable[[Run], Any] = named_by_key

@@ -50,7 +50,9 @@ LARGEST = 400_000  # bytes of a published log: larger ones show nothing that the
 
 def podium_verdict(data: bytes, name: str, usage: str, round_: str) -> tuple[bool, frozenset[str]]:
     """Ask podium, in the verifier profile: whether the log passes, and the keys with errors."""
-    verdict = judge_log(parse_log(data), find_round(usage, round_), Profile.VERIFIER, name)
+    rules = find_round(usage, round_)
+    log = parse_log(data, rules.generation)
+    verdict = judge_log(log, rules, Profile.VERIFIER, name)
     errors = [finding for finding in verdict.findings if finding.severity is Severity.ERROR]
     return not errors, frozenset(finding.key for finding in errors if finding.key)
 

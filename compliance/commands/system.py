@@ -44,6 +44,27 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
+Paths = Annotated[
+    list[Path], typer.Argument(help="Descriptions, or folders that hold them.", metavar="FILE…")
+]
+ProfileOption = Annotated[
+    Profile,
+    typer.Option(
+        "--profile",
+        help="policy: the written rules; verifier: exactly what the official tool accepts.",
+    ),
+]
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="Default text, or github inside GitHub Actions.")
+]
+SelectOption = Annotated[
+    list[str] | None,
+    typer.Option("--select", help="Report only rules that match this glob (repeatable)."),
+]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", help="Leave out rules that match this glob (repeatable)."),
+]
 RoundOption = Annotated[
     str | None,
     typer.Option("--round", help="Round, such as 5.1; else from podium.toml or a folder's name."),
@@ -71,33 +92,15 @@ def _told() -> Iterator[None]:
     "podium system check . --profile verifier --format json"
 )
 def check(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(help="Descriptions, or folders that hold them.", metavar="FILE…"),
-    ],
+    paths: Paths,
     usage: UsageOption = None,
     round: RoundOption = None,  # noqa: A002 - the option's name
-    profile: Annotated[
-        Profile,
-        typer.Option(
-            "--profile",
-            help="policy: the written rules; verifier: exactly what the official tool accepts.",
-        ),
-    ] = Profile.POLICY,
-    format: Annotated[  # noqa: A002 - the option's name
-        Format | None,
-        typer.Option("--format", help="Default text, or github inside GitHub Actions."),
-    ] = None,
+    profile: ProfileOption = Profile.POLICY,
+    format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")] = False,
-    select: Annotated[
-        list[str] | None,
-        typer.Option("--select", help="Report only rules that match this glob (repeatable)."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option("--ignore", help="Leave out rules that match this glob (repeatable)."),
-    ] = None,
+    select: SelectOption = None,
+    ignore: IgnoreOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print less.")] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.")] = False,
 ) -> None:

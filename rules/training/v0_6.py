@@ -29,7 +29,8 @@ class _Replay:
 
     def __init__(self, minigo: bool) -> None:
         self.minigo = minigo
-        self.init_start: float | None = None
+        self.first_start = 9e99  # the verifier takes the earliest, and a far future for none
+        self.begun = False
         self.started = self.stopped = self.ready = False
         self.epoch_open = self.block_open = self.eval_open = False
         self.printed = True
@@ -38,7 +39,7 @@ class _Replay:
         self.block_first: Any = None
         self.model_saved = False
         self.saved: list[float] = []
-        self.run_start_ms = 0.0
+        self.run_start_ms: float | None = None
 
     def judge(self, record: Record) -> bool:
         """Whether the record obeys its order rule; updates the state either way."""
@@ -56,16 +57,14 @@ class _Replay:
         return not self.ready and not self.started
 
     def _saw_init_start(self, record: Record) -> None:
-        first = self.init_start
-        self.init_start = record.time_ms if first is None else min(first, record.time_ms)
+        self.first_start = min(self.first_start, record.time_ms)
+        self.begun = True
 
     def _may_init_stop(self, record: Record) -> bool:
-        return (
-            self.init_start is not None and not self.started and (self.minigo or self._soon(record))
-        )
+        return self.begun and not self.started and (self.minigo or self._soon(record))
 
     def _soon(self, record: Record) -> bool:
-        return record.time_ms - (self.init_start or 0.0) < 1_200_000
+        return record.time_ms - self.first_start < 1_200_000
 
     def _saw_init_stop(self, record: Record) -> None:
         self.ready = self._soon(record) if self.minigo else True
@@ -150,6 +149,7 @@ class _Replay:
 
     def _may_eval_result(self, record: Record) -> bool:
         iteration = record.metadata["iteration"]
+        assert self.run_start_ms is not None
         since_start = (self.saved[iteration - 1] - self.run_start_ms) / 1000
         near = record.metadata["timestamp"] - since_start < 1.5e-3
         return bool(near and iteration <= self.last_eval)

@@ -522,7 +522,7 @@ def oracle(cases: list[tuple[str, str, str]], folder: Path) -> list[bool]:
 @cache
 def damages() -> tuple[bytes, ...]:
     """Descriptions of every kind of fault, as bytes."""
-    values = ("", 8, 8.0, None, [], {}, True, "x", "onprem", "Preview")
+    values: tuple[Any, ...] = ("", 8, 8.0, None, [], {}, True, "x", "onprem", "Preview")
     made = [json.dumps(without(name)) for name in FIELDS]
     made += [json.dumps(good(**{name: value})) for name in FIELDS for value in values]
     texts = ["", "[]", '"x"', "3", "null", "{", TEXT[:-2] + ",}", TEXT + "}", "[" * 100_000]

@@ -1,0 +1,1 @@
+"""Runs judged while they go on: what is certain, where they stand, where they are heading."""

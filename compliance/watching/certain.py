@@ -1,0 +1,102 @@
+"""What the rules of a table find in a run that goes on, and what no later record can take back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from compliance.judge import PolicyReading, _Broken, _Judgement
+from compliance.watching.needs import needs_of
+from logging_spec.log import Log
+from rules.finding import Finding, Profile
+from rules.round import Round, Scope, scope_of
+from rules.run import Run
+from rules.table import End, Row
+
+TARGET = ".target"
+"""Ends the id of the rule that some evaluation reaches the target."""
+
+_AT_ONCE = frozenset({"global_batch_size.sign"})
+"""Rules about a whole log that a single record breaks for good."""
+
+
+class Partial(_Judgement):
+    """The judgement of a run as far as it has gone, by the scopes given.
+
+    The run is shared and grows; nothing of it is copied.
+    """
+
+    def __init__(
+        self, run: Run, rules: Round, profile: Profile, path: str, scopes: Sequence[Scope] = ()
+    ) -> None:
+        self.log = Log(places=[])
+        self.rules, self.profile, self.path = rules, profile, path
+        self.run = run
+        self.readable = True
+        self.crash = ""
+        self.cancelled = []
+        self.scopes = []
+        self.given = scopes
+
+    def _scopes(self) -> Iterator[Scope]:
+        yield from self.given
+
+    def scopes_of(self, division: str, benchmark: str) -> list[Scope]:
+        """The scopes that judge the run, with those that its records choose."""
+        found: list[Scope] = []
+        for scope in self.rules.scopes(division, benchmark):
+            found.append(scope)
+            found += self._chosen(scope)
+        return found
+
+    def look_for_rules(self, division: str, benchmark: str) -> None:
+        """Note that the official verifier ends where it has no rules for these names."""
+        self._look_for_rules(division, benchmark, benchmark)
+
+    def findings(self) -> list[Finding]:
+        """All findings of the scopes given, and of a verifier that ends without a verdict."""
+        broken = [*self._verifier()]
+        if self.profile is Profile.POLICY or not self.rules.verified:
+            broken = [*_TablesOnly(self).review(broken)]
+        return [*self._findings(broken)]
+
+
+class _TablesOnly(PolicyReading):
+    """The policy's reading of the tables; checks are looked at on their own."""
+
+    def _checks(self) -> Iterator[_Broken]:
+        yield from ()
+
+
+def certain_findings(partial: Partial) -> list[Finding]:
+    """Findings of the scopes given but those that a later record may yet mend."""
+    return [found for found in partial.findings() if not found.id.endswith(TARGET)]
+
+
+def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:
+    """The scopes cut down to some keys, and to what is certain about them."""
+    found = []
+    for scope in scopes:
+        rows = tuple(_certain(row, run) for row in scope.rows if row.name in names)
+        ends = tuple(end for end in scope.ends if _is_certain(end, names))
+        if rows or ends:
+            found.append(scope_of(scope.name, (*rows, *ends), (), scope.benchmark))
+    return found
+
+
+def _is_certain(end: End, names: Collection[str]) -> bool:
+    return end.id in _AT_ONCE and end.id.partition(".")[0] in names
+
+
+def _certain(row: Row, run: Run) -> Row:
+    """The row without what the records to come decide: absences, and bounds not yet known.
+
+    The official verifier looks back only, so its bounds are known at once.
+    """
+    times = row.times if not row.times.least else replace(row.times, least=0)
+    told = row.each if row.policy is None else row.policy
+    known = tuple(each for each in told if needs_of(each) <= run.where.keys())
+    policy = row.policy if len(known) == len(told) else known
+    if times is row.times and policy is row.policy:
+        return row
+    return replace(row, times=times, policy=policy)
