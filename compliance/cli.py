@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands import compat, rules, system
 from compliance.errors import ComplianceError, UsageFault
 from compliance.exits import Exit
 from rules.finding import Profile
@@ -27,9 +28,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
-app.add_typer(rules.app, name="rules")
-app.add_typer(system.app, name="system")
-app.add_typer(compat.app, name="compat")
+
+GROUPS = {
+    "rules": "compliance.commands.rules",
+    "system": "compliance.commands.system",
+    "compat": "compliance.commands.compat",
+}
+"""Commands that have commands of their own: each module is loaded when its group is called."""
+
+
+def load_groups(arguments: Sequence[str] = ()) -> typer.Typer:
+    """The whole command, or only the part of it that these arguments call."""
+    called = next((word for word in arguments if not word.startswith("-")), None)
+    if called not in _COMMANDS:
+        for name, module in GROUPS.items():
+            if called == name or called not in GROUPS:
+                app.add_typer(import_module(module).app, name=name)
+    return app
 
 
 class Usage(StrEnum):
@@ -158,6 +173,10 @@ def check(
     raise typer.Exit(_status(report, is_internal(report)))
 
 
+_COMMANDS = frozenset({"check"})
+"""Commands that are declared here."""
+
+
 def _status(report: Report, internal: bool) -> Exit:
     if internal:
         return Exit.INTERNAL
@@ -172,7 +191,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """The exit status of one call."""
     try:
-        status = app(arguments, prog_name="podium", standalone_mode=False)
+        status = load_groups(arguments)(arguments, prog_name="podium", standalone_mode=False)
         _flush()
     except typer.Abort:
         return Exit.INTERRUPTED

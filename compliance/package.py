@@ -1,126 +1,53 @@
-"""A submission as the committee sees it: its tree, its result sets, its power, its documents."""
+"""A submission as the committee sees it: its result sets, one by one and together."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from compliance.facts import Facts
-from compliance.tree import RESULT_NAME, ResultFolder, Tree, has_scalings
-from rules.convergence.result import Convergence
-from rules.finding import Finding, Profile, Severity, StatedBy
-from rules.round import Round
+from compliance.alike import copies, one_kind, overlaps
+from compliance.scores import median_window
+from compliance.throughput import judge_throughput, without_strong
+from compliance.tree import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
+from compliance.tree_rules import judge_tree
+from compliance.verdicts import By, ResultVerdict, Run, allowed_failures, few, needed_runs
+from rules.convergence.runs import dropped_of, takes_first_converging, takes_median_window
+from rules.finding import Finding, Severity, StatedBy
+from rules.run import as_number
 
+__all__ = [
+    "By",
+    "ResultVerdict",
+    "Run",
+    "allowed_failures",
+    "copies",
+    "judge_result",
+    "judge_throughput",
+    "judge_together",
+    "judge_tree",
+    "needed_runs",
+    "read_scaling",
+]
 
-@dataclass(slots=True)
-class Run:
-    """One log of a result, judged: where a report shows it, its verdict and its facts."""
+LARGEST_SCALING = 1 << 16
+"""Bytes; a factor takes far fewer."""
 
-    shown: str
-    failed: bool
-    facts: Facts
-
-
-@dataclass(slots=True)
-class ResultVerdict:
-    """One result: its findings beside those of its logs, and what decides it."""
-
-    folder: ResultFolder
-    division: str
-    findings: list[Finding] = field(default_factory=list)
-    failed_runs: int = 0
-    runs: list[Run] = field(default_factory=list)
-    convergence: Convergence | None = None
-
-    @property
-    def rejected(self) -> bool:
-        """Whether the result is not accepted."""
-        return any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
-
-
-@dataclass(frozen=True, slots=True)
-class By:
-    """By which text a package is judged."""
-
-    rules: Round
-    profile: Profile
-
-    @property
-    def verifier(self) -> bool:
-        """Whether only the official verifier's rules count."""
-        return self.profile is Profile.VERIFIER
-
-    def finding(
-        self,
-        rule: str,
-        path: str,
-        message: str,
-        hint: str = "",
-        *,
-        stated_by: StatedBy = StatedBy.BOTH,
-        expected: str = "",
-        actual: object = None,
-        key: str | None = None,
-    ) -> Finding:
-        """A finding of a file or folder: an error where the verifier rejects it, too."""
-        error = stated_by is not StatedBy.POLICY and not self._overruled(stated_by)
-        severity = Severity.ERROR if error else Severity.WARNING
-        return Finding(
-            rule, severity, path, None, key, message, expected, actual, hint, "", stated_by
-        )
-
-    def _overruled(self, stated_by: StatedBy) -> bool:
-        return stated_by is StatedBy.VERIFIER and not self.verifier
+_AT_THE_END = 20
+"""Findings about names in one folder beyond this many are counted in the last one."""
 
 
-def needed_runs(rules: Round, benchmark: str) -> int:
-    """How many runs a result needs: training rules, Benchmark Results."""
-    known = rules.benchmarks.get(benchmark)
-    return known.runs if known is not None else 10
-
-
-def allowed_failures(benchmark: str) -> int:
-    """Runs that may fail and count as the slowest: one; four of unet3d's forty."""
-    return 4 if benchmark == "unet3d" else 1
-
-
-def judge_tree(tree: Tree, by: By) -> Iterator[Finding]:
-    """What is misplaced, missing or unknown in a submission's tree."""
-    if not tree.results and not by.verifier:
-        hint = "put logs into results/<system>/<benchmark>/result_<i>.txt"
-        yield by.finding(
-            "tree.no-results", tree.place("results"), "the submission holds no result", hint
-        )
-    for system in tree.result_systems:
-        if system not in tree.systems:
-            yield by.finding(
-                "tree.no-system-description",
-                tree.place(f"systems/{system}.json"),
-                f"results/{system} has no description in systems; must have {system}.json",
-                f"run `podium system init` on the system, or rename the folder to one of "
-                f"{', '.join(sorted(tree.systems)) or 'the systems described'}",
-            )
-    for system, path in sorted(tree.systems.items()):
-        if system not in tree.result_systems and not by.verifier:
-            yield by.finding(
-                "tree.system-without-results",
-                tree.place(path),
-                f"{path} describes a system that has no results",
-                f"add results/{system}, or remove the description",
-                stated_by=StatedBy.POLICY,
-            )
-    for thing in tree.misplaced:
-        if not by.verifier or not thing.benchmark:
-            rule = "tree.unknown-benchmark" if thing.benchmark else "tree.misplaced"
-            stated = StatedBy.POLICY if thing.benchmark or not has_scalings(by.rules) else None
-            yield by.finding(
-                rule,
-                tree.place(thing.path),
-                thing.why,
-                thing.hint,
-                stated_by=stated or StatedBy.BOTH,
-            )
+def judge_together(tree: Tree, results: Sequence[ResultVerdict], by: By) -> Iterator[Finding]:
+    """What only shows when all results of a submission are seen: the policy's demands."""
+    if by.verifier:
+        return
+    yield from copies(((run.shown, run.facts) for v in results for run in v.runs), by)
+    yield from overlaps(results, tree.place("results"), by)
+    yield from without_strong(tree, results, by)
 
 
 def judge_result(
@@ -129,20 +56,34 @@ def judge_result(
     """One result: the number of its runs, which may fail, and whether they are of one kind."""
     verdict = ResultVerdict(folder, division, runs=runs)
     verdict.failed_runs = sum(run.failed for run in runs)
+    if by.verifier and not folder.official:
+        return verdict
     where = tree.place(folder.path)
-    verdict.findings += _counted(folder, where, by)
+    verdict.findings += _counted(verdict, where, by)
     verdict.findings += _failures(verdict, where, by)
     if not by.verifier:
         verdict.findings += _names(tree, folder, by)
-        verdict.findings += _one_kind(verdict, where, by)
+        verdict.findings += one_kind(verdict, where, by)
+        verdict.findings += _scaling(tree, folder, by)
+    if not folder.official:
+        verdict.findings = [_of_policy(finding) for finding in verdict.findings]
     return verdict
 
 
-def _counted(folder: ResultFolder, where: str, by: By) -> Iterator[Finding]:
+def _of_policy(finding: Finding) -> Finding:
+    """The same finding, as only the policy has it: the official verifier looks at no such folder."""
+    if finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.WARNING, stated_by=StatedBy.POLICY)
+
+
+# --- how many runs ---
+
+
+def _counted(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+    folder = verdict.folder
     needed, given = needed_runs(by.rules, folder.benchmark), len(folder.logs)
     weak = folder.scaling == "weak"
-    if given >= needed and (weak or given == needed):
-        return
     if given < needed:
         yield by.finding(
             "result.too-few-runs",
@@ -152,33 +93,79 @@ def _counted(folder: ResultFolder, where: str, by: By) -> Iterator[Finding]:
             expected=str(needed),
             actual=given,
         )
-    else:
+    elif given > needed and not weak and not _first_converging(verdict, by):
+        allowed = takes_median_window(by.rules.usage, by.rules.name)
+        said = f"the result has {given} runs; the official verifier takes exactly {needed}"
+        if not by.rules.verified:
+            said = f"the result has {given} runs; must have {needed}"
+        elif allowed and not by.verifier:
+            said += f", the policy the median of {given - needed + 1} windows: {_window(verdict, by)}"
         yield by.finding(
             "result.too-many-runs",
             where,
-            f"the result has {given} runs; the official verifier takes exactly {needed}",
-            "choose the window of runs that the policy's median rule names (podium pack does)",
-            stated_by=StatedBy.VERIFIER,
+            said,
+            f"hand in the {needed} runs of one window only (podium pack chooses them)",
+            stated_by=StatedBy.VERIFIER if allowed else StatedBy.BOTH,
             expected=str(needed),
             actual=given,
         )
 
 
+def _first_converging(verdict: ResultVerdict, by: By) -> bool:
+    return takes_first_converging(by.rules.usage, by.rules.name, verdict.folder.benchmark)
+
+
+def _scored(verdict: ResultVerdict, by: By) -> list[Run]:
+    """The runs among which failures count: the median window where there are more than needed."""
+    needed, runs = needed_runs(by.rules, verdict.folder.benchmark), verdict.runs
+    windows = takes_median_window(by.rules.usage, by.rules.name)
+    if by.verifier or not windows or len(runs) <= needed or verdict.folder.scaling == "weak":
+        return runs
+    facts = [replace(r.facts.run, refused="it fails") if r.failed else r.facts.run for r in runs]
+    _, outside = median_window(facts, needed, dropped_of(verdict.folder.benchmark))
+    return [run for index, run in enumerate(runs) if index not in outside]
+
+
+def _window(verdict: ResultVerdict, by: By) -> str:
+    scored = sorted(_scored(verdict, by), key=lambda run: run.facts.run.start_ms or math.inf)
+    return few([run.name for run in scored], 12)
+
+
+# --- which may fail ---
+
+
 def _failures(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
     """Failing runs: some may be dropped as slowest, if all they lack is the target."""
-    allowed, failed = allowed_failures(verdict.folder.benchmark), verdict.failed_runs
+    allowed = allowed_failures(verdict.folder.benchmark)
+    scored = _scored(verdict, by)
+    if _first_converging(verdict, by):
+        allowed = max(allowed, len(scored) - needed_runs(by.rules, verdict.folder.benchmark))
+    failed = sum(run.failed for run in scored)
+    lacking = sum(run.failed or not run.facts.run.converged for run in scored)
     if failed > allowed:
         yield by.finding(
             "result.too-many-failed-runs",
             where,
-            f"{failed} of {len(verdict.runs)} runs fail; at most {allowed} may",
+            f"{failed} of {len(scored)} runs fail; at most {allowed} may",
             "mend the logs' findings, or repeat the runs that did not converge",
             expected=f"at most {allowed}",
             actual=failed,
         )
-        return
-    if by.verifier:
-        return
+    elif lacking > allowed and not by.verifier and verdict.folder.scaling == "strong":
+        yield by.finding(
+            "result.not-converged",
+            where,
+            f"{lacking} of {len(scored)} runs fail or end without success; at most {allowed} may",
+            "repeat the runs whose run_stop does not tell of success",
+            stated_by=StatedBy.POLICY,
+            expected=f"at most {allowed}",
+            actual=lacking,
+        )
+    if not by.verifier and failed <= allowed:
+        yield from _broken(verdict, by)
+
+
+def _broken(verdict: ResultVerdict, by: By) -> Iterator[Finding]:
     for run in verdict.runs:
         if run.failed and not run.facts.missed_only:
             yield by.finding(
@@ -191,97 +178,87 @@ def _failures(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             )
 
 
+# --- what lies in the folder ---
+
+
 def _names(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
-    numbers = []
+    numbers, odd = [], []
     for path in folder.logs:
-        name = path.rpartition("/")[2]
-        match = RESULT_NAME.fullmatch(name)
+        match = RESULT_NAME.fullmatch(path.rpartition("/")[2])
         if match is None:
-            yield by.finding(
-                "result.strange-log-name",
-                tree.place(path),
-                f"the log is called {name}; must be result_<i>.txt with a number",
-                "number the runs from 0",
-                stated_by=StatedBy.POLICY,
-            )
+            odd.append(path)
         else:
             numbers.append(int(match[1]))
-    if len(numbers) == len(folder.logs) and sorted(numbers) != list(range(len(numbers))):
+    for path in odd[:_AT_THE_END]:
+        name = path.rpartition("/")[2]
+        yield by.finding(
+            "result.strange-log-name",
+            tree.place(path),
+            f"the log is called {name}; must be result_<i>.txt with a number"
+            + _more(odd, path, _AT_THE_END),
+            "number the runs from 0",
+            stated_by=StatedBy.POLICY,
+            note=name[:-4].endswith(tuple("0123456789")),  # published results have such names
+        )
+    if not odd and sorted(numbers) != list(range(len(numbers))):
+        told = few([str(number) for number in sorted(numbers)], 12)
         yield by.finding(
             "result.numbering",
             tree.place(folder.path),
-            f"runs are numbered {', '.join(map(str, sorted(numbers)[:12]))}; must be 0 to "
-            f"{len(numbers) - 1}",
+            f"runs are numbered {told}; must be 0 to {len(numbers) - 1}",
             "number the runs from 0 without gaps",
             stated_by=StatedBy.POLICY,
         )
-    for name in folder.strange:
+    for name in folder.strange[:_AT_THE_END]:
         yield by.finding(
             "tree.unknown-file",
             tree.place(f"{folder.path}/{name}"),
-            f"{name} does not belong among the logs of a result",
+            f"{name} does not belong among the logs of a result"
+            + _more(folder.strange, name, _AT_THE_END),
             "remove it, or rename a log to result_<i>.txt",
             stated_by=StatedBy.POLICY,
         )
 
 
-def _one_kind(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
-    """All runs of one result have the folder's benchmark, one division, one set of settings."""
-    folder, runs = verdict.folder, verdict.runs
-    for run in runs:
-        stated = run.facts.run.benchmark
-        if stated and stated != folder.benchmark:
-            yield by.finding(
-                "result.other-benchmark",
-                run.shown,
-                f"the log says submission_benchmark {stated}; the folder says {folder.benchmark}",
-                "move the log to its benchmark's folder",
-                stated_by=StatedBy.POLICY,
-                key="submission_benchmark",
-            )
-        division = run.facts.run.division
-        if division and verdict.division and division != verdict.division:
-            yield by.finding(
-                "result.other-division",
-                run.shown,
-                f"the log says division {division}; the system description says {verdict.division}",
-                "state the same division in both",
-                stated_by=StatedBy.POLICY,
-                key="submission_division",
-            )
-    yield from _settings(verdict, where, by)
+def _more(names: Sequence[str], name: str, most: int) -> str:
+    """How many more there are, for the last one that is told."""
+    if len(names) > most and name == names[most - 1]:
+        return f" (and {len(names) - most} more like it)"
+    return ""
 
 
-def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
-    values: dict[str, Counter[str]] = defaultdict(Counter)
-    for run in verdict.runs:
-        for key, value in run.facts.settings.items():
-            values[key][repr(value)] += 1
-    for key, counted in sorted(values.items()):
-        if len(counted) > 1:
-            told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
-            yield by.finding(
-                "result.mixed-settings",
-                where,
-                f"{key} differs between the runs ({told}); must be the same in all",
-                "repeat the runs that differ with the settings of the others",
-                stated_by=StatedBy.POLICY,
-                key=key,
-            )
+def _scaling(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
+    _, problem = read_scaling(tree.root / folder.path)
+    if problem:
+        yield by.finding(
+            "result.bad-scaling",
+            tree.place(f"{folder.path}/{SCALING_FILE}"),
+            f"{SCALING_FILE} {problem}; the score is not scaled by it",
+            'write {"scaling_factor": 1.05} with the factor that was decided',
+            stated_by=StatedBy.POLICY,
+            key="scaling_factor",
+        )
 
 
-def copies(runs: Iterable[tuple[str, Facts]], by: By) -> Iterator[Finding]:
-    """Runs that share their times and evaluations with another: one run handed in twice."""
-    seen: dict[tuple[object, ...], str] = {}
-    for shown, facts in runs:
-        if len(facts.fingerprint) < 3:
-            continue
-        first = seen.setdefault(facts.fingerprint, shown)
-        if first != shown:
-            yield by.finding(
-                "result.copied-run",
-                shown,
-                f"this log has the times and evaluations of {first}; each run must be its own",
-                "remove the copy and add another run",
-                stated_by=StatedBy.POLICY,
-            )
+def read_scaling(folder: Path) -> tuple[float | None, str]:
+    """The factor in a result's scaling.json, or None and what is wrong with the file, if it is."""
+    path = folder / SCALING_FILE
+    try:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode):
+            return None, "is no regular file"
+        if status.st_size > LARGEST_SCALING:
+            return None, "is too large for a factor"
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, f"cannot be read ({error.strerror})"
+    except (ValueError, RecursionError):
+        return None, "is no JSON"
+    if not isinstance(told, dict) or "scaling_factor" not in told:
+        return None, "has no scaling_factor"
+    factor = None if isinstance(told["scaling_factor"], bool) else as_number(told["scaling_factor"])
+    if factor is None or not math.isfinite(factor) or factor <= 0:
+        return None, "has a scaling_factor that is no number above 0"
+    return factor, ""

@@ -200,23 +200,25 @@ def _factor(working: Working) -> Iterator[Finding]:
 def _broken(working: Working, profile: Profile) -> Iterator[Finding]:
     if profile is Profile.VERIFIER:
         return
-    for member, run in zip(working.members, working.runs, strict=True):
-        if member.broken and run.converged:
-            yield _at(
-                working,
-                "score.broken-run-counted",
-                Severity.WARNING,
-                "the run converged and is scored, but its log breaks rules",
-                "see `podium check`; the official summary counts it as the slowest",
-                path=member.shown,
-            )
+    pairs = zip(working.members, working.runs, strict=True)
+    broken = [member.path.name for member, run in pairs if member.broken and run.converged]
+    if broken:
+        yield _at(
+            working,
+            "score.broken-run-counted",
+            Severity.WARNING,
+            f"{len(broken)} of {len(working.runs)} runs converged and are scored, though their "
+            f"logs break rules: {_few(broken)}",
+            "see `podium check`; the official summary counts such a run as the slowest",
+        )
 
 
 def _spread(working: Working) -> Iterator[Finding]:
     spread = working.score.spread
     if spread is None or working.throughput is not None:
         return
-    far = f"; far from the others: {', '.join(spread.outliers)}" if spread.outliers else ""
+    names = [name.rpartition("/")[2] for name in spread.outliers]
+    far = f"; far from the others: {_few(names)}" if names else ""
     if spread.relative > 2 * spread.usual or far:
         yield _at(
             working,
@@ -229,15 +231,19 @@ def _spread(working: Working) -> Iterator[Finding]:
 
 
 def _energy(working: Working) -> Iterator[Finding]:
-    yield from (one for one in working.power if one.severity is not Severity.NOTE)
-    if working.power or any(one is not None for one in working.energies):
-        if working.entry.energy_joules is None:
-            yield _at(
-                working,
-                "score.no-energy",
-                Severity.WARNING,
-                "there are power logs, and the energy of a scored run cannot be told from them",
-                "see the findings on the files in power",
-                path=f"{working.place.shown}/power",
-                cites="power measurement rules",
-            )
+    told = working.power or any(one is not None for one in working.energies)
+    if told and working.entry.energy_joules is None:
+        yield _at(
+            working,
+            "score.no-energy",
+            Severity.WARNING,
+            "there are power logs, and the energy of a scored run cannot be told from them",
+            "see what `podium check` finds in the files there",
+            path=f"{working.place.shown}/power",
+            cites="power measurement rules",
+        )
+
+
+def _few(names: list[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

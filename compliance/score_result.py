@@ -85,6 +85,17 @@ def counted(facts: Facts, broken: bool, profile: Profile) -> RunFacts:
     return facts.run
 
 
+def normalises(rules: Round, profile: Profile) -> bool:
+    """Whether a score is scaled for converging sooner than the reference: rules since 2.1.
+
+    HPC follows the training rules of its day, so since its 2.0. The official tools do it always.
+    """
+    if profile is Profile.VERIFIER:
+        return True
+    first = (2, 0) if rules.usage == "hpc" else (2, 1)
+    return tuple(int(part) for part in rules.name.split(".")[:2]) >= first
+
+
 def committee_factor(folder: Path) -> float | None:
     """The factor in a result's scaling.json, by which the committee scales a score."""
     try:
@@ -114,7 +125,8 @@ def work_out(
     convergence = judge_convergence(
         *named, chosen, profile, division=division or None, weak=weak, points=points
     )
-    score = replace(score, factor=choose_factor(committee_factor(place.folder), convergence))
+    implied = convergence if normalises(rules, profile) else None
+    score = replace(score, factor=choose_factor(committee_factor(place.folder), implied))
     throughput = None
     if weak:
         throughput = score_throughput(*named, runs, _total_scale(description))

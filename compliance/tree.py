@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from compliance.tree_names import about_name, benchmark_called
+from compliance.tree_names import about_name, benchmark_called, is_early
 from rules.round import Round
 
 Scaling = Literal["strong", "weak"]
@@ -106,11 +106,6 @@ def has_scalings(rules: Round) -> bool:
     return rules.usage == "hpc" and rules.name != "0.7"
 
 
-def is_early(rules: Round) -> bool:
-    """Whether the round is 0.5 or 0.6, whose trees differ."""
-    return rules.usage == "training" and rules.name in ("0.5", "0.6")
-
-
 def scan(root: Path, shown: str, rules: Round) -> Tree:
     """Read the shape of a submission; never raises."""
     return _Scan(Tree(root, shown, root.absolute().name), rules).tree
@@ -145,7 +140,8 @@ class _Scan:
         listing = self._list(base)
         if ENTRY in listing.files:
             tree.entries.add(system)
-        self._strange(base, listing.files, (PARAMS, PRIVATE_ID, ENTRY))
+        described = (ENTRY,) if is_early(self.rules) else ()
+        self._strange(base, listing.files, (PARAMS, PRIVATE_ID, *described))
         if not has_scalings(self.rules):
             self._loose(base, listing, "any benchmark's folder", f"{base}/<benchmark>/")
             self._benchmarks(system, "strong", base, listing)

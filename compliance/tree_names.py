@@ -30,6 +30,11 @@ _MEANT = {
 """What people mean by a name that a round may not have."""
 
 
+def is_early(rules: Round) -> bool:
+    """Whether the round is 0.5 or 0.6, whose trees differ."""
+    return rules.usage == "training" and rules.name in ("0.5", "0.6")
+
+
 def benchmark_names(rules: Round) -> tuple[str, ...]:
     """The folder names that results of the round may have."""
     return (*rules.listed("closed"), *_UNLISTED.get((rules.usage, rules.name), ()))
@@ -40,8 +45,7 @@ def benchmark_called(name: str, rules: Round) -> str:
     names = benchmark_names(rules)
     if name in names:
         return name
-    early = rules.usage == "training" and rules.name in ("0.5", "0.6")
-    meant = _EARLY.get(name, "") if early else ""
+    meant = _EARLY.get(name, "") if is_early(rules) else ""
     return meant if meant in names else ""
 
 
@@ -58,7 +62,7 @@ def about_name(name: str, rules: Round) -> tuple[str, str]:
     elsewhere = _rounds_with(rules.usage, name)
     if elsewhere:
         why = f"{why}, but of {', '.join(elsewhere)}"
-        return why, "check that --round names the submission's round, or move the result to open"
+        return why, "check that --round names the submission's round"
     return why, f"must be one of {', '.join(names)}"
 
 

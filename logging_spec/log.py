@@ -84,3 +84,11 @@ class Log:
         if self.lenient:
             merged.sort(key=lambda pair: pair[0])
         return [(self.line_at(place), record) for place, record in merged]
+
+
+def text_of(data: bytes) -> str:
+    """Text of bytes: UTF-8, or latin-1 where it is not."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

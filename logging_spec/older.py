@@ -8,18 +8,10 @@ from typing import Any
 import msgspec
 
 from logging_spec import dialects
-from logging_spec.log import Fault, Generation, LineFault, Log
+from logging_spec.log import Fault, Generation, LineFault, Log, text_of
 from logging_spec.record import Record
 
 _TOKENS = {"mll": b":::MLL", "mlpv": b":::MLPv", "alibaba": b"MLPerf: "}
-
-
-def text_of(data: bytes) -> str:
-    """Text of bytes: UTF-8, or latin-1 where it is not."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def take_older(payloads: list[bytes], generation: Generation, log: Log, base: int) -> None:

@@ -22,10 +22,9 @@ import msgspec
 from logging_spec.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
 from logging_spec.log import CRASHING as CRASHING
 from logging_spec.log import Fault as Fault
-from logging_spec.log import Generation
+from logging_spec.log import Generation, text_of
 from logging_spec.log import LineFault as LineFault
 from logging_spec.log import Log as Log
-from logging_spec.older import take_older, text_of
 from logging_spec.record import Record
 
 BLOCK = 1 << 26
@@ -164,9 +163,10 @@ def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: L
 
 
 def _format_of(data: bytes, prefer: Generation) -> _Format:
-    for form in (
-        _FORMATS if prefer == "mllog" else sorted(_FORMATS, key=lambda f: _order(f, prefer))
-    ):
+    forms = _FORMATS
+    if prefer != "mllog":
+        forms = tuple(sorted(_FORMATS, key=lambda form: _order(form, prefer)))
+    for form in forms:
         # `:::MLL` alone begins the newer token as well: lines of 0.6 have a blank behind it.
         if (b":::MLL " if form.generation == "mll" else form.token) in data:
             return form
@@ -195,6 +195,8 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
         return 0
     if form is not _MLLOG:
         payloads = form.pattern.findall(_unify_line_ends(data))
+        from logging_spec.older import take_older
+
         take_older(payloads, form.generation, log, base)
         return len(payloads)
     if b"\r" in data and any(b"\r" in payload[:-1] for payload in payloads):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -86,10 +88,10 @@ def top(name: str) -> str:
 
 ALLOWED = {
     "logging_spec": {"msgspec", "zstandard", "orjson"},
-    "rules": {"logging_spec", "msgspec", "scipy"},
+    "rules": {"logging_spec", "msgspec", "scipy", "numpy"},
     "compliance": {
         *("rules", "logging_spec", "msgspec"),
-        *("pydantic", "jsonschema", "typer", "rich", "git", "orjson"),
+        *("pydantic", "jsonschema", "typer", "rich", "git", "detect_secrets"),
     },
     "reference_runs": {"logging_spec", "torch", "numpy"},
 }
@@ -104,6 +106,8 @@ ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
     "git": ("compliance/git.py",),
     "scipy": ("rules/convergence/",),
+    "numpy": ("rules/convergence/", "logging_spec/", "reference_runs/"),
+    "detect_secrets": ("compliance/leak",),
 }
 """Third parties that one corner of a package uses."""
 
@@ -132,6 +136,23 @@ def test_some_packages_are_used_in_one_place_only(name: str) -> None:
         module.name for module in modules() for used, *_ in imports(module) if top(used) == name
     }
     assert {user for user in users if not user.startswith(ONLY_IN[name])} == set()
+
+
+DISTRIBUTIONS = {"git": "gitpython", "detect_secrets": "detect-secrets", "numpy": "scipy"}
+"""Distributions that bring a package of another name; NumPy comes with SciPy."""
+
+
+def test_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = project["optional-dependencies"]["reference"]
+    declared = {re.split(r"[<>=\[ ]", text)[0] for text in (*project["dependencies"], *extra)}
+    used = {
+        top(name)
+        for module in modules()
+        for name, node, _ in imports(module)
+        if id(node) not in only_for_types(module) and top(name) not in _optional(module)
+    } - {*PACKAGES, *sys.stdlib_module_names}
+    assert {DISTRIBUTIONS.get(name, name) for name in used} - declared == set()
 
 
 def test_the_rules_do_not_read_files_but_their_own_data() -> None:
@@ -288,7 +309,11 @@ def loaded(code: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    return set(done.stdout.rpartition("\n\n")[2].split())
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_what_is_loaded_is_seen() -> None:
+    assert {"rich", "json"} <= loaded("import rich, json; print('text')")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
-"""What the rules of a table find in a run that goes on, and what no later record can take back."""
+"""What the tables' rules find in a run that goes on, and what no later record can take back."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from compliance.judge import PolicyReading, _Broken, _Judgement
+from compliance.judge import _Judgement
+from compliance.policy import PolicyReading
+from compliance.reading import Broken
+from compliance.verifier import VerifierReading
 from compliance.watching.needs import needs_of
 from logging_spec.log import Log
 from rules.finding import Finding, Profile
@@ -20,22 +23,15 @@ _AT_ONCE = frozenset({"global_batch_size.sign"})
 """Rules about a whole log that a single record breaks for good."""
 
 
-class Partial(_Judgement):
-    """The judgement of a run as far as it has gone, by the scopes given.
+class Reading(VerifierReading):
+    """The official verifier's reading of a run as far as it has gone, by the scopes given.
 
     The run is shared and grows; nothing of it is copied.
     """
 
-    def __init__(
-        self, run: Run, rules: Round, profile: Profile, path: str, scopes: Sequence[Scope] = ()
-    ) -> None:
-        self.log = Log(places=[])
-        self.rules, self.profile, self.path = rules, profile, path
+    def __init__(self, run: Run, rules: Round, scopes: Sequence[Scope] = ()) -> None:
+        super().__init__(Log(places=[]), rules)
         self.run = run
-        self.readable = True
-        self.crash = ""
-        self.cancelled = []
-        self.scopes = []
         self.given = scopes
 
     def _scopes(self) -> Iterator[Scope]:
@@ -47,30 +43,35 @@ class Partial(_Judgement):
         for scope in self.rules.scopes(division, benchmark):
             found.append(scope)
             found += self._chosen(scope)
-        return found
-
-    def look_for_rules(self, division: str, benchmark: str) -> None:
-        """Note that the official verifier ends where it has no rules for these names."""
         self._look_for_rules(division, benchmark, benchmark)
-
-    def findings(self) -> list[Finding]:
-        """All findings of the scopes given, and of a verifier that ends without a verdict."""
-        broken = [*self._verifier()]
-        if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*_TablesOnly(self).review(broken)]
-        return [*self._findings(broken)]
+        return found
 
 
 class _TablesOnly(PolicyReading):
     """The policy's reading of the tables; checks are looked at on their own."""
 
-    def _checks(self) -> Iterator[_Broken]:
+    def _checks(self) -> Iterator[Broken]:
         yield from ()
 
 
-def certain_findings(partial: Partial) -> list[Finding]:
-    """Findings of the scopes given but those that a later record may yet mend."""
-    return [found for found in partial.findings() if not found.id.endswith(TARGET)]
+class Partial(_Judgement):
+    """A judgement of such a reading: as `podium check` makes it, but without checks."""
+
+    def __init__(self, reading: Reading, profile: Profile, path: str) -> None:
+        self.log, self.rules, self.profile, self.path = reading.log, reading.rules, profile, path
+        self.verifier = reading
+        self.run = reading.run
+
+    def findings(self) -> list[Finding]:
+        """What the scopes find, and whether the official verifier ends without a verdict."""
+        broken = [*self.verifier.review()]
+        if self.profile is Profile.POLICY or not self.rules.verified:
+            broken = [*_TablesOnly(self.verifier).review(broken)]
+        return [*self._findings(broken)]
+
+    def told(self, broken: Broken) -> list[Finding]:
+        """The findings of one broken rule."""
+        return [*self._findings([broken])]
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:

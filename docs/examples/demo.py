@@ -1,7 +1,8 @@
 """The main job on logs made on the spot: check them, see what is wrong, mend it, check again.
 
 `make demo` runs this. The trainer here trains nothing: it only logs what a run of Llama 2 70B LoRA
-of training 5.1 logs, through the drop-in emitter, so that there is something to judge.
+of training 5.1 logs, through the emitter and on a clock of its own, so that there is something to
+judge.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from logging_spec import mllog
+from logging_spec import Logger
 
 START_MS = 1_760_000_000_000
 BATCH, INTERVAL = 8, 384
@@ -33,35 +34,44 @@ SETTINGS = {
 }
 
 
+class Clock:
+    """A clock that stands still between the steps of a run that takes no time."""
+
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+
+    def __call__(self) -> int:
+        """Now, in milliseconds since 1970."""
+        return self.now_ms
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_ms += round(seconds * 1000)
+
+
 def log_run(path: Path, seed: int, rank: int) -> None:
     """Write the log of one run that reaches its target at the third evaluation."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    logger = mllog.MLLogger()
-    mllog.config(filename=str(path))
-    clock = START_MS + seed * 10_000_000
-
-    def later(seconds: float) -> int:
-        nonlocal clock
-        clock += int(seconds * 1000)
-        return clock
-
-    logger.event("cache_clear", True, time_ms=later(0))
-    logger.start("init_start", time_ms=later(1))
-    for key, value in {**SETTINGS, "lora_rank": rank, "seed": seed}.items():
-        logger.event(key, value, time_ms=later(0.01))
-    logger.end("init_stop", time_ms=later(95))
-    logger.start("run_start", time_ms=later(2))
-    samples = 0
-    for loss in (0.9471, 0.9302, 0.9244):
-        at = {"samples_count": samples}
-        logger.start("block_start", metadata=at, time_ms=later(0))
-        samples += INTERVAL if samples else 4 * INTERVAL  # the first three are skipped
-        at = {"samples_count": samples}
-        logger.end("block_stop", metadata=at, time_ms=later(48))
-        logger.start("eval_start", metadata=at, time_ms=later(0))
-        logger.event("eval_accuracy", loss, metadata=at, time_ms=later(9))
-        logger.end("eval_stop", metadata=at, time_ms=later(0))
-    logger.end("run_stop", metadata={"status": "success", **at}, time_ms=later(0))
+    clock = Clock(START_MS + seed * 10_000_000)
+    with Logger(str(path), clock=clock) as log:
+        log.event("cache_clear", True)
+        with log.init():
+            log.hyperparameters({**SETTINGS, "lora_rank": rank, "seed": seed})
+            clock.wait(95)
+        clock.wait(2)
+        with log.run() as run:
+            samples = 0
+            for loss in (0.9471, 0.9302, 0.9244):
+                log.start("block_start", metadata={"samples_count": samples})
+                samples += INTERVAL if samples else 4 * INTERVAL  # three evaluations are skipped
+                clock.wait(48)
+                at = {"samples_count": samples}
+                log.end("block_stop", metadata=at)
+                log.start("eval_start", metadata=at)
+                clock.wait(9)
+                log.event("eval_accuracy", loss, metadata=at)
+                log.end("eval_stop", metadata=at)
+            run.success(samples_count=samples)
 
 
 def podium(*arguments: str) -> int:

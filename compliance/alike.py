@@ -1,0 +1,144 @@
+"""Whether the runs of a result are repetitions of one experiment, and each a run of its own."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from compliance.facts import Facts
+from compliance.verdicts import By, ResultVerdict, Run
+from rules.finding import Finding, StatedBy
+from rules.run import as_number
+
+_LEAST_MARKS = 3
+"""Fewer times than these say nothing: short logs of different runs may share them."""
+
+
+def one_kind(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+    """All runs of one result have the folder's benchmark, one division, one set of settings."""
+    for run in verdict.runs:
+        yield from _as_its_folder(verdict, run, by)
+    yield from _settings(verdict, where, by)
+
+
+def _as_its_folder(verdict: ResultVerdict, run: Run, by: By) -> Iterator[Finding]:
+    folder, stated, division = verdict.folder, run.facts.run.benchmark, run.facts.run.division
+    if stated and stated not in (folder.benchmark, folder.path.rpartition("/")[2]):
+        yield by.finding(
+            "result.other-benchmark",
+            run.shown,
+            f"the log says submission_benchmark {stated}; the folder says {folder.benchmark}",
+            "move the log to its benchmark's folder",
+            stated_by=StatedBy.POLICY,
+            key="submission_benchmark",
+        )
+    if division and verdict.division and division != verdict.division:
+        yield by.finding(
+            "result.other-division",
+            run.shown,
+            f"the log says division {division}; the system description says {verdict.division}",
+            "state the same division in both",
+            stated_by=StatedBy.POLICY,
+            key="submission_division",
+        )
+
+
+def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+    values: dict[str, Counter[str]] = defaultdict(Counter)
+    for run in verdict.runs:
+        for key, value in run.facts.settings.items():
+            values[key][_spelled(value)] += 1
+    for key, counted in sorted(values.items()):
+        if len(counted) > 1:
+            told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
+            yield by.finding(
+                "result.mixed-settings",
+                where,
+                f"{key} differs between the runs ({told}); must be the same in all",
+                "repeat the runs that differ with the settings of the others",
+                stated_by=StatedBy.POLICY,
+                key=key,
+            )
+
+
+def _spelled(value: Any) -> str:
+    """One spelling of equal values: 8, 8.0 and "8" are one setting."""
+    number = None if isinstance(value, bool) else as_number(value)
+    text = repr(value) if number is None else f"{number:.15g}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# --- several results ---
+
+
+def copies(runs: Iterable[tuple[str, Facts]], by: By) -> Iterator[Finding]:
+    """Runs that share their times and evaluations with another: one run handed in twice.
+
+    Give all runs of a submission, or of a round: copies are found across systems and submitters.
+    """
+    seen: dict[tuple[Any, ...], str] = {}
+    moved: dict[tuple[Any, ...], str] = {}
+    for shown, facts in runs:
+        marks = facts.fingerprint
+        if len(marks) < _LEAST_MARKS:
+            continue
+        same = seen.setdefault(marks, shown)
+        alike = moved.setdefault(_from_its_start(marks), shown)
+        if same != shown:
+            said = f"this log has the times and evaluations of {same}; each run must be its own"
+        elif alike != shown:
+            said = f"this log is that of {alike} at another time: every evaluation comes as long "
+            said += "after the start, with the same value; each run must be its own"
+        else:
+            continue
+        yield by.finding(
+            "result.copied-run",
+            shown,
+            said,
+            "remove the copy and add another run",
+            stated_by=StatedBy.POLICY,
+        )
+
+
+def _from_its_start(marks: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same marks with times counted from the first."""
+    start = marks[0]
+    return tuple(
+        (mark[0] - start, mark[1]) if isinstance(mark, tuple) else mark - start for mark in marks
+    )
+
+
+def overlaps(results: Iterable[ResultVerdict], place: str, by: By) -> Iterator[Finding]:
+    """Runs of one system that were made at the same time: a note, as a system may hold several."""
+    spans: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
+    for verdict in results:
+        if verdict.folder.scaling == "weak":
+            continue  # instances run side by side by design
+        for run in verdict.runs:
+            start, stop = run.facts.run.start_ms, run.facts.run.stop_ms
+            if start is not None and stop is not None and start < stop:
+                spans[verdict.folder.system].append((start, stop, run.shown))
+    for system, times in sorted(spans.items()):
+        pairs = _overlapping(sorted(times))
+        if pairs:
+            first, second = pairs[0]
+            yield by.finding(
+                "result.overlapping-runs",
+                f"{place}/{system}",
+                f"{len(pairs)} of {len(times)} runs began while another ran on the same system, "
+                f"such as {second} during {first}",
+                "if the system is too small for two at once, look at the clocks of the logs",
+                stated_by=StatedBy.POLICY,
+                note=True,
+            )
+
+
+def _overlapping(times: list[tuple[float, float, str]]) -> list[tuple[str, str]]:
+    found = []
+    latest = times[0]
+    for span in times[1:]:
+        if span[0] < latest[1]:
+            found.append((latest[2], span[2]))
+        latest = max(latest, span, key=lambda each: each[1])
+    return found
