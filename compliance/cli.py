@@ -18,6 +18,7 @@ from rules.finding import Profile
 
 if TYPE_CHECKING:
     from compliance.report import Report
+    from compliance.waivers import Waivers
 
 app = typer.Typer(
     name="podium",
@@ -108,6 +109,22 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
 
 
+WaiversOption = Annotated[
+    Path | None, typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).")
+]
+NoWaiversOption = Annotated[
+    bool, typer.Option("--no-waivers", help="Disregard waivers and bypass flags in the tree.")
+]
+
+
+def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
+    if path is None:
+        return ()
+    from compliance.waivers import read_waivers
+
+    return (read_waivers(path, str(path)),)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from compliance.report import tool_version
@@ -142,6 +159,8 @@ def check(
     strict: StrictOption = False,
     select: SelectOption = None,
     ignore: IgnoreOption = None,
+    waivers: WaiversOption = None,
+    no_waivers: NoWaiversOption = False,
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
@@ -165,6 +184,8 @@ def check(
         strict,
         tuple(select or ()),
         tuple(ignore or ()),
+        _read_waivers(waivers),
+        not no_waivers,
     )
     with progress_bar(quiet) as progress:
         report = check_paths(paths, options, progress)

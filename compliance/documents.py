@@ -2,77 +2,43 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-from compliance.package import By, Run
+from compliance.code import PLACES, Code
 from compliance.tree import ResultFolder, Tree
+from compliance.tree_names import is_early
+from compliance.verdicts import By, Run, few
 from rules.finding import Finding, StatedBy
 
-MOST_FILES = 200_000
-"""A tree of code beyond this many files is not listed in full."""
+MOST_READMES = 20
+"""READMEs of one benchmark beyond these are not read."""
 
-PLACES = ("benchmarks", "code")
-"""Folders of a submission that may hold implementations: submission rules, Directory structure."""
+_STARTS = ("weight", "checkpoint", "model")
+_STARTED = ("bert", "gpt3", "llama", "flux", "stable_diffusion", "deepseek", "qwen", "maskrcnn")
+"""Benchmarks that begin with given weights: the README tells where these come from."""
 
-README_WORDS = {
-    "the command that runs a benchmark": ("run_and_time", "bash ", "sbatch", "python", "docker"),
-    "how to get the dataset": ("data",),
-}
-"""What a README must tell a reviewer, and words of which one is found where it does."""
+SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
+"""What stands beside an implementation: submission rules, Directory structure."""
 
-
-class Code:
-    """The code and documents that came with a submission, listed once."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-
-    @cached_property
-    def files(self) -> dict[str, list[str]]:
-        """Paths (relative to the submission) of code files by base name."""
-        found: dict[str, list[str]] = {}
-        count = 0
-        for place in PLACES:
-            for folder, _, names in os.walk(self.root / place):
-                for name in names:
-                    relative = os.path.relpath(os.path.join(folder, name), self.root)
-                    found.setdefault(name, []).append(relative)
-                count += len(names)
-                if count > MOST_FILES:
-                    return found
-        return found
-
-    @property
-    def present(self) -> bool:
-        """Whether any code came along at all: published copies often leave it out."""
-        return any((self.root / place).is_dir() for place in PLACES)
-
-    def lines_of(self, path: str) -> int:
-        """How many lines a file has; a large number where it cannot be read."""
-        try:
-            with (self.root / path).open("rb") as stream:
-                return (
-                    sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b"")) + 1
-                )
-        except OSError:
-            return 1 << 30
+_LIBRARIES = ("site-packages", "dist-packages")
 
 
 def judge_documents(
-    tree: Tree, results: Iterable[tuple[ResultFolder, list[Run]]], by: By
+    tree: Tree,
+    results: Iterable[tuple[ResultFolder, list[Run]]],
+    by: By,
+    code: Code | None = None,
 ) -> Iterator[Finding]:
     """What is missing of code and documents; the policy's demands only, so never in `verifier`."""
     if by.verifier:
         return
-    code = Code(tree.root)
+    code = code or Code(tree.root)
     if not code.present:
         yield _missing(
             by,
             "code.none",
-            tree.place("benchmarks"),
+            tree.place("code" if by.rules.name == "0.5" else "benchmarks"),
             "the submission holds no code; reviewers must be able to read each implementation",
             "add benchmarks/<benchmark>/implementations/<implementation>/",
         )
@@ -85,28 +51,39 @@ def judge_documents(
         yield from _named_files(folder, runs, code, by)
 
 
-def _missing(by: By, rule: str, path: str, message: str, hint: str) -> Finding:
-    return by.finding(rule, path, message, hint, stated_by=StatedBy.POLICY)
+def _missing(
+    by: By, rule: str, path: str, message: str, hint: str, *, note: bool = False
+) -> Finding:
+    return by.finding(rule, path, message, hint, stated_by=StatedBy.POLICY, note=note)
+
+
+# --- implementations ---
 
 
 def _implementation(tree: Tree, folder: ResultFolder, code: Code, by: By) -> Iterator[Finding]:
-    base = f"benchmarks/{folder.benchmark}"
-    if not (tree.root / base).is_dir():
-        yield _missing(
-            by,
-            "code.no-implementation",
-            tree.place(base),
-            f"{folder.path} has results, but there is no {base}",
-            f"add the implementation under {base}/implementations/",
-        )
+    names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
+    bases = [f"{place}/{name}" for place in PLACES for name in names]
+    here = [path for base in bases for path in code.below(base)]
+    if not here:
+        if code.whole:
+            yield _missing(
+                by,
+                "code.no-implementation",
+                tree.place(bases[0]),
+                f"{folder.path} has results, but there is no code in {bases[0]}",
+                f"add the implementation under {bases[0]}/implementations/",
+            )
         return
-    readmes = [
-        path
-        for name, paths in code.files.items()
-        if name.lower().startswith("readme")
-        for path in paths
-        if path.startswith(f"{base}/")
-    ]
+    base = "/".join(here[0].split("/")[:2])
+    yield from _readme(tree, folder, base, here, code, by)
+    if not is_early(by.rules):
+        yield from _scripts(tree, base, here, by)
+
+
+def _readme(
+    tree: Tree, folder: ResultFolder, base: str, here: list[str], code: Code, by: By
+) -> Iterator[Finding]:
+    readmes = [path for path in here if _name(path).lower().startswith("readme")]
     if not readmes:
         yield _missing(
             by,
@@ -116,38 +93,57 @@ def _implementation(tree: Tree, folder: ResultFolder, code: Code, by: By) -> Ite
             "describe the run command, the dataset and the model in README.md",
         )
         return
-    text = " ".join(_head(tree.root / path) for path in readmes[:20])
-    for what, words in README_WORDS.items():
-        if not any(word in text for word in words):
-            yield _missing(
-                by,
-                "code.thin-readme",
-                tree.place(readmes[0]),
-                f"the README of {folder.benchmark} does not tell {what}",
-                f"add {what} to {readmes[0]}",
-            )
+    text = " ".join(code.head(path) for path in readmes[:MOST_READMES])
+    untold = [what for what, words in _topics(folder.benchmark) if not any(w in text for w in words)]
+    if untold:
+        yield _missing(
+            by,
+            "code.thin-readme",
+            tree.place(readmes[0]),
+            f"the README of {folder.benchmark} does not tell {' nor '.join(untold)}",
+            f"add it to {readmes[0]}",
+        )
 
 
-def _head(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8", errors="replace") as stream:
-            return stream.read(1 << 16).lower()
-    except OSError:
-        return ""
+def _topics(benchmark: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What a README must tell a reviewer, and words of which one is found where it does."""
+    runs = ("run_and_time", "bash ", "sbatch", "srun", "python", "docker", "mpirun", "torchrun")
+    yield "the command that runs the benchmark", runs
+    yield "how to get the dataset", ("data",)
+    if benchmark.startswith(_STARTED):
+        yield "where the starting weights come from", _STARTS
+
+
+def _scripts(tree: Tree, base: str, here: list[str], by: By) -> Iterator[Finding]:
+    names = {_name(path) for path in here}
+    absent = [script for script in SCRIPTS if script not in names]
+    if absent:
+        yield _missing(
+            by,
+            "code.no-script",
+            tree.place(base),
+            f"{base} has no {' and no '.join(absent)}",
+            "add the scripts that set up, get the data and run, under these names",
+            note=len(absent) < len(SCRIPTS),
+        )
+
+
+# --- files that logs name ---
 
 
 def _named_files(folder: ResultFolder, runs: list[Run], code: Code, by: By) -> Iterator[Finding]:
     """Files that logs name: `metadata.file` at its line, and `config_filename`."""
-    told: set[tuple[str, str]] = set()
+    sources: dict[str, tuple[int, Run]] = {}
+    configs: dict[str, Run] = {}
     for run in runs:
         for file, lineno in run.facts.sources.items():
-            finding = _source(file, lineno, run, code, by)
-            if finding is not None and (finding.id, file) not in told:
-                told.add((finding.id, file))
-                yield finding
-        config = run.facts.config
-        if config and PurePosixPath(config).name not in code.files and ("", config) not in told:
-            told.add(("", config))
+            if lineno > sources.get(file, (0, run))[0]:
+                sources[file] = (lineno, run)
+        if run.facts.config:
+            configs.setdefault(run.facts.config, run)
+    yield from _sources(sources, code, by)
+    for config, run in configs.items():
+        if code.whole and _name(config) not in code.files:
             yield _missing(
                 by,
                 "code.no-config",
@@ -157,25 +153,32 @@ def _named_files(folder: ResultFolder, runs: list[Run], code: Code, by: By) -> I
             )
 
 
-def _source(file: str, lineno: int, run: Run, code: Code, by: By) -> Finding | None:
-    name = PurePosixPath(file.replace("\\", "/")).name
-    if not name or name.startswith("<"):
-        return None
-    candidates = code.files.get(name)
-    if not candidates:
-        return _missing(
+def _sources(sources: dict[str, tuple[int, Run]], code: Code, by: By) -> Iterator[Finding]:
+    absent: dict[str, Run] = {}
+    for file, (lineno, run) in sources.items():
+        name = _name(file)
+        if not name or name.startswith("<") or any(place in file for place in _LIBRARIES):
+            continue
+        candidates = code.files.get(name)
+        if not candidates:
+            absent[file] = run
+        elif not any(code.has_line(path, lineno) for path in candidates):
+            yield _missing(
+                by,
+                "code.source-too-short",
+                run.shown,
+                f"the log names line {lineno} of {file}; {few(candidates, 2)} has fewer lines",
+                "submit the version of the file that the runs used",
+            )
+    if absent and code.whole:
+        yield _missing(
             by,
             "code.source-not-found",
-            run.shown,
-            f"the log names the source file {file}; no {name} came with the code",
-            "add the file, or the redacted version of it with the same line numbers",
+            next(iter(absent.values())).shown,
+            f"no file of that name came with the code: the log names {few(list(absent), 4)}",
+            "add the files, or redacted versions of them with the same line numbers",
         )
-    if max(code.lines_of(path) for path in candidates) < lineno:
-        return _missing(
-            by,
-            "code.source-too-short",
-            run.shown,
-            f"the log names line {lineno} of {file}; {candidates[0]} is shorter",
-            "submit the version of the file that the runs used",
-        )
-    return None
+
+
+def _name(path: str) -> str:
+    return PurePosixPath(path.replace("\\", "/")).name

@@ -57,14 +57,19 @@ def print_text(text: str) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
+    """Write a text file under a temporary name, then rename: never half a file."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Write a file under a temporary name, then rename: never half a file."""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     except OSError as error:
         raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
         # mkstemp makes files for their owner alone; a report is like any other new file.
         mask = os.umask(0)
         os.umask(mask)

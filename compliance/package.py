@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from compliance.alike import copies, one_kind, overlaps
+from compliance.code import open_plain
 from compliance.scores import median_window
 from compliance.throughput import judge_throughput, without_strong
 from compliance.tree import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
@@ -99,7 +98,9 @@ def _counted(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
         if not by.rules.verified:
             said = f"the result has {given} runs; must have {needed}"
         elif allowed and not by.verifier:
-            said += f", the policy the median of {given - needed + 1} windows: {_window(verdict, by)}"
+            said += (
+                f", the policy the median of {given - needed + 1} windows: {_window(verdict, by)}"
+            )
         yield by.finding(
             "result.too-many-runs",
             where,
@@ -242,18 +243,13 @@ def _scaling(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
 
 def read_scaling(folder: Path) -> tuple[float | None, str]:
     """The factor in a result's scaling.json, or None and what is wrong with the file, if it is."""
-    path = folder / SCALING_FILE
     try:
-        status = os.lstat(path)
-        if not stat.S_ISREG(status.st_mode):
-            return None, "is no regular file"
-        if status.st_size > LARGEST_SCALING:
-            return None, "is too large for a factor"
-        told = json.loads(path.read_text(encoding="utf-8"))
+        with open_plain(folder / SCALING_FILE) as stream:
+            told = json.loads(stream.read(LARGEST_SCALING).decode())
     except FileNotFoundError:
         return None, ""
     except OSError as error:
-        return None, f"cannot be read ({error.strerror})"
+        return None, f"cannot be read ({error.strerror or error})"
     except (ValueError, RecursionError):
         return None, "is no JSON"
     if not isinstance(told, dict) or "scaling_factor" not in told:

@@ -21,6 +21,7 @@ from rules.round import Round
 
 if TYPE_CHECKING:
     from compliance.report import FileEntry, Report, ResultEntry, Rules, SubmissionEntry
+    from compliance.waivers import Waivers
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
@@ -37,6 +38,8 @@ class Options:
     strict: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    waivers: tuple[Waivers, ...] = ()
+    waivers_in_tree: bool = True
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
@@ -143,6 +146,7 @@ def check_paths(
     for root, shown in gathered.packages:
         session.take_submission(root, shown, wish.choose(root).rules)
     session.take_files()
+    session.finish()
     return make_report(
         rules_of(gathered, options),
         session.files,
@@ -181,7 +185,7 @@ class _Session:
         """Judge a package on top of its logs' verdicts."""
         from compliance.package import By
         from compliance.report import FileEntry
-        from compliance.submission import judge_submission
+        from compliance.submission import Leave, judge_submission
         from compliance.tree import scan
 
         def verdict(path: str) -> LogVerdict | None:
@@ -189,7 +193,10 @@ class _Session:
             return None if one is None else one.verdict
 
         package = judge_submission(
-            scan(root, shown, rules), By(rules, self.options.profile), verdict
+            scan(root, shown, rules),
+            By(rules, self.options.profile),
+            verdict,
+            Leave(self.options.waivers, self.options.waivers_in_tree),
         )
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
         self.submissions.append(package.entry)
@@ -202,11 +209,25 @@ class _Session:
     def take_files(self) -> None:
         """Add every file's own verdict and findings; a tolerated failure is marked as waived."""
         for one in self.judged.values():
+            self._waive(one.verdict)
             kept = [f for f in one.verdict.findings if self.options.wants(f.id)]
             self.files.append(self._entry(one, kept))
             if one.shown in self.tolerated:
                 kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
             self.findings += kept
+
+    def _waive(self, verdict: LogVerdict) -> None:
+        if self.options.waivers:
+            from compliance.submission import Leave
+
+            verdict.findings = Leave(self.options.waivers).mark(verdict.findings)
+
+    def finish(self) -> None:
+        """Tell of waivers that the user gave and that have ended, or cover nothing."""
+        for waivers in self.options.waivers:
+            from compliance.submission import Leave
+
+            self.findings += Leave(own=waivers).about(self.findings)
 
     def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
         from compliance.report import FileEntry
@@ -216,7 +237,7 @@ class _Session:
         return FileEntry(
             path=one.shown,
             kind=one.kind,
-            verdict="fail" if any(f.severity in failing for f in kept) else "pass",
+            verdict="fail" if any(f.severity in failing and not f.waived for f in kept) else "pass",
             benchmark=verdict.benchmark,
             division=verdict.division,
             minutes=verdict.minutes,

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
 
 from compliance.documents import judge_documents
 from compliance.facts import Facts
 from compliance.hygiene import check_repository
 from compliance.judge import LogVerdict
-from compliance.package import (
-    By,
-    ResultVerdict,
-    Run,
-    copies,
-    judge_result,
-    judge_tree,
-)
+from compliance.package import judge_result, judge_together, judge_tree
+from compliance.params import RCP, SEEDS, Params
+from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
 from compliance.report import RcpEntry, ResultEntry, SubmissionEntry
 from compliance.scores import Score, choose_factor, score_result
 from compliance.seeds import check_seeds
-from compliance.system import SystemVerdict, check_system
+from compliance.system import SystemDescription, SystemVerdict, check_system
 from compliance.system_agree import LogFacts, agrees_with_folder, agrees_with_logs
 from compliance.tree import SCALING_FILE, ResultFolder, Tree
+from compliance.verdicts import By, ResultVerdict, Run
+from compliance.waivers import Waivers, apply_waivers, mark, waivers_in_tree
 from rules.convergence.result import Convergence
 from rules.finding import Finding, Severity
 from rules.run import as_number
+
+WAIVERS_FILE = "waivers.toml"
+"""A submission's own waivers, at its root."""
 
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
@@ -47,16 +49,48 @@ class Judged:
     tolerated: set[str] = field(default_factory=set)
 
 
-def judge_submission(tree: Tree, by: By, verdicts: Verdicts) -> Judged:
-    """Judge one submission whose logs are judged already."""
-    return _Submission(tree, by, verdicts).judge()
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """What is left out of account: waivers given, and whether those in the tree count.
+
+    `in_tree` is off for reviewers who want to see everything; `own` are the tree's own waivers.
+    """
+
+    waivers: tuple[Waivers, ...] = ()
+    in_tree: bool = True
+    own: Waivers | None = None
+
+    def mark(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings, those that a waiver covers marked."""
+        marked = list(findings)
+        for waivers in self.waivers:
+            marked = mark(marked, waivers, date.today())
+        return marked
+
+    def about(self, findings: list[Finding]) -> list[Finding]:
+        """What is to be told of the tree's own waivers: expired, or covering nothing."""
+        if self.own is None:
+            return []
+        return apply_waivers(findings, self.own, date.today())[len(findings) :]
+
+
+def judge_submission(tree: Tree, by: By, verdicts: Verdicts, leave: Leave = Leave()) -> Judged:
+    """Judge one submission whose logs are judged already; waivers mark their findings, too."""
+    return _Submission(tree, by, verdicts, leave).judge()
 
 
 class _Submission:
-    def __init__(self, tree: Tree, by: By, verdicts: Verdicts) -> None:
+    def __init__(self, tree: Tree, by: By, verdicts: Verdicts, leave: Leave) -> None:
         self.tree, self.by, self.verdicts = tree, by, verdicts
         self.systems: dict[str, SystemVerdict] = {}
         self.findings: list[Finding] = []
+        self.logs: list[Finding] = []
+        self.params = Params(tree.root, by.profile, self._shown)
+        self.leave = leave
+        if leave.in_tree and not by.verifier:
+            own, faults = waivers_in_tree(tree.root / WAIVERS_FILE, tree.place(WAIVERS_FILE))
+            self.findings += faults
+            self.leave = replace(leave, waivers=(*leave.waivers, own), own=own)
 
     def judge(self) -> Judged:
         tree, by = self.tree, self.by
@@ -64,32 +98,37 @@ class _Submission:
         for system, path in tree.systems.items():
             self._system(system, path)
         results = [self._result(folder) for folder in tree.results]
-        self.findings += copies(((r.shown, r.facts) for v in results for r in v.runs), by)
+        self.findings += judge_together(tree, results, by)
         self.findings += judge_documents(tree, [(v.folder, v.runs) for v in results], by)
-        entries = [self._entry(verdict) for verdict in results]
+        if self.leave.in_tree:
+            self.findings += self.params.findings
         hygiene = self._hygiene()
-        if (
-            not by.verifier
-        ):  # the official package checker leaves names and links to another program
+        if not by.verifier:
+            # The official package checker leaves names and links to another program.
             self.findings += hygiene
+        self.findings = self.leave.mark(self.findings)
+        entries = [self._entry(verdict) for verdict in results]
         rejected = any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
         rejected = rejected or any(verdict.rejected for verdict in results)
-        tolerated = {r.shown for v in results for r in v.runs if r.failed and not v.rejected}
+        findings = [
+            *self.findings,
+            *(hygiene if by.verifier else ()),
+            *(f for verdict in results for f in verdict.findings),
+        ]
         return Judged(
             SubmissionEntry(
                 submitter=tree.submitter,
                 path=tree.shown or ".",
                 verdict="rejected" if rejected else "accepted",
             ),
-            [
-                *self.findings,
-                *(hygiene if by.verifier else ()),
-                *(f for verdict in results for f in verdict.findings),
-            ],
+            [*findings, *self.leave.about([*findings, *self.logs])],
             entries,
             [(tree.place(p), self.systems[s].passed) for s, p in tree.systems.items()],
-            tolerated,
+            {r.shown for v in results for r in v.runs if r.failed and not v.rejected},
         )
+
+    def _shown(self, path: Path) -> str:
+        return self.tree.place(path.relative_to(self.tree.root).as_posix())
 
     def _hygiene(self) -> list[Finding]:
         found = check_repository(self.tree.root, self.by.rules, self.by.profile)
@@ -108,17 +147,45 @@ class _Submission:
     def _result(self, folder: ResultFolder) -> ResultVerdict:
         runs = [run for path in folder.logs if (run := self._run(path)) is not None]
         described = self.systems.get(folder.system)
+        description = None if described is None else described.description
         division = self._division(described)
+        flags = self.params.flags(folder.path) if self.leave.in_tree else frozenset()
+        power = self._power(folder, runs, None if description is None else description.nodes)
         verdict = judge_result(self.tree, folder, runs, division, self.by)
-        seeds = [run.facts.seeds for run in runs]
-        weak = folder.scaling == "weak"
-        verdict.findings += check_seeds(
-            seeds, self.by.rules, division, self.by.profile, None, weak=weak
+        verdict.energies = power.energies
+        blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
+        tolerated = self.by.verifier and blamed_only and bool(power.blamed)
+        verdict.findings += [replace(f, waived=f.waived or tolerated) for f in power.findings]
+        seeds = check_seeds(
+            [run.facts.seeds for run in runs],
+            self.by.rules,
+            division,
+            self.by.profile,
+            None,
+            weak=folder.scaling == "weak",
         )
-        if not self.by.verifier and described is not None and described.description:
-            verdict.findings += self._agreement(folder, described, runs)
+        verdict.findings += [replace(f, waived=SEEDS in flags) for f in seeds]
+        if not self.by.verifier and description is not None:
+            verdict.findings += self._agreement(folder, description, runs)
         verdict.convergence = self._convergence(verdict)
-        verdict.findings += self._about_convergence(verdict)
+        rcp = self._about_convergence(verdict)
+        verdict.findings += [replace(f, waived=RCP in flags) for f in rcp]
+        verdict.findings = self.leave.mark(verdict.findings)
+        return verdict
+
+    def _power(self, folder: ResultFolder, runs: list[Run], nodes: int | None) -> PowerVerdict:
+        if not folder.power:
+            return PowerVerdict()
+        powered = [
+            PoweredRun(Path(run.shown).stem, run.facts.run.start_ms, run.facts.run.stop_ms)
+            for run in runs
+        ]
+        place = self.tree.root / folder.path
+        verdict = check_power(place, powered, nodes, self.by.rules, self.by.profile, self._shown)
+        if self.by.verifier:
+            # The official checker counts a run with a wrong power folder among those that fail.
+            for run in runs:
+                run.failed = run.failed or Path(run.shown).stem in verdict.blamed
         return verdict
 
     def _about_convergence(self, verdict: ResultVerdict) -> Iterator[Finding]:
@@ -139,7 +206,9 @@ class _Submission:
         verdict = self.verdicts(path)
         if verdict is None or not isinstance(verdict.facts, Facts):
             return None
-        failed = any(f.severity is Severity.ERROR for f in verdict.findings)
+        verdict.findings = self.leave.mark(verdict.findings)
+        self.logs += verdict.findings
+        failed = any(f.severity is Severity.ERROR and not f.waived for f in verdict.findings)
         return Run(self.tree.place(path), failed, verdict.facts)
 
     def _division(self, described: SystemVerdict | None) -> str:
@@ -151,9 +220,8 @@ class _Submission:
         return described.description.division or ""
 
     def _agreement(
-        self, folder: ResultFolder, described: SystemVerdict, runs: list[Run]
+        self, folder: ResultFolder, description: SystemDescription, runs: list[Run]
     ) -> Iterator[Finding]:
-        assert described.description is not None
         told = set()
         for run in runs:
             facts = run.facts
@@ -166,7 +234,7 @@ class _Submission:
                 facts.accelerators_per_node,
                 folder.scaling == "weak",
             )
-            for difference in agrees_with_logs(described.description, said):
+            for difference in agrees_with_logs(description, said):
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:
                     told.add((difference.id, difference.actual))

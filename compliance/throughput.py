@@ -84,9 +84,7 @@ def _scale(run: Run) -> float | None:
     return facts.accelerators or facts.nodes
 
 
-def without_strong(
-    tree: Tree, results: Iterable[ResultVerdict], by: By
-) -> Iterator[Finding]:
+def without_strong(tree: Tree, results: Iterable[ResultVerdict], by: By) -> Iterator[Finding]:
     """Throughput results whose benchmark has no time-to-train result in the submission."""
     if by.verifier:
         return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -221,7 +221,8 @@ class _Scan:
 
     def _strange(self, base: str, names: list[str], known: tuple[str, ...]) -> None:
         for name in names:
-            if name not in known and not is_log(name):
+            readme = name.lower().startswith("readme")
+            if name not in known and not is_log(name) and not readme:
                 why = f"{name} does not belong among the results"
                 hint = "remove it, or move it to benchmarks"
                 self._tell("tree.unknown-file", f"{base}/{name}", why, hint)
@@ -268,15 +269,3 @@ def _sorted_into(listing: Listing, entry: os.DirEntry[str]) -> list[str]:
     except OSError:  # a link that leads back to itself
         return listing.files
 
-
-def walk_files(root: Path, place: str, most: int) -> Iterator[str]:
-    """Paths below `place`, relative to `root`, in order; at most so many, links to folders none."""
-    count = 0
-    for folder, folders, names in os.walk(root / place):
-        folders.sort()
-        below = os.path.relpath(folder, root)
-        for name in sorted(names):
-            count += 1
-            if count > most:
-                return
-            yield f"{below}/{name}"

@@ -35,6 +35,7 @@ class ResultVerdict:
     failed_runs: int = 0
     runs: list[Run] = field(default_factory=list)
     convergence: Convergence | None = None
+    energies: dict[str, float | None] = field(default_factory=dict)
 
     @property
     def rejected(self) -> bool:

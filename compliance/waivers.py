@@ -159,12 +159,19 @@ def plain_file(path: Path) -> bytes:
 
 def apply_waivers(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
     """The findings, those that a waiver of today covers marked, and what is told of the waivers."""
+    marked = mark(findings, waivers, today)
+    return [*marked, *_about(waivers, marked, today)]
+
+
+def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
+    """The findings, those that a waiver of today covers marked as waived."""
     held = [waiver for waiver in waivers.items if waiver.until >= today]
-    marked = [
+    if not held:
+        return list(findings)
+    return [
         replace(finding, waived=True) if any(w.covers(finding) for w in held) else finding
         for finding in findings
     ]
-    return [*marked, *_about(waivers, marked, today)]
 
 
 def _about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Finding]:

@@ -163,7 +163,7 @@ def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: L
 
 
 def _format_of(data: bytes, prefer: Generation) -> _Format:
-    forms = _FORMATS
+    forms: tuple[_Format, ...] = _FORMATS
     if prefer != "mllog":
         forms = tuple(sorted(_FORMATS, key=lambda form: _order(form, prefer)))
     for form in forms:

@@ -6,7 +6,7 @@ on, by the gates below; the others wait for the end of the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,10 +122,10 @@ _BY_DIVISION = frozenset({"run.late-start", "evaluation.untimed"})
 class Gates:
     """The checks of a round that are still to be looked at, by the keys that may break them."""
 
-    def __init__(self, context: Context, settled: bool) -> None:
+    def __init__(self, context: Context, checks: Iterable[Check], settled: bool) -> None:
         self.by_key: dict[str, list[tuple[Check, Worth]]] = {}
         self.checks: list[Check] = []
-        for check in context.round.checks:
+        for check in checks:
             named = bool(check.divisions) or check.id in _BY_DIVISION
             if check.id not in GATES or not check.applies(context) or (named and not settled):
                 continue

@@ -36,9 +36,7 @@ class Entry:
             fine = _hold(self.verified, firsts, record, run, exact=True)
             if not fine and not self.unverified:
                 news = self.unverified = True
-            if self.policy is not self.verified:
-                fine = _hold(self.policy, firsts, record, run, exact=False)
-            elif not fine:
+            if self.policy is not self.verified or not fine:
                 fine = _hold(self.policy, firsts, record, run, exact=False)
             if not fine and not self.unpolitic:
                 news = self.unpolitic = True

@@ -1,0 +1,116 @@
+"""The code and documents that came with a submission: what there is, read with care.
+
+Links to folders are not followed, nor links out of the submission; no pipe or device is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+MOST_FILES = 200_000
+"""A tree of code beyond this many files is not listed in full."""
+
+PLACES = ("benchmarks", "code")
+"""Folders of a submission that may hold implementations: submission rules, Directory structure."""
+
+FURTHEST = 64 << 20
+"""Bytes; lines of source files beyond are taken for granted."""
+
+_BLOCK = 1 << 16
+
+
+class Code:
+    """The code and documents of a submission, listed once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """Every file, by its path relative to the submission, in order."""
+        found: list[str] = []
+        for place in PLACES:
+            for path in _walk(self.root, place):
+                if len(found) == MOST_FILES:
+                    return found
+                found.append(path)
+        return found
+
+    @cached_property
+    def files(self) -> dict[str, list[str]]:
+        """Paths by base name."""
+        found: dict[str, list[str]] = {}
+        for path in self.paths:
+            found.setdefault(path.rpartition("/")[2], []).append(path)
+        return found
+
+    @property
+    def whole(self) -> bool:
+        """Whether all files are listed: what is not listed then is not there."""
+        return len(self.paths) < MOST_FILES
+
+    @property
+    def present(self) -> bool:
+        """Whether any code came along at all: published copies often leave it out."""
+        return any((self.root / place).is_dir() for place in PLACES)
+
+    def below(self, base: str) -> list[str]:
+        """The files below a folder."""
+        return [path for path in self.paths if path.startswith(f"{base}/")]
+
+    def head(self, path: str) -> str:
+        """The beginning of a file in lower case; empty where it is no plain file."""
+        try:
+            with self._open(path) as stream:
+                return stream.read(_BLOCK).decode(errors="replace").lower()
+        except OSError:
+            return ""
+
+    def has_line(self, path: str, lineno: int) -> bool:
+        """Whether a file has that line; taken for granted of what cannot be read."""
+        try:
+            with self._open(path) as stream:
+                return _reaches(stream, lineno)
+        except OSError:
+            return True
+
+    def _open(self, path: str) -> BinaryIO:
+        real = os.path.realpath(self.root / path)
+        if not Path(real).is_relative_to(os.path.realpath(self.root)):
+            raise OSError(0, "it leads out of the submission")
+        return open_plain(Path(real))
+
+
+def _walk(root: Path, place: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(root / place):
+        folders.sort()
+        below = os.path.relpath(folder, root)
+        yield from (f"{below}/{name}" for name in sorted(names))
+
+
+def _reaches(stream: BinaryIO, lineno: int) -> bool:
+    lines, read, last = 0, 0, b"\n"
+    while read < FURTHEST:
+        block = stream.read(_BLOCK)
+        if not block:
+            return lines + (last != b"\n") >= lineno
+        lines += block.count(b"\n")
+        if lines >= lineno:
+            return True
+        read += len(block)
+        last = block[-1:]
+    return True
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a regular file; raises OSError for links, pipes, devices and folders."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(0, "it is no regular file")
+    return os.fdopen(handle, "rb")

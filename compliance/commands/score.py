@@ -1,0 +1,261 @@
+"""`podium score`: time to train, throughput and energy of every result below a path."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compliance.errors import ComplianceError, UsageFault
+from compliance.exits import Exit
+from rules.finding import Profile
+
+if TYPE_CHECKING:
+    from compliance.score_report import Scores
+    from compliance.score_result import Working
+    from compliance.session import Options
+
+EPILOG = (
+    "Examples:  podium score training_results_v5.1    "
+    "podium score results/my_system/bert --explain bert    "
+    "podium score . --format csv --long --output runs.csv    "
+    "podium score new --compare old"
+)
+
+
+class Usage(StrEnum):
+    """The two suites."""
+
+    TRAINING = "training"
+    HPC = "hpc"
+
+
+class Format(StrEnum):
+    """How scores are given out."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    XLSX = "xlsx"
+    PARQUET = "parquet"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+PathArgument = Annotated[
+    Path, typer.Argument(help="A result's folder, a submission, or a whole round.", metavar="PATH")
+]
+UsageOption = Annotated[
+    Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
+]
+RoundOption = Annotated[
+    str | None,
+    typer.Option("--round", help="Round, such as 5.1; else from podium.toml or a folder's name."),
+]
+ProfileOption = Annotated[
+    Profile,
+    typer.Option(
+        "--profile", help="policy: the written rules; verifier: as the official tools work."
+    ),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", help="Write here instead of printing.")
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.")
+]
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn what a caller did wrong into one line and exit status 2."""
+    try:
+        yield
+    except ComplianceError as error:
+        typer.echo(f"podium: {error}", err=True)
+        raise typer.Exit(Exit.USAGE) from None
+
+
+def score_command(
+    path: PathArgument,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: Annotated[  # noqa: A002 - the option's name
+        Format, typer.Option("--format", help="How to give the scores out.")
+    ] = Format.TEXT,
+    output: OutputOption = None,
+    long: Annotated[
+        bool, typer.Option("--long", help="CSV and Parquet: one row per run, not per result.")
+    ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            "--explain", help="The arithmetic of the results whose path this names.", metavar="RESULT"
+        ),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", help="What changed since another tree.", metavar="OTHER"),
+    ] = None,
+    write_scaling: Annotated[
+        bool,
+        typer.Option("--write-scaling", help="Write scaling.json into results that need one."),
+    ] = False,
+    jobs: JobsOption = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Errors only beside the tables; no bar.")
+    ] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.")] = False,
+) -> None:
+    """Score results: time to train, factor, score, energy, throughput, spread.
+
+    Exit status: 0 every result has a valid score, 1 at least one has not, 2 bad arguments.
+    """
+    from compliance.session import Options
+
+    count = jobs or os.cpu_count() or 1
+    options = Options(usage.value if usage else None, round, profile, count)
+    with told():
+        _refuse(path, format, output, explain, compare, write_scaling=write_scaling)
+        scores, workings = _scored(path, options, quiet=quiet)
+        if write_scaling:
+            _write_scaling(workings)
+        if explain is not None:
+            _print(_explained(workings, explain), output)
+        elif compare is not None:
+            _compare(scores, compare, options, format, output, quiet=quiet)
+        else:
+            _deliver(scores, format, output, long=long, quiet=quiet, color=not no_color)
+    raise typer.Exit(_status(scores))
+
+
+def _refuse(
+    path: Path,
+    format: Format,  # noqa: A002 - the option's name
+    output: Path | None,
+    explain: str | None,
+    compare: Path | None,
+    *,
+    write_scaling: bool,
+) -> None:
+    from compliance.output import inside
+
+    if output is not None and inside(output, [path]):
+        raise UsageFault(f"--output {output} lies in the tree being scored; choose a place outside")
+    if explain is not None and compare is not None:
+        raise UsageFault("--explain and --compare cannot be asked for at once")
+    if explain is not None and format is not Format.TEXT:
+        raise UsageFault("--explain is text only")
+    if compare is not None and format not in (Format.TEXT, Format.JSON):
+        raise UsageFault("--compare is given as text or json")
+    if write_scaling and not path.is_dir():
+        raise UsageFault("--write-scaling needs the folder of a result, a submission or a round")
+
+
+def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[Working]]:
+    from compliance.output import progress_bar
+    from compliance.scoring import report_of, workings_of
+    from compliance.session import gather
+
+    with progress_bar(quiet) as progress:
+        gathered = gather([path], options, progress, for_scores=True)
+    workings = workings_of(gathered, options)
+    return report_of(gathered, options, workings), workings
+
+
+def _write_scaling(workings: list[Working]) -> None:
+    from compliance.score_files import write_scaling
+    from compliance.terminal import clean
+
+    for line in write_scaling(workings):
+        typer.echo(clean(line), err=True)
+
+
+def _explained(workings: list[Working], wanted: str) -> str:
+    from compliance.output import width
+    from compliance.score_render.explain import explain
+
+    found = [one for one in workings if _named(one, wanted)]
+    if not found:
+        known = ", ".join(sorted({one.place.shown for one in workings})[:6])
+        raise UsageFault(f"no result is named {wanted}; there are {known or 'none'}")
+    return "\n".join(explain(one, width()) for one in found)
+
+
+def _named(working: Working, wanted: str) -> bool:
+    """Whether a result is meant: its path, the end of it, its benchmark, or a glob of its path."""
+    shown, wanted = working.place.shown, wanted.rstrip("/") or wanted
+    if wanted in (shown, working.place.benchmark) or shown.endswith(f"/{wanted}"):
+        return True
+    if working.place.folder.absolute() == Path(wanted).absolute():
+        return True
+    return fnmatch.fnmatchcase(shown, wanted)
+
+
+def _compare(
+    scores: Scores,
+    other: Path,
+    options: Options,
+    format: Format,  # noqa: A002 - the option's name
+    output: Path | None,
+    *,
+    quiet: bool,
+) -> None:
+    from dataclasses import replace
+
+    from compliance.output import width
+    from compliance.score_compare import changes
+    from compliance.score_render.comparison import comparison_json, comparison_text
+
+    then, _ = _scored(other, replace(options), quiet=quiet)
+    found = changes(scores, then)
+    text = comparison_json(found) if format is Format.JSON else comparison_text(found, width())
+    _print(text, output)
+
+
+def _deliver(
+    scores: Scores,
+    format: Format,  # noqa: A002 - the option's name
+    output: Path | None,
+    *,
+    long: bool,
+    quiet: bool,
+    color: bool,
+) -> None:
+    from compliance.output import width
+    from compliance.score_render import BINARY, render, write_binary
+
+    if format.value in BINARY:
+        write_binary(scores, format.value, output, long=long)
+    elif format is Format.TEXT:
+        from compliance.score_render.text import to_text
+
+        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
+        _print(to_text(scores, width(), color and not plain, quiet), output)
+    else:
+        _print(render(scores, format.value, long=long), output)
+
+
+def _print(text: str, output: Path | None) -> None:
+    from compliance.output import print_text, write_whole
+
+    if output is None:
+        print_text(text)
+    else:
+        write_whole(output, text)
+
+
+def _status(scores: Scores) -> Exit:
+    from compliance.reading import RULE_CRASHED
+
+    if any(one.id == RULE_CRASHED for one in scores.findings):
+        return Exit.INTERNAL
+    return Exit.FOUND if scores.faulty else Exit.CLEAN

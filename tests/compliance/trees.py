@@ -1,0 +1,151 @@
+"""Small submissions on disk, good in every way, to be broken in one way each.
+
+    tree = Submission(tmp_path, build("training", "5.1", "closed", "llama31_405b"))
+    tree.result("ex_n8")                      # as many runs as the benchmark needs
+    tree.log(2, lambda log: log.drop("seed")) # broken in one way
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from compliance import check
+from compliance.package import needed_runs
+from compliance.report import FindingEntry, Report
+from compliance.system_fields import FIELDS
+from compliance.tree import has_scalings
+from rules.round import Round
+from tests.builders import Line, LogBuilder, build
+
+Change = Callable[[LogBuilder], LogBuilder]
+
+HOUR_MS = 3_600_000
+
+README = "Get the data with init_datasets.sh, the model's weights from the reference; then\n"
+README += "bash run_and_time.sh\n"
+
+
+def as_run(log: LogBuilder, number: int) -> LogBuilder:
+    """The log as that of another run: its own hours, its own pace, its own seed."""
+
+    def moved(line: Line) -> Line:
+        record = line.record
+        if record is None:
+            return line
+        late = number if record.key.startswith("eval") else 0
+        time = int(record.time_ms) + number * HOUR_MS + late
+        return replace(line, record=msgspec.structs.replace(record, time_ms=time))
+
+    log = replace(log, lines=tuple(map(moved, log.lines)))
+    if "seed" in log.names():
+        log = log.set("seed", 100 + number).meta("seed", file="/workspace/train.py", lineno=3)
+    return log
+
+
+def description(**fields: Any) -> dict[str, Any]:
+    """A system description that says everything."""
+    told = {field.name: field.example or "N/A" for field in FIELDS.values()}
+    return told | {"submitter": "Acme", "system_name": "ex_n8"} | fields
+
+
+@dataclass
+class Submission:
+    """One submission below a folder; `which` tells its round, its division and its benchmark."""
+
+    place: Path
+    which: LogBuilder
+    name: str = "Acme"
+
+    @property
+    def root(self) -> Path:
+        return self.place / self.name
+
+    @property
+    def rules(self) -> Round:
+        return self.which.which.rules
+
+    @property
+    def benchmark(self) -> str:
+        return self.which.which.benchmark
+
+    # --- building ---
+
+    def system(self, name: str = "ex_n8", **fields: Any) -> Submission:
+        given = {"division": self.which.which.division, "submitter": self.name} | fields
+        return self.write(f"systems/{name}.json", json.dumps(description(**given), indent=1))
+
+    def code(self, *places: str) -> Submission:
+        for base in places or (f"benchmarks/{self.benchmark}",):
+            self.write(f"{base}/README.md", README)
+            for script in ("setup.sh", "init_datasets.sh", "run_and_time.sh"):
+                self.write(f"{base}/implementations/ours/{script}", "true\n")
+            self.write(f"{base}/implementations/ours/train.py", "import a\n\nseed(3)\n")
+        return self
+
+    def result(
+        self,
+        system: str = "ex_n8",
+        runs: int | None = None,
+        *,
+        scaling: str = "strong",
+        benchmark: str = "",
+        change: Change = lambda log: log,
+        start: int = 0,
+    ) -> Submission:
+        """Logs of one result, all changed alike."""
+        count = needed_runs(self.rules, self.benchmark) if runs is None else runs
+        for number in range(count):
+            self.log(number, change, system, scaling=scaling, benchmark=benchmark, start=start)
+        return self
+
+    def log(
+        self,
+        number: int,
+        change: Change = lambda log: log,
+        system: str = "ex_n8",
+        *,
+        scaling: str = "strong",
+        benchmark: str = "",
+        start: int = 0,
+        folder: str = "",
+    ) -> Submission:
+        """One log of a result, written anew."""
+        base = self.folder(system, scaling, benchmark)
+        log = change(as_run(self.which, start + number))
+        log.write(self.root / base / folder / f"result_{number}.txt")
+        return self
+
+    def folder(
+        self, system: str = "ex_n8", scaling: str = "strong", benchmark: str = ""
+    ) -> str:
+        """Where a result lies."""
+        inner = f"{scaling}/" if has_scalings(self.rules) else ""
+        return f"results/{system}/{inner}{benchmark or self.benchmark}"
+
+    def write(self, path: str, text: str = "") -> Submission:
+        where = self.root / path
+        where.parent.mkdir(parents=True, exist_ok=True)
+        where.write_text(text, encoding="utf-8")
+        return self
+
+    # --- judging ---
+
+    def check(self, profile: str = "policy", **options: Any) -> Report:
+        usage, name = self.rules.usage, self.rules.name
+        return check(self.root, usage=usage, round=name, profile=profile, **options)  # type: ignore[arg-type]
+
+    def found(self, rule: str, profile: str = "policy") -> list[FindingEntry]:
+        """The findings of one rule."""
+        return [finding for finding in self.check(profile).findings if finding.id == rule]
+
+
+def good(place: Path, usage: str, round_: str, benchmark: str, division: str = "closed") -> Submission:
+    """A submission of one result that lacks nothing."""
+    tree = Submission(place, build(usage, round_, division, benchmark))
+    return tree.system().code().result()
