@@ -6,33 +6,24 @@ import time
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from logging_spec import keys, ranks
+from logging_spec.guarding import Gatekeeper, guard_of
+from logging_spec.guarding import GuardViolationError as GuardViolationError
 from logging_spec.intervals import Evaluation, Interval, Run
-from logging_spec.lines import Lines, look_for_misspelling, note
+from logging_spec.lines import Lines, look_for_misspelling
 from logging_spec.targets import open_sink
 from logging_spec.values import members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Self
 
+    from logging_spec.guarding import Guard
     from logging_spec.keys import Key
-    from logging_spec.record import Record
     from logging_spec.sink import Sink
-
-    Guard = Callable[[Record], Iterable[object]]
-    """Judges a record when it is emitted; what it returns are its findings."""
 
 _DECLARED: Final = frozenset({"hyperparameter", "disclosure", "submission"})
 _ALSO_DECLARED: Final = frozenset({"seed", "train_samples", "eval_samples"})
-
-
-class GuardViolationError(Exception):
-    """The guard found something wrong with a record, which has been written all the same."""
-
-    def __init__(self, findings: tuple[object, ...]) -> None:
-        super().__init__("; ".join(map(str, findings)))
-        self.findings = findings
 
 
 def now_ms() -> int:
@@ -47,7 +38,9 @@ class Logger:
     variables. `errors` says what happens to a value that cannot be logged: "raise" raises
     UnloggableValueError at the call, "note" reports it and goes on. `nonfinite` does the same for
     NaN and Infinity: "refuse" treats them as such values, "words" writes them as bare words, which
-    readers of these logs accept and JSON does not.
+    readers of these logs accept and JSON does not. `round`, with `division` and `benchmark`, has
+    each record judged by the rules of that round, if podium is installed; `guard` takes another
+    judge. `on_violation` says whether an error it finds is noted or raised.
     """
 
     def __init__(
@@ -64,13 +57,18 @@ class Logger:
         nonfinite: Literal["refuse", "words"] = "refuse",
         barrier: Callable[[], object] = ranks.barrier,
         guard: Guard | None = None,
+        round: str | None = None,  # noqa: A002 - the name that rules go by
+        division: str | None = None,
+        benchmark: str | None = None,
+        usage: str = "training",
         on_violation: Literal["warn", "raise"] = "warn",
     ) -> None:
         self.rank = ranks.rank() if rank is None else rank
         self.barrier = barrier
         self._sink: Sink | None = open_sink(sink) if self.rank == 0 else None
-        self._guard = guard
-        self._on_violation = on_violation
+        if round is not None and guard is None and self._sink is not None:
+            guard = guard_of(round, division, benchmark, usage)
+        self._gate = None if guard is None else Gatekeeper(guard, on_violation)
         self._lines = Lines(
             clock,
             namespace=namespace,
@@ -216,9 +214,12 @@ class Logger:
             self._sink.sync()
 
     def close(self) -> None:
-        """Write what is kept and close the file."""
+        """Write what is kept and close the file; the guard says what only the end decides."""
         if self._sink is not None:
             self._sink.close()
+        gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.finish()
 
     def __enter__(self) -> Self:
         return self
@@ -231,7 +232,7 @@ class Logger:
     ) -> None:
         try:
             self.close()
-        except OSError as second:
+        except (OSError, GuardViolationError) as second:
             if error is None:
                 raise
             error.add_note(f"closing the log: {second}")
@@ -247,23 +248,13 @@ class Logger:
         line = self._lines.line(kind, key, value, metadata, time_ms)
         if line is None or self._sink is None:
             return
-        if self._guard is None:
+        if self._gate is None:
             self._sink.write(line.encode("ascii"))
             return
         try:
             self._sink.write(line.encode("ascii"))
         finally:  # a line that waits for a retry is a record as well
-            self._judge(line)
-
-    def _judge(self, line: str) -> None:
-        from logging_spec.read import parse_log
-
-        assert self._guard is not None
-        found = tuple(self._guard(parse_log(line.encode("ascii")).records[0]))
-        if found and self._on_violation == "raise":
-            raise GuardViolationError(found)
-        for finding in found:
-            note(str(finding))
+            self._gate.judge(line)
 
 
 def _given(**members: Any) -> dict[str, Any]:

@@ -47,7 +47,7 @@ Worth = Callable[[Run, Record], bool]
 """Whether a record just added may break a check that held before it."""
 
 
-def _always(run: Run, record: Record) -> bool:
+def _always(_: Run, __: Record) -> bool:
     return True
 
 
@@ -63,20 +63,20 @@ def _begun(run: Run, record: Record) -> bool:
     return record.key != "init_start" or not run.where.keys().isdisjoint(MARKERS)
 
 
-def _stopped(run: Run, record: Record) -> bool:
+def _stopped(run: Run, _: Record) -> bool:
     return "run_stop" in run.where
 
 
-def _no_number(run: Run, record: Record) -> bool:
+def _no_number(_: Run, record: Record) -> bool:
     value = record.value
     return type(value) not in (int, float) and value is not None and not _is_number(value)
 
 
-def _no_integer(run: Run, record: Record) -> bool:
+def _no_integer(_: Run, record: Record) -> bool:
     return not _is_integer(record.value)
 
 
-def _odd(run: Run, record: Record) -> bool:
+def _odd(_: Run, record: Record) -> bool:
     return _odd_numbers(record.value)
 
 

@@ -6,7 +6,7 @@ and goes by the benchmark named so far. Where it would end in a traceback `probl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from logging_spec.record import Record
@@ -47,10 +47,8 @@ class _Ends(Exception):
 def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
     """Batch size and convergence of a run; `train_samples` is a flag that bert results may use."""
     reader = _Reader(round_name, train_samples)
-    mentions = _finder()
     try:
-        for record in run.records:
-            words = mentions(record)
+        for record, words in _mentions(run, train_samples):
             if words:
                 reader.take(record, words)
             if record.key == "run_stop":
@@ -60,6 +58,58 @@ def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
         reading = Reading(reader.batch_size, reader.benchmark)
         reading.problem = str(end)
         return reading
+
+
+def _mentions(run: Run, train_samples: bool) -> Iterator[tuple[Record, int]]:
+    """Records that mention a word, with the words, and each run_stop; in file order.
+
+    Nearly always a word is mentioned by the records of that key and nowhere else, which is quickly
+    told; only where it is not, every record is looked through.
+    """
+    if _elsewhere(run, train_samples):
+        mentions = _finder()
+        yield from ((record, mentions(record)) for record in run.records)
+        return
+    bits = {word: bit for word, bit in _WORDS if word in run.where} | {"run_stop": 0}
+    places = [index for key in bits for index in run.where.get(key, ())]
+    for index in sorted(places):
+        record = run.records[index]
+        yield record, bits[record.key]
+
+
+def _elsewhere(run: Run, train_samples: bool) -> bool:
+    """Whether a word stands anywhere but as a key of its own; may say so without need."""
+    words = [word for word, bit in _WORDS if bit != _SAMPLES or train_samples]
+    if any(word in key and word != key for key in run.where for word in words):
+        return True
+    records = run.records
+    try:
+        shapes = {tuple(record.metadata) for record in records}
+        files = {record.metadata.get("file") for record in records}
+        values = [record.value for record in records if type(record.value) not in _PLAIN]
+    except (TypeError, AttributeError):
+        return True
+    texts = [name for shape in shapes for name in shape]
+    texts += [file for file in files if isinstance(file, str)]
+    texts += [name for value in values if isinstance(value, dict) for name in value]
+    texts += [str(value) for value in values if not isinstance(value, dict)]
+    if not _USUAL.issuperset(texts[: sum(map(len, shapes))]):
+        texts += [
+            str(member)
+            for record in records
+            if not _USUAL.issuperset(record.metadata)
+            for member in record.metadata.values()
+        ]
+    return any(word in text for text in {*texts} for word in words)
+
+
+_USUAL = frozenset(
+    "file lineno epoch_num epoch_count first_epoch_num samples_count step_num step status tensor "
+    "method instance".split()
+)
+"""Members of metadata that hold numbers, or words that no key is called by."""
+
+_PLAIN = frozenset({int, float, bool, type(None)})
 
 
 def _finder() -> Callable[[Record], int]:

@@ -31,6 +31,16 @@ README = "Get the data with init_datasets.sh, the model's weights from the refer
 README += "bash run_and_time.sh\n"
 
 
+SAID = {
+    "submission_org": "Acme",
+    "submission_platform": "ex_n8",
+    "submission_status": "onprem",
+    "number_of_nodes": 8,
+    "accelerators_per_node": 8,
+}
+"""What a run says of the system that `description` tells of."""
+
+
 def as_run(log: LogBuilder, number: int) -> LogBuilder:
     """The log as that of another run: its own hours, its own pace, its own seed."""
 
@@ -43,6 +53,8 @@ def as_run(log: LogBuilder, number: int) -> LogBuilder:
         return replace(line, record=msgspec.structs.replace(record, time_ms=time))
 
     log = replace(log, lines=tuple(map(moved, log.lines)))
+    for key in SAID.keys() & set(log.names()):
+        log = log.set(key, SAID[key])
     if "seed" in log.names():
         log = log.set("seed", 100 + number).meta("seed", file="/workspace/train.py", lineno=3)
     return log
@@ -143,6 +155,47 @@ class Submission:
     def found(self, rule: str, profile: str = "policy") -> list[FindingEntry]:
         """The findings of one rule."""
         return [finding for finding in self.check(profile).findings if finding.id == rule]
+
+
+def usual(place: Path) -> Submission:
+    """A submission of one result of three runs that lacks nothing: 405B of training 5.1."""
+    log = later(build("training", "5.1", "closed", "llama31_405b"))
+    return Submission(place, log).system().code().result()
+
+
+def later(log: LogBuilder) -> LogBuilder:
+    """The log of a run that converges one evaluation later, as the reference points want it."""
+    start, stop = log.where("block_start")[-1], log.where("block_stop")[-1] + 1
+    block = log.lines[start:stop]
+    first, second = (log.lines[at].record for at in log.where("eval_accuracy"))
+    assert first is not None
+    assert second is not None
+    step = second.metadata["samples_count"] - first.metadata["samples_count"]
+
+    def moved(line: Line, progress: int) -> Line:
+        record = line.record
+        assert record is not None
+        told = dict(record.metadata)
+        for name, by in (("epoch_num", 1), ("samples_count", step), ("step_num", step)):
+            if name in told and progress:
+                told[name] += by
+        time = int(record.time_ms) + 1000 * len(block)
+        return replace(line, record=msgspec.structs.replace(record, time_ms=time, metadata=told))
+
+    lines = (
+        *log.lines[:stop],
+        *(moved(line, 1) for line in block),
+        *(moved(line, 1) for line in log.lines[stop:]),
+    )
+    log = replace(log, lines=lines)
+    return log.set("eval_accuracy", 6.0, only=0).set("eval_accuracy", 6.0, only=1)
+
+
+def throughput(place: Path) -> Submission:
+    """HPC 3.0, open division: five instances on a quarter of the system, and a strong result."""
+    tree = Submission(place, build("hpc", "3.0", "open", "deepcam"))
+    tree.system().code().result().system("wide", number_of_nodes="16", system_name="ex_n8 wide")
+    return tree.result("wide", scaling="weak", start=20)
 
 
 def good(place: Path, usage: str, round_: str, benchmark: str, division: str = "closed") -> Submission:
