@@ -38,6 +38,12 @@ class Wish:
         return _choose(self, str(folder))
 
 
+def forget() -> None:
+    """Read podium.toml files anew: they may have changed since the last call."""
+    _choose.cache_clear()
+    _read_config.cache_clear()
+
+
 @lru_cache(maxsize=4096)
 def _choose(wish: Wish, place: str) -> Choice:
     folder = Path(place).absolute()

@@ -94,7 +94,9 @@ def _readme(
         )
         return
     text = " ".join(code.head(path) for path in readmes[:MOST_READMES])
-    untold = [what for what, words in _topics(folder.benchmark) if not any(w in text for w in words)]
+    untold = [
+        what for what, words in _topics(folder.benchmark) if not any(w in text for w in words)
+    ]
     if untold:
         yield _missing(
             by,

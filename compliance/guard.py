@@ -78,12 +78,12 @@ class Guard:
         if key not in self._looked_at:
             return ()
         if key in self._deciding:
-            return self._new([*self._contradicted(record), *self._settle_again()])
-        return self._new([*self._broken_by(record)])
+            return self.tell([*self._contradicted(record), *self._settle_again()])
+        return self.tell([*self._broken_by(record)])
 
     def finish(self, log: Log | None = None) -> tuple[Finding, ...]:
         """What only the end decides. `log`: where the records come from, if that is at hand."""
-        return self._new(self.verdict(log))
+        return self.tell(self.verdict(log))
 
     def verdict(self, log: Log | None = None) -> list[Finding]:
         """All findings about the log as it stands, as `podium check` has them."""
@@ -233,8 +233,8 @@ class Guard:
 
     # --- what has been said ---
 
-    def _new(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Those findings that say more than what has been said."""
+    def tell(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Note findings; returns those that say more than what has been said."""
         said = self._said
         fresh = [f for f in findings if _RANK[f.severity] > _RANK.get(said.get(f.id), 0)]  # type: ignore[arg-type]
         for found in fresh:

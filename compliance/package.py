@@ -70,7 +70,7 @@ def judge_result(
 
 
 def _of_policy(finding: Finding) -> Finding:
-    """The same finding, as only the policy has it: the official verifier looks at no such folder."""
+    """The same finding, of the policy alone: the official verifier passes over the folder."""
     if finding.severity is not Severity.ERROR:
         return finding
     return replace(finding, severity=Severity.WARNING, stated_by=StatedBy.POLICY)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import PydanticSerializationError
 
 from rules.finding import Finding, Severity
 
@@ -127,7 +130,22 @@ class Report(_Model):
 
     def to_json(self) -> str:
         """The report as JSON text, two spaces deep, non-finite numbers as strings."""
-        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+        try:
+            return self.model_dump_json(by_alias=True, indent=2) + "\n"
+        except PydanticSerializationError:
+            # Half a surrogate pair, in a value or a file name, has no UTF-8: it is escaped.
+            return json.dumps(_plain(self.model_dump(by_alias=True)), indent=2) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: non-finite numbers as strings, as the contract wants them."""
+    if isinstance(value, dict):
+        return {str(name): _plain(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    return value
 
 
 def tool_version() -> str:

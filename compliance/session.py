@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from compliance.choose import Choice, Wish
+from compliance.choose import Choice, Wish, forget
 from compliance.find import Kind, Target, submissions, targets
 from compliance.judge import LogVerdict, judge_log
 from compliance.reading import RULE_CRASHED
@@ -123,6 +123,7 @@ def gather(
     """
     packages = submissions(paths)
     found = targets(paths, empty=bool(packages), stray=for_scores)
+    forget()
     wish = Wish(options.usage, options.round)
     choices = [wish.choose(target.folder) for target in found]
     choices += [wish.choose(root) for root, _ in packages]

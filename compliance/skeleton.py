@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from compliance.errors import UsageFault
@@ -15,6 +16,8 @@ from compliance.system_fields import FIELDS
 from compliance.tree import has_scalings
 from compliance.tree_names import about_name, benchmark_names
 from rules.round import DIVISIONS, Round
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 PARAGRAPH = """# {submitter}: {title}
 
@@ -38,8 +41,6 @@ class Skeleton:
     division: str = "closed"
     systems: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
-    files: dict[str, str] = field(default_factory=dict, init=False)
-    folders: list[str] = field(default_factory=list, init=False)
 
 
 def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
@@ -139,8 +140,8 @@ def _check_names(skeleton: Skeleton) -> None:
 
 
 def _check_system(name: str) -> None:
-    if not name or name in (".", "..") or "/" in name or "\\" in name:
-        raise UsageFault(f"--system is {name!r}; must be a file name")
-    faults = list(name_faults(name))
+    faults = list(name_faults(name, f"systems/{name}.json"))
+    if not _NAME.fullmatch(name):
+        raise UsageFault(f"--system is {name!r}; must be letters, digits, . _ + and -")
     if faults:
-        raise UsageFault(f"--system: {faults[0].message}")
+        raise UsageFault(f"--system is {name}: {faults[0].message}")

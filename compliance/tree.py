@@ -268,4 +268,3 @@ def _sorted_into(listing: Listing, entry: os.DirEntry[str]) -> list[str]:
         return listing.links if entry.is_symlink() and entry.is_dir() else listing.files
     except OSError:  # a link that leads back to itself
         return listing.files
-

@@ -55,3 +55,10 @@ def record_schema() -> dict[str, Any]:
         "$id": "podium:record.schema.json",
         "title": "MLPerf log record",
     } | {name: part for name, part in definition.items() if name != "title"}
+
+
+if __name__ == "__main__":  # `make docs` writes record.schema.json so
+    import json
+    import sys
+
+    sys.stdout.write(json.dumps(record_schema(), indent=2) + "\n")

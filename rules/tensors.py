@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 
 from logging_spec import keys as k
-from rules.constraints import has
 from rules.finding import StatedBy
+from rules.members import has
 from rules.run import Run
 from rules.table import AT_LEAST_ONCE, End, Violation, row
 

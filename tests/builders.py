@@ -25,7 +25,7 @@ from logging_spec.dialects import render_v05, render_v06
 from logging_spec.read import parse_log
 from logging_spec.record import Record
 from rules import constraints as c
-from rules import formula, order, rounds, special
+from rules import formula, members, order, rounds, special
 from rules.benchmark import Benchmark, Variant
 from rules.catalogue import find_round
 from rules.finding import Profile
@@ -338,26 +338,26 @@ def good_value(constraint: c.Constraint, run: Run | None = None) -> Any:
 def good_values(constraints: Iterable[c.Constraint], run: Run, default: Any = 4) -> Any:
     """A value that obeys several constraints on values at once; LookupError where none is found."""
     wanted = [constraint for constraint in constraints if _is_about_value(constraint)]
-    members = [w for w in wanted if isinstance(w, c.part) and w.path.startswith("value.")]
-    names = [w.name for w in wanted if isinstance(w, c.value_has)]
-    if members or names:
-        names += [w.path.removeprefix("value.") for w in members]
-        return {name: _member(name, members, run) for name in dict.fromkeys(names)}
+    parts = [w for w in wanted if isinstance(w, members.part) and w.path.startswith("value.")]
+    names = [w.name for w in wanted if isinstance(w, members.value_has)]
+    if parts or names:
+        names += [w.path.removeprefix("value.") for w in parts]
+        return {name: _member(name, parts, run) for name in dict.fromkeys(names)}
     for value in (*_candidates(wanted, run), default, *_BY_TYPE.values(), 1, 0, 0.5):
         if all(_obeys(constraint, value, run) for constraint in wanted):
             return value
     raise LookupError(f"no value obeys {[constraint.text() for constraint in wanted]}")
 
 
-def _member(name: str, members: list[c.part], run: Run) -> Any:
-    inner = [member.inner for member in members if member.path == f"value.{name}"]
+def _member(name: str, parts: list[members.part], run: Run) -> Any:
+    inner = [member.inner for member in parts if member.path == f"value.{name}"]
     return good_values(inner, run, 0.5)
 
 
 def _is_about_value(constraint: c.Constraint) -> bool:
-    if isinstance(constraint, c.part):
+    if isinstance(constraint, members.part):
         return not constraint.path.startswith("metadata.")
-    own = isinstance(constraint, c.value_has)
+    own = isinstance(constraint, members.value_has)
     return own or (type(constraint).holds is c.Constraint.holds and not _is_order(constraint))
 
 
@@ -391,7 +391,7 @@ def _named_by(constraint: c.Constraint, run: Run) -> Iterator[Any]:
     elif isinstance(constraint, c.AnyOf):
         for option in constraint.options:
             yield from _named_by(option, run)
-    elif isinstance(constraint, c.part):
+    elif isinstance(constraint, members.part):
         length = good_value(constraint.inner, run)
         yield [0.5] * max(1, int(length))
     elif isinstance(constraint, c.multiple_of):
@@ -543,9 +543,11 @@ class _Maker:
         found: dict[str, Any] = {}
         for row in self.rows.get(name, []):
             for constraint in all_of(row):
-                if isinstance(constraint, c.Has) and not found.keys() & set(constraint.names):
+                if isinstance(constraint, members.Has) and not found.keys() & set(constraint.names):
                     found[constraint.names[0]] = "stated"
-                elif isinstance(constraint, c.part) and constraint.path.startswith("metadata."):
+                elif isinstance(constraint, members.part) and constraint.path.startswith(
+                    "metadata."
+                ):
                     found[constraint.path.removeprefix("metadata.")] = good_value(constraint.inner)
         return found
 

@@ -90,6 +90,67 @@ def repo_checker(
     _tell(*compat_repo(folder, usage.value, ruleset), log_output)
 
 
+@app.command(
+    "package_checker",
+    epilog="Example:  podium compat package_checker Acme training 5.1.0",
+)
+def package_checker(
+    folder: Annotated[Path, typer.Argument(help="The submission.")],
+    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
+    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
+    werror: Annotated[bool, typer.Option("--werror", help="Warnings fail a log, too.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No warnings; without effect with --werror.")
+    ] = False,
+    rcp_bypass: Annotated[
+        bool, typer.Option("--rcp-bypass", help="Let failed convergence checks through.")
+    ] = False,
+    rcp_bert_train_samples: Annotated[
+        bool,
+        typer.Option("--rcp-bert-train-samples", help="Count BERT's samples by train_samples."),
+    ] = False,
+    seed_checker_bypass: Annotated[
+        bool, typer.Option("--seed-checker-bypass", help="Let seeds through.")
+    ] = False,
+    log_output: Annotated[
+        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
+    ] = None,
+) -> None:
+    """Check a submission by the official verifier's reading; nothing in it is changed."""
+    from compliance.compat_verify import Flags, compat_package
+    from compliance.params import RCP, SEEDS, TRAIN_SAMPLES
+
+    given = {RCP: rcp_bypass, SEEDS: seed_checker_bypass, TRAIN_SAMPLES: rcp_bert_train_samples}
+    bypass = frozenset(flag for flag, wanted in given.items() if wanted)
+    flags = Flags(werror, quiet and not werror, bypass)
+    _keep_out(log_output, folder)
+    _tell(*compat_package(folder, usage.value, ruleset, flags), log_output)
+
+
+@app.command("verify", epilog="Example:  podium compat verify Acme training 5.1.0")
+def verify(
+    folder: Annotated[Path, typer.Argument(help="The submission.")],
+    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
+    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
+    log_output: Annotated[
+        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
+    ] = None,
+) -> None:
+    """The usual three programs in a row: package check, summary, repository check."""
+    from compliance.compat_verify import compat_verify
+
+    _keep_out(log_output, folder)
+    _tell(*compat_verify(folder, usage.value, ruleset), log_output)
+
+
+def _keep_out(log_output: Path | None, folder: Path) -> None:
+    from compliance.errors import UsageFault
+    from compliance.output import inside
+
+    if log_output is not None and inside(log_output, [folder]):
+        raise UsageFault(f"--log_output {log_output} lies in the submission; choose another place")
+
+
 def _tell(text: str, passed: bool, log_output: Path | None) -> None:
     """Print to standard error, as the incumbent does, and to a file; set the exit status."""
     from compliance.output import write_whole

@@ -98,7 +98,9 @@ def score_command(
     explain: Annotated[
         str | None,
         typer.Option(
-            "--explain", help="The arithmetic of the results whose path this names.", metavar="RESULT"
+            "--explain",
+            help="The arithmetic of the results whose path this names.",
+            metavar="RESULT",
         ),
     ] = None,
     compare: Annotated[
@@ -129,7 +131,7 @@ def score_command(
         if write_scaling:
             _write_scaling(workings)
         if explain is not None:
-            _print(_explained(workings, explain), output)
+            send(_explained(workings, explain), output)
         elif compare is not None:
             _compare(scores, compare, options, format, output, quiet=quiet)
         else:
@@ -146,10 +148,7 @@ def _refuse(
     *,
     write_scaling: bool,
 ) -> None:
-    from compliance.output import inside
-
-    if output is not None and inside(output, [path]):
-        raise UsageFault(f"--output {output} lies in the tree being scored; choose a place outside")
+    refuse_inside(output, path)
     if explain is not None and compare is not None:
         raise UsageFault("--explain and --compare cannot be asked for at once")
     if explain is not None and format is not Format.TEXT:
@@ -158,6 +157,14 @@ def _refuse(
         raise UsageFault("--compare is given as text or json")
     if write_scaling and not path.is_dir():
         raise UsageFault("--write-scaling needs the folder of a result, a submission or a round")
+
+
+def refuse_inside(output: Path | None, path: Path) -> None:
+    """Refuse to write into the tree that is being read."""
+    from compliance.output import inside
+
+    if output is not None and inside(output, [path]):
+        raise UsageFault(f"{output} lies in the tree being read; choose a place outside")
 
 
 def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[Working]]:
@@ -218,7 +225,7 @@ def _compare(
     then, _ = _scored(other, replace(options), quiet=quiet)
     found = changes(scores, then)
     text = comparison_json(found) if format is Format.JSON else comparison_text(found, width())
-    _print(text, output)
+    send(text, output)
 
 
 def _deliver(
@@ -239,12 +246,13 @@ def _deliver(
         from compliance.score_render.text import to_text
 
         plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-        _print(to_text(scores, width(), color and not plain, quiet), output)
+        send(to_text(scores, width(), color and not plain, quiet), output)
     else:
-        _print(render(scores, format.value, long=long), output)
+        send(render(scores, format.value, long=long), output)
 
 
-def _print(text: str, output: Path | None) -> None:
+def send(text: str, output: Path | None) -> None:
+    """Print a text, or write it to a file."""
     from compliance.output import print_text, write_whole
 
     if output is None:

@@ -11,7 +11,7 @@ from logging_spec import keys as k
 from logging_spec.keys import Key
 from logging_spec.record import Record
 from rules import constraints as c
-from rules import formula, order
+from rules import formula, members, order
 from rules import special as s
 from rules.run import NotLogged, Run
 
@@ -160,15 +160,15 @@ def variations(
     constraint: c.Constraint, record: Record, run: Run, pool: Iterable[Any] = ()
 ) -> Iterator[Record]:
     """Records like the given one that a constraint may judge otherwise."""
-    if isinstance(constraint, c.Has):
+    if isinstance(constraint, members.Has):
         yield from _with_members(record, constraint.names)
-    elif isinstance(constraint, c.value_has):
+    elif isinstance(constraint, members.value_has):
         yield from _value_members(constraint.name, record)
-    elif isinstance(constraint, c.if_given):
+    elif isinstance(constraint, members.if_given):
         given = with_metadata(record, constraint.name, 1)
         yield given
         yield from variations(constraint.then, given, run, pool)
-    elif isinstance(constraint, c.part):
+    elif isinstance(constraint, members.part):
         for value in (*values(constraint.inner, run), *pool):
             yield from _with_part(constraint.path, record, value)
     elif isinstance(constraint, s._OnSamples):

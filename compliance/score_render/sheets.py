@@ -95,7 +95,23 @@ def write_parquet(scores: Scores, output: Path, *, long: bool) -> None:
 _WHOLE = frozenset({"runs", "models", "run"})
 _TRUTHS = frozenset({"scored", "converged"})
 _WORDS = frozenset(
-    ["round", "submitter", "system", "benchmark", "division", "scaling", "path", "factor_source", "unit", "role", "why", "result", "seed", "rcp_verdict", "rcp_case"]
+    [
+        "round",
+        "submitter",
+        "system",
+        "benchmark",
+        "division",
+        "scaling",
+        "path",
+        "factor_source",
+        "unit",
+        "role",
+        "why",
+        "result",
+        "seed",
+        "rcp_verdict",
+        "rcp_case",
+    ]
 )
 
 
@@ -131,5 +147,3 @@ def _write(output: Path, data: bytes) -> None:
     from compliance.output import write_bytes
 
     write_bytes(output, data)
-
-

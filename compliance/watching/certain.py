@@ -10,7 +10,7 @@ from compliance.policy import PolicyReading
 from compliance.reading import Broken
 from compliance.verifier import VerifierReading
 from compliance.watching.needs import needs_of
-from logging_spec.log import Log
+from logging_spec.log import LineFault, Log
 from rules.finding import Finding, Profile
 from rules.round import Round, Scope, scope_of
 from rules.run import Run
@@ -72,6 +72,13 @@ class Partial(_Judgement):
     def told(self, broken: Broken) -> list[Finding]:
         """The findings of one broken rule."""
         return [*self._findings([broken])]
+
+
+def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str) -> list[Finding]:
+    """What is wrong with lines of a log."""
+    judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
+    judgement.log = log
+    return [judgement._about_fault(fault) for fault in faults]
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:

@@ -104,8 +104,20 @@ def _elsewhere(run: Run, train_samples: bool) -> bool:
 
 
 _USUAL = frozenset(
-    "file lineno epoch_num epoch_count first_epoch_num samples_count step_num step status tensor "
-    "method instance".split()
+    (
+        "file",
+        "lineno",
+        "epoch_num",
+        "epoch_count",
+        "first_epoch_num",
+        "samples_count",
+        "step_num",
+        "step",
+        "status",
+        "tensor",
+        "method",
+        "instance",
+    )
 )
 """Members of metadata that hold numbers, or words that no key is called by."""
 

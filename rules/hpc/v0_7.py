@@ -3,8 +3,9 @@
 from logging_spec import keys as k
 from rules.benchmark import Benchmark, by_name
 from rules.checks.catalogue import HPC, binding
-from rules.constraints import above, at_least, at_most, equals, has, not_empty, one_of, part
+from rules.constraints import above, at_least, at_most, equals, not_empty, one_of
 from rules.hpc.benchmarks.cosmoflow import COSMOFLOW
+from rules.members import has, part
 from rules.order import after, before, init_within
 from rules.reasons import OPTIMIZER
 from rules.round import Limits, Round

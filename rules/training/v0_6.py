@@ -10,7 +10,8 @@ from logging_spec import keys as k
 from logging_spec.record import Record
 from rules.benchmark import Benchmark, by_name
 from rules.checks.catalogue import ALL
-from rules.constraints import Constraint, above, at_least, equals, not_empty, of_type, one_of, part
+from rules.constraints import Constraint, above, at_least, equals, not_empty, of_type, one_of
+from rules.members import part
 from rules.order import after, before, init_within
 from rules.round import Limits, Round
 from rules.run import Run

@@ -3,7 +3,8 @@
 from logging_spec import keys as k
 from rules.benchmark import by_name
 from rules.checks.catalogue import ALL
-from rules.constraints import above, has, not_empty, one_of, part
+from rules.constraints import above, not_empty, one_of
+from rules.members import has, part
 from rules.order import after, before, init_within
 from rules.round import Limits, Round
 from rules.table import AT_LEAST_ONCE, row

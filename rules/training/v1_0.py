@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import above, at_least, below, has, part, value_has
+from rules.constraints import above, at_least, below
+from rules.members import has, part, value_has
 from rules.order import after, before, init_within
 from rules.round import Limits
 from rules.table import AT_LEAST_ONCE, row

@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import above, at_least, has, if_given, part
+from rules.constraints import above, at_least
+from rules.members import has, if_given, part
 from rules.order import after, before, init_within
 from rules.table import AT_LEAST_ONCE, row
 from rules.training.benchmarks.stable_diffusion import STABLE_DIFFUSION

@@ -2,17 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import (
-    above,
-    any_of,
-    at_least,
-    at_most,
-    equals,
-    has,
-    if_given,
-    part,
-    value_has,
-)
+from rules.constraints import above, any_of, at_least, at_most, equals
+from rules.members import has, if_given, part, value_has
 from rules.order import after
 from rules.reasons import OPEN_FREE, OPEN_TARGET
 from rules.table import AT_LEAST_ONCE, at_least_times, row

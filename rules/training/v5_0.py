@@ -2,7 +2,7 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import has
+from rules.members import has
 from rules.table import AT_LEAST_ONCE, row
 from rules.training.benchmarks.llama31_405b import LLAMA31_405B
 from rules.training.v4_1 import V4_1

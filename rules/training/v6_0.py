@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import above, at_most, below, has, one_of, whole
+from rules.constraints import above, at_most, below, one_of, whole
+from rules.members import has
 from rules.reasons import OPEN_LOSS, OPEN_TARGET
 from rules.table import AT_LEAST_ONCE, OPTIONAL, row
 from rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B

@@ -2,18 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change
-from rules.constraints import (
-    above,
-    at_least,
-    at_most,
-    computes,
-    equals,
-    has,
-    not_empty,
-    one_of,
-    whole,
-)
+from rules.constraints import above, at_least, at_most, computes, equals, not_empty, one_of, whole
 from rules.formula import as_of, ceil, floor, logged
+from rules.members import has
 from rules.reasons import PRESENCE
 from rules.special import BATCH, first_evaluation
 from rules.table import AT_LEAST_ONCE, row

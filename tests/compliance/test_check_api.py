@@ -16,7 +16,7 @@ from compliance import check
 from compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from logging_spec.record import Record
 from rules import constraints as c
-from rules import order, rounds
+from rules import members, order, rounds
 from rules.finding import Profile, Severity
 from rules.run import Run
 from rules.table import Row
@@ -186,12 +186,12 @@ class Breaker:
             yield Broken(rule, what, log.move(name, after=constraint.key), self.orders | also)
         elif isinstance(constraint, order.init_within):
             yield Broken(rule, what, log.shift(name, 100_000), also)
-        elif isinstance(constraint, c.Has):
+        elif isinstance(constraint, members.Has):
             yield Broken(rule, what, log.meta(name, *constraint.names, only=0), also)
-        elif isinstance(constraint, c.if_given):
+        elif isinstance(constraint, members.if_given):
             given = log.meta(name, only=0, **{constraint.name: 1})
             yield from Breaker(given).breaks(rule, row, constraint.then)
-        elif isinstance(constraint, c.part) and constraint.path.startswith("metadata."):
+        elif isinstance(constraint, members.part) and constraint.path.startswith("metadata."):
             member = constraint.path.removeprefix("metadata.")
             bad = self.bad_value((constraint.inner,), row)
             yield Broken(rule, what, log.meta(name, only=0, **{member: bad}), also)

@@ -1,8 +1,8 @@
 """Small submissions on disk, good in every way, to be broken in one way each.
 
-    tree = Submission(tmp_path, build("training", "5.1", "closed", "llama31_405b"))
-    tree.result("ex_n8")                      # as many runs as the benchmark needs
-    tree.log(2, lambda log: log.drop("seed")) # broken in one way
+tree = Submission(tmp_path, build("training", "5.1", "closed", "llama31_405b"))
+tree.result("ex_n8")                      # as many runs as the benchmark needs
+tree.log(2, lambda log: log.drop("seed")) # broken in one way
 """
 
 from __future__ import annotations
@@ -133,9 +133,7 @@ class Submission:
         log.write(self.root / base / folder / f"result_{number}.txt")
         return self
 
-    def folder(
-        self, system: str = "ex_n8", scaling: str = "strong", benchmark: str = ""
-    ) -> str:
+    def folder(self, system: str = "ex_n8", scaling: str = "strong", benchmark: str = "") -> str:
         """Where a result lies."""
         inner = f"{scaling}/" if has_scalings(self.rules) else ""
         return f"results/{system}/{inner}{benchmark or self.benchmark}"
@@ -198,7 +196,9 @@ def throughput(place: Path) -> Submission:
     return tree.result("wide", scaling="weak", start=20)
 
 
-def good(place: Path, usage: str, round_: str, benchmark: str, division: str = "closed") -> Submission:
+def good(
+    place: Path, usage: str, round_: str, benchmark: str, division: str = "closed"
+) -> Submission:
     """A submission of one result that lacks nothing."""
     tree = Submission(place, build(usage, round_, division, benchmark))
     return tree.system().code().result()

@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, below, equals, has, one_of, part, whole
+from rules.constraints import above, at_least, at_most, below, equals, one_of, whole
+from rules.members import has, part
 from rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
 from rules.special import each_item
 from rules.table import AT_LEAST_ONCE, policy_row, row

@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark, Variant
-from rules.constraints import above, at_least, at_most, equals, has, nearly, one_of, part, truthy
+from rules.constraints import above, at_least, at_most, equals, nearly, one_of, truthy
+from rules.members import has, part
 from rules.reasons import FORGOTTEN
 from rules.table import AT_LEAST_ONCE, policy_row, row
 

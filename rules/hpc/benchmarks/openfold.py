@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, has, one_of
+from rules.constraints import above, at_least, at_most, equals, one_of
+from rules.members import has
 from rules.table import AT_LEAST_ONCE, row
 
 OPENFOLD = Benchmark(

@@ -2,8 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, close_to, equals, has
+from rules.constraints import above, at_least, at_most, close_to, equals
 from rules.formula import logged, sqrt
+from rules.members import has
 from rules.reasons import OPEN_FREE, OPEN_TARGET
 from rules.special import BATCH
 from rules.table import AT_LEAST_ONCE, row

@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import at_least, at_most, equals, has
+from rules.constraints import at_least, at_most, equals
+from rules.members import has
 from rules.reasons import SAMPLES
 from rules.table import AT_LEAST_ONCE, policy_row, row
 

@@ -2,8 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, has, whole
+from rules.constraints import above, at_least, at_most, equals, whole
 from rules.formula import logged
+from rules.members import has
 from rules.reasons import OPEN_FREE, OPEN_TARGET
 from rules.special import (
     BATCH,

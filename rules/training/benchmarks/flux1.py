@@ -2,8 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_least, at_most, equals, has
+from rules.constraints import above, any_of, at_least, at_most, equals
 from rules.formula import ceil
+from rules.members import has
 from rules.reasons import SAMPLES
 from rules.special import BATCH
 from rules.table import AT_LEAST_ONCE, policy_row, row

@@ -2,8 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_least, at_most, equals, has, one_of
+from rules.constraints import above, any_of, at_least, at_most, equals, one_of
 from rules.formula import ceil, logged
+from rules.members import has
 from rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
 from rules.schedule import constant
 from rules.special import BATCH, by_batch_size

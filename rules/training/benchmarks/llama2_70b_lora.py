@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_most, below, equals, has
+from rules.constraints import above, at_most, below, equals
+from rules.members import has
 from rules.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
 from rules.special import spelt
 from rules.table import AT_LEAST_ONCE, policy_row, row

@@ -2,8 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, has, product_equals
+from rules.constraints import above, at_least, at_most, equals, product_equals
 from rules.formula import ceil
+from rules.members import has
 from rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET, PRESENCE
 from rules.schedule import constant
 from rules.special import BATCH, rounded

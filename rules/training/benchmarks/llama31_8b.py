@@ -2,8 +2,9 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_most, below, equals, has
+from rules.constraints import above, at_most, below, equals
 from rules.formula import logged
+from rules.members import has
 from rules.reasons import FORGOTTEN, OPEN_LOSS, PRESENCE
 from rules.table import AT_LEAST_ONCE, policy_row, row
 

@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, below, equals, has, multiple_of, part, value_has
+from rules.constraints import above, at_least, below, equals, multiple_of
+from rules.members import has, part, value_has
 from rules.reasons import FIXED
 from rules.special import stretched
 from rules.table import AT_LEAST_ONCE, row

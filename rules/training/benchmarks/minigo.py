@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, below, equals, has, whole
+from rules.constraints import above, at_least, below, equals, whole
+from rules.members import has
 from rules.reasons import PRESENCE
 from rules.table import AT_LEAST_ONCE, OPTIONAL, row
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, close_to, computes, equals, has, whole
+from rules.constraints import above, at_least, at_most, close_to, computes, equals, whole
 from rules.formula import ceil, sqrt
+from rules.members import has
 from rules.reasons import OPEN_FREE, OPEN_TARGET
 from rules.run import Run
 from rules.special import BATCH, batch_is_prompts_times, every_batch_from

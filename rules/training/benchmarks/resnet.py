@@ -7,12 +7,12 @@ from rules.constraints import (
     at_least,
     below,
     equals,
-    has,
     multiple_of,
     one_of,
     power_of_two_times,
     whole,
 )
+from rules.members import has
 from rules.reasons import PRESENCE, SAMPLES
 from rules.special import fixed_below_batch
 from rules.table import AT_LEAST_ONCE, policy_row, row

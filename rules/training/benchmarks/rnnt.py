@@ -4,7 +4,8 @@ import math
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_most, below, equals, has
+from rules.constraints import above, any_of, at_most, below, equals
+from rules.members import has
 from rules.table import AT_LEAST_ONCE, row
 from rules.tensors import NAMED_TENSOR, initialised
 

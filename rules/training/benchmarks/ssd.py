@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, has, one_of, whole
+from rules.constraints import at_least, below, one_of, whole
+from rules.members import has
 from rules.reasons import WHOLE
 from rules.special import second_boundary, stretched
 from rules.table import AT_LEAST_ONCE, row

@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, below, equals, has, one_of, part
+from rules.constraints import above, at_least, below, equals, one_of
+from rules.members import has, part
 from rules.reasons import SAMPLES
 from rules.table import AT_LEAST_ONCE, policy_row, row
 

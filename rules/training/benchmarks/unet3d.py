@@ -2,7 +2,8 @@
 
 from logging_spec import keys as k
 from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, equals, has
+from rules.constraints import at_least, below, equals
+from rules.members import has
 from rules.reasons import PRESENCE
 from rules.special import cube
 from rules.table import AT_LEAST_ONCE, row

@@ -1,0 +1,268 @@
+"""`podium rcp`: reference convergence points: check, plan, show, lint, make."""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compliance.commands.score import ProfileOption, Usage, told
+from compliance.exits import Exit
+from rules.finding import Profile
+
+if TYPE_CHECKING:
+    from compliance.session import Options
+    from rules.convergence.data import Point
+    from rules.round import Round
+
+app = typer.Typer(
+    help="Reference convergence points: check results against them, plan runs, look at them.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+
+
+class Format(StrEnum):
+    """How an answer is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark, as logs name it.")]
+UsageOption = Annotated[Usage, typer.Option("--usage", help="Suite.")]
+RoundOption = Annotated[
+    str | None, typer.Option("--round", help="Round, such as 5.1; default the newest.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
+RcpsOption = Annotated[
+    Path | None,
+    typer.Option("--rcps", help="Points of this file instead: podium's form or the official."),
+]
+PlotOption = Annotated[
+    Path | None, typer.Option("--plot", help="Draw it, too, into this .svg or .png file.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", help="Write here instead of printing.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less.")]
+
+
+@app.command(
+    epilog="Examples:  podium rcp check results/my_system/bert    "
+    "podium rcp check training_results_v5.1 --quiet    "
+    "podium rcp check logs --round 5.1 --rcps mine.json --plot runs.svg"
+)
+def check(
+    folder: Annotated[
+        Path, typer.Argument(help="A result's folder, a submission, or a round.", metavar="FOLDER")
+    ],
+    rcps: RcpsOption = None,
+    plot: PlotOption = None,
+    usage: Annotated[
+        Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
+    ] = None,
+    round: Annotated[  # noqa: A002 - the option's name
+        str | None, typer.Option("--round", help="Round; else from a folder's name.")
+    ] = None,
+    profile: ProfileOption = Profile.POLICY,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Hold results against the reference points, the arithmetic open.
+
+    Exit status 1 where one fails, or where points are missing.
+    """
+    from compliance.commands.score import refuse_inside, send
+    from compliance.output import width
+    from compliance.rcp_view.check import check as judge
+    from compliance.rcp_view.check import check_json, check_text
+
+    with told():
+        refuse_inside(output, folder)
+        refuse_inside(plot, folder)
+        options = _options(usage, round, profile)
+        points = _loaded(rcps, round)
+        if plot is not None:
+            from compliance.rcp_view.plots import check_plot
+
+            check_plot(plot)
+        found = judge(folder, options, points)
+        text = check_json(found) if format is Format.JSON else check_text(
+            found, width(), quiet=quiet
+        )
+        if plot is not None:
+            from compliance.rcp_view.plots import write_plot
+
+            write_plot([one.curve for one in found if one.curve is not None], plot)
+        send(text, output)
+    raise typer.Exit(Exit.FOUND if any(one.failed for one in found) else Exit.CLEAN)
+
+
+@app.command(
+    epilog="Examples:  podium rcp plan llama31_8b --gbs 32    "
+    "podium rcp plan bert --gbs 3072 --round 5.0 --finished 2630000,2705000,x"
+)
+def plan(
+    benchmark: BenchmarkArgument,
+    gbs: Annotated[float, typer.Option("--gbs", min=1, help="Global batch size.")],
+    finished: Annotated[
+        str | None,
+        typer.Option(
+            "--finished",
+            help="Where finished runs converged, by commas; x: one that did not.",
+            metavar="V1,V2,…",
+        ),
+    ] = None,
+    usage: UsageOption = Usage.TRAINING,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    rcps: RcpsOption = None,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Say what runs must reach at a batch size, before any or while some are finished.
+
+    Exit status 1 where no result can pass: nothing to compare with, or too many runs too early.
+    """
+    from compliance.output import print_text, width
+    from compliance.rcp_view.plan import finished_values, plan_json, plan_text
+    from compliance.rcp_view.plan import plan as planned
+    from compliance.rcp_view.points import named_round, points_for, references_for
+
+    with told():
+        rules = named_round(usage.value, round)
+        points = points_for(rules, benchmark, rcps)
+        known = references_for(profile, rules, benchmark, points)
+        values = None if finished is None else finished_values(finished)
+        made = planned(rules, benchmark, known, gbs, values)
+    print_text(plan_json(made) if format is Format.JSON else plan_text(made, width()))
+    raise typer.Exit(Exit.FOUND if made.hopeless else Exit.CLEAN)
+
+
+@app.command(
+    epilog="Examples:  podium rcp show llama31_8b    podium rcp show bert --round 5.0 --format json"
+)
+def show(
+    benchmark: BenchmarkArgument,
+    usage: UsageOption = Usage.TRAINING,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    rcps: RcpsOption = None,
+    plot: PlotOption = None,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show a benchmark's points: which count by the policy and by the verifier; their curve."""
+    from compliance.output import print_text, width
+    from compliance.rcp_view.points import named_round, points_for
+    from compliance.rcp_view.show import show as shown
+
+    with told():
+        rules = named_round(usage.value, round)
+        points = points_for(rules, benchmark, rcps)
+        if plot is not None:
+            _draw(rules, benchmark, points, plot)
+        print_text(shown(rules, benchmark, points, format.value, width()))
+
+
+def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:
+    from compliance.rcp_view.plots import Curve, curve_of, write_plot
+    from compliance.rcp_view.points import references_for
+    from rules.convergence.facts import unit_of
+
+    known = references_for(Profile.POLICY, rules, benchmark, points)
+    unit = unit_of(rules.usage, rules.name, benchmark)
+    write_plot([Curve(*curve_of(known), unit=unit, title=f"{benchmark}, {rules.title}")], plot)
+
+
+@app.command(
+    epilog="Examples:  podium rcp lint mine.json --round 5.1    podium rcp lint --round 5.1"
+)
+def lint(
+    file: Annotated[
+        Path | None, typer.Argument(help="Points to look at; default the round's own.")
+    ] = None,
+    usage: UsageOption = Usage.TRAINING,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    quiet: QuietOption = False,
+) -> None:
+    """Find points with too few runs, twice, or against the round's rules.
+
+    Exit status 1 where a point cannot be used: notes and warnings do not count.
+    """
+    from compliance.output import print_text, width
+    from compliance.rcp_view.lint import lint as faults_of
+    from compliance.rcp_view.lint import lint_json, lint_text
+    from compliance.rcp_view.points import all_points, named_round, points_in
+
+    with told():
+        rules = named_round(usage.value, round)
+        points = all_points(rules) if file is None else points_in(file, rules.name)
+        faults = faults_of(rules, points)
+    if format is Format.JSON:
+        print_text(lint_json(faults, len(points)))
+    else:
+        print_text(lint_text(faults, len(points), width(), quiet=quiet))
+    raise typer.Exit(
+        Exit.FOUND if any(one.severity == "error" for one in faults) else Exit.CLEAN
+    )
+
+
+@app.command(
+    epilog="Example:  podium rcp make reference_logs --round 6.1 --output rcps_mine.json "
+    "--creator 'My team' --precision BF16"
+)
+def make(
+    logs: Annotated[
+        list[Path], typer.Argument(help="Logs of reference runs, or folders.", metavar="LOGS…")
+    ],
+    output: Annotated[Path, typer.Option("--output", help="The file to write.")],
+    usage: Annotated[Usage | None, typer.Option("--usage", help="Suite.")] = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    creator: Annotated[str, typer.Option("--creator", help="Who made the runs.")] = "",
+    when: Annotated[str, typer.Option("--when", help="When, in words.")] = "",
+    machine: Annotated[str, typer.Option("--platform", help="On what.")] = "",
+    precision: Annotated[str, typer.Option("--precision", help="Such as BF16.")] = "",
+    quiet: QuietOption = False,
+) -> None:
+    """Write reference points from logs of reference runs, in the official form.
+
+    Logs that did not converge are left out, and named. Exit status 1 where runs are missing.
+    """
+    from compliance.output import write_whole
+    from compliance.rcp_view.make import Origin, refuse_output
+    from compliance.rcp_view.make import make as made_of
+    from compliance.terminal import clean
+
+    with told():
+        refuse_output(output, logs)
+        made = made_of(
+            logs, _options(usage, round, Profile.POLICY), Origin(creator, when, machine, precision)
+        )
+        write_whole(output, made.text)
+    for remark in made.remarks:
+        typer.echo(clean(remark), err=True)
+    if not quiet:
+        typer.echo(f"{made.records} points written to {clean(str(output))}")
+    raise typer.Exit(Exit.FOUND if made.remarks else Exit.CLEAN)
+
+
+def _options(usage: Usage | None, round: str | None, profile: Profile) -> Options:  # noqa: A002
+    from compliance.session import Options
+
+    return Options(usage.value if usage else None, round, profile, os.cpu_count() or 1)
+
+
+def _loaded(file: Path | None, round_name: str | None) -> tuple[Point, ...] | None:
+    if file is None:
+        return None
+    from compliance.rcp_view.points import points_in
+    from rules.catalogue import normal_name
+
+    return points_in(file, normal_name(round_name) if round_name else "*")

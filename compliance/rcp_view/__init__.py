@@ -1,0 +1,1 @@
+"""What `podium rcp` shows: judgements, plans, points, faults of points, records, plots."""
