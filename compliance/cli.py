@@ -30,21 +30,34 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 
-GROUPS = {
-    "rules": "compliance.commands.rules",
-    "system": "compliance.commands.system",
-    "compat": "compliance.commands.compat",
+GROUPS = ("rules", "rcp", "system", "compat")
+"""Commands with commands of their own: `app` of the module of that name in `commands`."""
+
+COMMANDS = {
+    "score": "score.score_command",
+    "doctor": "submission.doctor",
+    "init": "submission.init",
+    "preflight": "preflight.preflight",
+    "watch": "watch.watch",
 }
-"""Commands that have commands of their own: each module is loaded when its group is called."""
+"""Commands that are functions: module and function in `commands`."""
 
 
-def load_groups(arguments: Sequence[str] = ()) -> typer.Typer:
-    """The whole command, or only the part of it that these arguments call."""
+def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
+    """The whole command, or only the part of it that these arguments call.
+
+    What is not called is not imported: `podium check` need not wait for the rest.
+    """
     called = next((word for word in arguments if not word.startswith("-")), None)
-    if called not in _COMMANDS:
-        for name, module in GROUPS.items():
-            if called == name or called not in GROUPS:
-                app.add_typer(import_module(module).app, name=name)
+    if called == "check":
+        return app
+    for name, place in COMMANDS.items():
+        if called == name or called not in (*COMMANDS, *GROUPS):
+            module, _, function = place.partition(".")
+            app.command(name)(getattr(import_module(f"compliance.commands.{module}"), function))
+    for name in GROUPS:
+        if called == name or called not in (*COMMANDS, *GROUPS):
+            app.add_typer(import_module(f"compliance.commands.{name}").app, name=name)
     return app
 
 
@@ -194,10 +207,6 @@ def check(
     raise typer.Exit(_status(report, is_internal(report)))
 
 
-_COMMANDS = frozenset({"check"})
-"""Commands that are declared here."""
-
-
 def _status(report: Report, internal: bool) -> Exit:
     if internal:
         return Exit.INTERNAL
@@ -212,7 +221,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """The exit status of one call."""
     try:
-        status = load_groups(arguments)(arguments, prog_name="podium", standalone_mode=False)
+        status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
         _flush()
     except typer.Abort:
         return Exit.INTERRUPTED

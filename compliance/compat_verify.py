@@ -91,13 +91,14 @@ def _must_be_submission(folder: Path) -> None:
 
 
 def _waivers(flags: Flags) -> tuple[Waivers, ...]:
-    """Flags of the command line, as waivers of all that they let through."""
+    """What is let through: by the flags, and what only the official shell scripts stumble over."""
+    rules = [(rule, f"--{flag}") for flag, rule in _BYPASSED.items() if flag in flags.bypass]
+    rules.append(("params.refused", "the program itself does not read the file"))
     items = tuple(
-        Waiver(rule=rule, place="*", reason=f"--{flag}", who="the command line", until=date.max)
-        for flag, rule in _BYPASSED.items()
-        if flag in flags.bypass
+        Waiver(rule=rule, place="*", reason=why, who="the command line", until=date.max)
+        for rule, why in rules
     )
-    return (Waivers("", items, (None,) * len(items)),) if items else ()
+    return (Waivers("", items, (None,) * len(items)),)
 
 
 def _fails_strictly(entry: ResultEntry, report: Report) -> bool:

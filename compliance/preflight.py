@@ -155,7 +155,7 @@ def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
     for found in guard.findings:
         rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
         needs = needs_of_all(c for row in rows for c in (*row.each, *(row.policy or ())))
-        if not found.stated_by == "verifier" or needs <= where.keys():
+        if found.stated_by != "verifier" or needs <= where.keys():
             yield found if declared.records else replace(found, line=None)
 
 

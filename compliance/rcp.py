@@ -75,19 +75,20 @@ def judge_convergence(
     weak: bool = False,
     points: Sequence[Point] | None = None,
     verifier_runs: Sequence[RunFacts] | None = None,
+    pruned: bool = True,
 ) -> Convergence:
     """The judgement of a result by its runs' facts, which were read in the same profile.
 
     `weak`: instances of HPC's throughput metric, which the policy does not test. With
     `verifier_runs`, the same runs as the verifier reads them, a policy judgement says where the
-    verifier's differs.
+    verifier's differs. Without `pruned` every point is used, as the verifier's full check does.
     """
     reason = applies(usage, round_name, benchmark, division)
     if not reason and weak and profile is Profile.POLICY:
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    judged = _Judge(usage, round_name, benchmark, runs, profile, points).judge()
+    judged = _Judge(usage, round_name, benchmark, runs, profile, points, pruned=pruned).judge()
     if profile is Profile.POLICY and verifier_runs is not None:
         theirs = _Judge(usage, round_name, benchmark, verifier_runs, Profile.VERIFIER, points)
         return _compared(judged, theirs.judge())
@@ -117,11 +118,15 @@ class _Judge:
         runs: Sequence[RunFacts],
         profile: Profile,
         points: Sequence[Point] | None,
+        *,
+        pruned: bool = True,
     ) -> None:
         self.usage, self.round_name, self.benchmark = usage, round_name, benchmark
         self.runs, self.profile = runs, profile
         self.drop = dropped_of(benchmark)
         self.known = references(profile, usage, round_name, benchmark, points)
+        if not pruned:
+            self.known = replace(self.known, used=self.known.every)
         self.base = Convergence(
             "fail",
             unit=unit_of(usage, round_name, benchmark),

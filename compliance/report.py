@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import PydanticSerializationError
 
 from rules.finding import Finding, Severity
 
@@ -132,7 +131,7 @@ class Report(_Model):
         """The report as JSON text, two spaces deep, non-finite numbers as strings."""
         try:
             return self.model_dump_json(by_alias=True, indent=2) + "\n"
-        except PydanticSerializationError:
+        except ValueError:
             # Half a surrogate pair, in a value or a file name, has no UTF-8: it is escaped.
             return json.dumps(_plain(self.model_dump(by_alias=True)), indent=2) + "\n"
 

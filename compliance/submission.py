@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -87,7 +88,7 @@ class _Submission:
         self.logs: list[Finding] = []
         self.params = Params(tree.root, by.profile, self._shown)
         self.leave = leave
-        if leave.in_tree and not by.verifier:
+        if leave.in_tree and not by.verifier and os.path.lexists(tree.root / WAIVERS_FILE):
             own, faults = waivers_in_tree(tree.root / WAIVERS_FILE, tree.place(WAIVERS_FILE))
             self.findings += faults
             self.leave = replace(leave, waivers=(*leave.waivers, own), own=own)

@@ -6,11 +6,12 @@ import json
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from compliance.rcp_view.points import references_for
+from compliance.render.text import plural
 from compliance.score_render import numbers
 from compliance.terminal import clean, wrap
 from rules.convergence.data import rounds_with_points
@@ -29,11 +30,7 @@ FAR = 6.0
 
 Weight = Literal["error", "warning", "note"]
 
-_RENAMED = {
-    "optimizer": "opt_name",
-    "epsilon": "opt_epsilon",
-    "opt_base_learning_rate": "opt_base_learning_rate",
-}
+_RENAMED = {"optimizer": "opt_name", "epsilon": "opt_epsilon"}
 """Names that points use for keys of the log."""
 
 
@@ -148,14 +145,26 @@ def _settings(rules: Round, benchmark: str, point: Point) -> Iterator[Fault]:
     if benchmark not in rules.benchmarks or not point.hyperparameters:
         return
     size = int(point.batch_size) if point.batch_size == int(point.batch_size) else point.batch_size
-    given = {"global_batch_size": size}
+    given: dict[str, Any] = {"global_batch_size": size}
     for name, value in point.hyperparameters.items():
         given.setdefault(_RENAMED.get(name, name), value)
     for one in settings(rules, benchmark, "closed", given):
-        if one.state == "wrong":
+        if one.state == "wrong" and not _nearly(rules, benchmark, given, one.key):
             said = f"{one.key} is {one.value!r}; the rules of {rules.title} want {one.allowed}"
             hint = f"see `podium rules explain {one.rule}`"
             yield Fault("rcp.hyperparameter", "warning", benchmark, point.id, said, hint)
+
+
+def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) -> bool:
+    """Whether a value is the one that the rules want, but for the last digits."""
+    from compliance.rules_view.hyper import settings
+
+    others = {name: value for name, value in given.items() if name != key}
+    wanted = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)
+    try:
+        return math.isclose(wanted, given[key], rel_tol=1e-6)
+    except TypeError:
+        return False
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Fault]:
@@ -200,9 +209,9 @@ def lint_text(faults: Sequence[Fault], points: int, width: int, *, quiet: bool =
         if fault.hint:
             lines += wrap(clean(f"mend: {fault.hint}"), width, " " * 9, " " * 11)
     counted = Counter(fault.severity for fault in faults)
-    told = ", ".join(f"{counted[name]} {name}s" for name in ("error", "warning", "note"))
+    told = ", ".join(plural(counted[name], name) for name in ("error", "warning", "note"))
     lines += [""] * bool(lines)
-    lines.append(f"{points} points: {told}")
+    lines.append(f"{plural(points, 'point')}: {told}")
     return "\n".join(lines) + "\n"
 
 

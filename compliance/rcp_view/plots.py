@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from compliance.errors import UsageFault
 from compliance.score_render import numbers
+from compliance.terminal import wrap
 
 if TYPE_CHECKING:
     from rules.convergence.way import References
@@ -77,10 +78,10 @@ def chart(curve: Curve, width: int = 80) -> list[str]:
     left, right = numbers.count(grid.left), numbers.count(grid.right)
     room = max(1, grid.columns - len(left) - len(right))
     lines.append(f"{'':>{margin}}  {left}{' ' * room}{right}")
-    legend = "o point, x pruned, . curve, _ limit"
-    legend += ", + run" * bool(curve.runs) + ", # mean" * (curve.mean is not None)
-    lines.append(f"{'':>{margin}}  {curve.unit} by batch size: {legend}")
-    return lines
+    legend = f"{curve.unit} by batch size: o point, . curve, _ limit"
+    legend += ", x pruned" * bool(curve.pruned) + ", + run" * bool(curve.runs)
+    legend += ", # mean" * (curve.mean is not None)
+    return [*lines, *wrap(legend, width, " " * (margin + 2), " " * (margin + 2))]
 
 
 def _span(values: Sequence[float], room: float) -> Pair:

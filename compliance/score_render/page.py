@@ -54,9 +54,12 @@ def _table(
     yield "</table>"
 
 
+_NUMBER = ' class="number"'
+
+
 def _cells(tag: str, cells: Sequence[str], words: int) -> str:
     return "".join(
-        f"<{tag}{' class="number"' if i >= words else ''}>{_text(cell)}</{tag}>"
+        f"<{tag}{_NUMBER if i >= words else ''}>{_text(cell)}</{tag}>"
         for i, cell in enumerate(cells)
     )
 

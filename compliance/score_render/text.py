@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from compliance.render.text import plural
 from compliance.score_render import numbers
 from compliance.score_render.table import Heading, Row, table
 from compliance.terminal import clean, wrap, wrap_path
@@ -112,5 +113,5 @@ def summary(scores: Scores) -> str:
     scored = sum(1 for e in scores.results if e.score is not None or e.models_per_minute)
     return clean(
         f"{scored} of {len(scores.results)} results scored by {which} (profile {rules.profile}): "
-        f"{counted['error']} errors, {counted['warning']} warnings, {counted['note']} notes"
+        + ", ".join(plural(counted[name], name) for name in ("error", "warning", "note"))
     )

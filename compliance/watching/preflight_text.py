@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compliance.preflight import Needed, Preflight
 from compliance.terminal import clean, wrap
 from compliance.watching.reference import Expected
-from rules.constraints import show
+from rules.formula import show
 
 
 def page(found: Preflight, width: int) -> list[str]:

@@ -74,7 +74,8 @@ def status_of_run(
         _add_times(found, guard, _clock(run, now_ms))
         _add_evaluations(found, guard, expected)
         found.missing = guard.missing()
-        found.lost += [f"{m.key} must come before {m.too_late}" for m in found.missing if m.too_late]
+        late = (each for each in found.missing if each.too_late)
+        found.lost += [f"{each.key} must come before {each.too_late}" for each in late]
     return found
 
 

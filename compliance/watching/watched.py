@@ -41,7 +41,7 @@ class Watched:
         self.tail = Tail(path)
         self.quiet = False
         self.verdict: LogVerdict | None = None
-        self._replaced = False
+        self._held: bytes | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -77,21 +77,30 @@ class Watched:
 
     def _take(self, piece: Piece) -> list[Finding]:
         if piece.kind == "anew":
+            self._held = None
             self._begin()
             return []
         if piece.kind == "replaced":
-            self._replaced = True
+            self._held = b""
             return []
-        records = self.log.feed(piece.data)
-        if self._replaced and records:
-            self._replaced = False
-            if any(record.key in _OPENERS for record in records[:50]):
-                self._begin()
-                records = self.log.feed(piece.data)
+        records = self._feed(piece.data)
         if self.log.begun_anew:
             self.log.begun_anew = False
             self.guard, records = self._guard(), self.log.log.records[:]
         return [*self._judge(records), *self._judge_faults()]
+
+    def _feed(self, data: bytes) -> list[Record]:
+        """The records that new bytes complete; those of a new file once it tells what it is."""
+        if self._held is None:
+            return self.log.feed(data)
+        self._held = held = self._held + data
+        first = GrowingLog(self.path).feed(held)
+        if not first:
+            return []
+        self._held = None
+        if any(record.key in _OPENERS for record in first[:50]):
+            self._begin()
+        return self.log.feed(held)
 
     def _judge(self, records: list[Record]) -> list[Finding]:
         if self.log.log.generation != self.choice.rules.generation:
