@@ -26,7 +26,7 @@ from compliance.tree import SCALING_FILE, ResultFolder, Tree
 from compliance.verdicts import By, ResultVerdict, Run
 from compliance.waivers import Waivers, apply_waivers, mark, waivers_in_tree
 from rules.convergence.result import Convergence
-from rules.finding import Finding, Severity
+from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.run import as_number
 
 WAIVERS_FILE = "waivers.toml"
@@ -190,15 +190,24 @@ class _Submission:
         return verdict
 
     def _about_convergence(self, verdict: ResultVerdict) -> Iterator[Finding]:
-        judged = verdict.convergence
-        if judged is None or judged.verdict in ("pass", "not_applicable"):
+        ours = verdict.convergence
+        if ours is None or ours.verdict == "not_applicable":
             return
-        rule = "rcp.missing" if judged.verdict == "missing" else "rcp.failed"
+        theirs = ours if self.by.verifier else self._convergence(verdict, Profile.VERIFIER)
+        judged = ours if ours.verdict != "pass" else theirs
+        if judged.verdict == "pass":
+            return
+        stated = StatedBy.BOTH
+        if ours.verdict == "pass":
+            stated = StatedBy.VERIFIER
+        elif theirs.verdict == "pass":
+            stated = StatedBy.POLICY
         yield self.by.finding(
-            rule,
+            "rcp.missing" if judged.verdict == "missing" else "rcp.failed",
             self.tree.place(verdict.folder.path),
             "; ".join(judged.messages) or "the result fails the test of convergence",
             "see `podium rcp check` for the arithmetic",
+            stated_by=stated,
             expected="" if judged.minimum is None else f"at least {judged.minimum:g}",
             actual=judged.submission,
         )
@@ -279,14 +288,14 @@ class _Submission:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _convergence(self, verdict: ResultVerdict) -> Convergence | None:
-        folder = verdict.folder
+    def _convergence(self, verdict: ResultVerdict, profile: Profile | None = None) -> Convergence:
+        folder, rules = verdict.folder, self.by.rules
         return judge_convergence(
-            self.by.rules.usage,
-            self.by.rules.name,
+            rules.usage,
+            rules.name,
             folder.benchmark,
             [run.facts.run for run in verdict.runs],
-            self.by.profile,
+            profile or self.by.profile,
             division=verdict.division or None,
             weak=folder.scaling == "weak",
         )
