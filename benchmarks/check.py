@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from compliance.choose import Wish  # noqa: E402
-from compliance.find import targets  # noqa: E402
+from compliance.find import kinds_of, targets  # noqa: E402
 from compliance.session import Options, check_paths  # noqa: E402 - a script finds the packages now
 from rules.finding import Profile  # noqa: E402
 
@@ -97,7 +97,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.folder.is_dir():
         sys.exit(f"{arguments.folder}: no such folder; name one with published results")
-    found = [Path(target.path) for target in targets([arguments.folder])]
+    found = [Path(target.path) for target in targets(kinds_of([arguments.folder]))]
     judged = [path for path in found if Wish().choose(path.parent).rules.verified]
     sample = judged[:: arguments.every]
     size = sum(path.stat().st_size for path in sample) / 1e6

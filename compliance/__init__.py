@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from compliance.scoring import score as score
     from compliance.session import check as check
 
-__all__ = ["check"]
+__all__ = ["check", "score"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from compliance.session import check
 
         return check
+    if name == "score":
+        from compliance.scoring import score
+
+        return score
     raise AttributeError(name)

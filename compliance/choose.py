@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from dataclasses import dataclass
@@ -41,12 +42,12 @@ class Wish:
 def forget() -> None:
     """Read podium.toml files anew: they may have changed since the last call."""
     _choose.cache_clear()
-    _read_config.cache_clear()
+    _configured.cache_clear()
 
 
 @lru_cache(maxsize=4096)
 def _choose(wish: Wish, place: str) -> Choice:
-    folder = Path(place).absolute()
+    folder = os.path.abspath(place)
     sources: list[tuple[ChosenBy, str | None, str | None]] = [("option", wish.usage, wish.round)]
     sources += [("config", *_configured(folder)), ("folder", *_named(folder))]
     usage = next((given for _, given, _ in sources if given), "training")
@@ -74,18 +75,20 @@ def _newest(usage: str) -> Round:
         raise UsageFault(str(error)) from None
 
 
-def _configured(folder: Path) -> tuple[str | None, str | None]:
-    for place in (folder, *folder.parents):
-        found = _read_config(place / "podium.toml")
-        if found is not None:
-            return found
-    return None, None
+@lru_cache(maxsize=65536)
+def _configured(folder: str) -> tuple[str | None, str | None]:
+    """What the nearest podium.toml says, from this folder upwards; each folder is asked once."""
+    found = _read_config(os.path.join(folder, "podium.toml"))
+    above = os.path.dirname(folder)
+    if found is None and above != folder:
+        return _configured(above)
+    return found or (None, None)
 
 
-@lru_cache(maxsize=4096)
-def _read_config(path: Path) -> tuple[str | None, str | None] | None:
+def _read_config(path: str) -> tuple[str | None, str | None] | None:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as stream:
+            data = tomllib.loads(stream.read())
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -94,9 +97,11 @@ def _read_config(path: Path) -> tuple[str | None, str | None] | None:
     return (str(usage) if usage else None, normal_name(str(name)) if name else None)
 
 
-def _named(folder: Path) -> tuple[str | None, str | None]:
-    for place in (folder, *folder.parents):
-        match = _FOLDER.search(place.name.lower())
-        if match:
-            return match[1], match[2]
-    return None, None
+@lru_cache(maxsize=65536)
+def _named(folder: str) -> tuple[str | None, str | None]:
+    """The round that the nearest folder name tells, from this folder upwards."""
+    above, name = os.path.split(folder)
+    match = _FOLDER.search(name.lower())
+    if match:
+        return match[1], match[2]
+    return _named(above) if above != folder else (None, None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -47,11 +48,17 @@ class Target:
 
 def kind_of(path: Path) -> Kind:
     """What PATH is; raises NothingToJudge where there is no such path."""
-    if not path.exists():
+    try:
+        folder = stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
         if path.is_symlink():
-            raise NothingToJudge(f"{path} is a link to nothing")
-        raise NothingToJudge(f"no such file or folder: {path}")
-    if not path.is_dir():
+            raise NothingToJudge(f"{path} is a link to nothing") from None
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise NothingToJudge(f"no such file or folder: {path}") from None
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise NothingToJudge(f"no such file or folder: {path}") from None
+    if not folder:
         return Kind.SYSTEM if path.suffix == ".json" else Kind.LOG
     if is_submission(path):
         return Kind.SUBMISSION
@@ -74,11 +81,11 @@ def _folders(path: Path) -> Iterator[Path]:
     return (path / name for name in names)
 
 
-def submissions(paths: list[Path]) -> list[tuple[Path, str]]:
+def submissions(kinds: Mapping[Path, Kind]) -> list[tuple[Path, str]]:
     """The submissions among the paths and just below them, with the path a report shows."""
     found: dict[Path, str] = {}
-    for path in paths:
-        alone, kind = len(paths) == 1, kind_of(path)
+    alone = len(kinds) == 1
+    for path, kind in kinds.items():
         if kind is Kind.SUBMISSION:
             found.setdefault(path, "" if alone else str(path))
         elif kind is Kind.ROUND:
@@ -88,24 +95,28 @@ def submissions(paths: list[Path]) -> list[tuple[Path, str]]:
     return list(found.items())
 
 
-def targets(paths: list[Path], *, empty: bool = False, stray: bool = False) -> list[Target]:
+def kinds_of(paths: list[Path]) -> dict[Path, Kind]:
+    """What each path is; raises NothingToJudge where one does not exist."""
+    return {path: kind_of(path) for path in paths}
+
+
+def targets(kinds: Mapping[Path, Kind], *, empty: bool = False) -> list[Target]:
     """Every file to judge below the paths, in order.
 
     Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
-    is judged, too. `stray` takes the logs of a round's folders that are no submissions as well.
+    is judged, too.
     """
     found: dict[str, Target] = {}
-    for path in paths:
-        for target in _targets(path, alone=len(paths) == 1, stray=stray):
+    for path, kind in kinds.items():
+        for target in _targets(path, kind, alone=len(kinds) == 1):
             found.setdefault(target.path, target)
     if not found and not empty:
-        names = ", ".join(str(path) for path in paths)
+        names = ", ".join(str(path) for path in kinds)
         raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
     return list(found.values())
 
 
-def _targets(path: Path, *, alone: bool, stray: bool) -> Iterator[Target]:
-    kind = kind_of(path)
+def _targets(path: Path, kind: Kind, *, alone: bool) -> Iterator[Target]:
     if kind in (Kind.LOG, Kind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
         return
@@ -119,7 +130,8 @@ def _targets(path: Path, *, alone: bool, stray: bool) -> Iterator[Target]:
         yield from _logs(top / "results", path, alone=alone, submission=str(top))
     if not tops:
         yield from _logs(path, path, alone=alone)
-    elif stray and kind is Kind.ROUND:
+    elif kind is Kind.ROUND:
+        # What a folder that is no submission holds must not be passed over in silence.
         for sub in _folders(path):
             if sub not in tops:
                 yield from _logs(sub, path, alone=alone)

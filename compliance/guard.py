@@ -77,7 +77,7 @@ class Guard:
         run.records.append(record)
         if key not in self._looked_at:
             return ()
-        if key in self._deciding:
+        if key in self._deciding and (where is None or key not in NAMES):
             return self.tell([*self._contradicted(record), *self._settle_again()])
         return self.tell([*self._broken_by(record)])
 

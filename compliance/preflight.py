@@ -75,7 +75,6 @@ class Preflight:
 def preflight(
     declared: Declaration,
     rules: Round,
-    *,
     division: str | None = None,
     benchmark: str | None = None,
     batch_size: int | None = None,

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from compliance.score_result import Working
 from rules.convergence.facts import RunFacts
@@ -18,7 +19,7 @@ FAR = 100.0
 """A run that converges this many times sooner or later than the others is not believed."""
 
 
-def findings_of(working: Working, profile: Profile) -> list[Finding]:
+def findings_of(working: Working) -> list[Finding]:
     """Everything that keeps a result from a valid score, or that a reader of it should know."""
     return [
         *_no_score(working),
@@ -27,7 +28,7 @@ def findings_of(working: Working, profile: Profile) -> list[Finding]:
         *_times(working),
         *_convergence(working),
         *_factor(working),
-        *_broken(working, profile),
+        *_broken(working),
         *_spread(working),
         *_energy(working),
     ]
@@ -163,23 +164,41 @@ def _times(working: Working) -> Iterator[Finding]:
 
 
 def _convergence(working: Working) -> Iterator[Finding]:
-    judged = working.convergence
-    if judged is None or judged.verdict in ("pass", "not_applicable"):
+    """Failed tests of convergence: an error where both texts fail the result, as for the check."""
+    ours, theirs = working.convergence, working.official
+    if ours is None or theirs is None or ours.verdict == "not_applicable":
         return
     if working.score.minutes is None and working.throughput is None:
         return  # that the result has no score is said already
-    missing = judged.verdict == "missing"
-    yield _at(
+    judged = ours if ours.verdict != "pass" else theirs
+    if judged.verdict == "pass":
+        return
+    both = ours.verdict != "pass" and theirs.verdict != "pass"
+    stated = StatedBy.POLICY if ours.verdict != "pass" else StatedBy.VERIFIER
+    found = _at(
         working,
-        "rcp.missing" if missing else "rcp.failed",
-        Severity.ERROR,
+        "rcp.missing" if judged.verdict == "missing" else "rcp.failed",
+        Severity.ERROR if both or working.profile is Profile.VERIFIER else Severity.WARNING,
         "; ".join(judged.messages) or "the result fails the test of convergence",
         "see `podium rcp check` for the arithmetic",
         cites=RCP_CITES,
         expected="" if judged.minimum is None else f"at least {judged.minimum:g}",
         actual=judged.submission,
-        stated_by=StatedBy.BOTH,
+        stated_by=StatedBy.BOTH if both else stated,
     )
+    yield replace(found, waived=_bypassed(working))
+
+
+def _bypassed(working: Working) -> bool:
+    """Whether the submission asks that its convergence be let through."""
+    description = working.place.description
+    if description is None:
+        return False
+    from compliance.params import RCP, Params
+
+    root = description.parent.parent
+    inside = working.place.folder.absolute().relative_to(root).as_posix()
+    return RCP in Params(root, working.profile, str).flags(inside)
 
 
 def _factor(working: Working) -> Iterator[Finding]:
@@ -197,8 +216,8 @@ def _factor(working: Working) -> Iterator[Finding]:
         )
 
 
-def _broken(working: Working, profile: Profile) -> Iterator[Finding]:
-    if profile is Profile.VERIFIER:
+def _broken(working: Working) -> Iterator[Finding]:
+    if working.profile is Profile.VERIFIER:
         return
     pairs = zip(working.members, working.runs, strict=True)
     broken = [member.path.name for member, run in pairs if member.broken and run.converged]

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compliance.facts import Facts
 from compliance.rcp import judge_convergence
 from compliance.score_place import Place
-from compliance.score_report import RunEntry, ScoreEntry, SpreadEntry
+from compliance.score_report import ScoreEntry
+from compliance.score_row import completed
 from compliance.scores import (
     Score,
     Throughput,
     choose_factor,
-    final_quality,
-    olympic_energy,
     score_result,
     score_throughput,
 )
-from compliance.submission import rcp_entry
 from compliance.tree import POWER, SCALING_FILE
 from rules.convergence.data import Point
 from rules.convergence.facts import RunFacts
 from rules.convergence.result import Convergence
 from rules.convergence.runs import dropped_of, needed_runs
-from rules.convergence.statistics import olympic_mean
 from rules.finding import Finding, Profile
 from rules.round import Round
 from rules.run import as_number
@@ -51,16 +47,21 @@ class Member:
 
 @dataclass(slots=True)
 class Working:
-    """A row and what it was worked out from; `runs` are in the order of the row's run_list."""
+    """A row and what it was worked out from; `runs` are in the order of the row's run_list.
+
+    `official` is the convergence by the official verifier's arithmetic, in either profile.
+    """
 
     entry: ScoreEntry
     place: Place
     rules: Round
+    profile: Profile
     members: list[Member]
     runs: list[RunFacts]
     score: Score
     throughput: Throughput | None = None
     convergence: Convergence | None = None
+    official: Convergence | None = None
     energies: list[float | None] = field(default_factory=list)
     power: list[Finding] = field(default_factory=list)
 
@@ -115,15 +116,16 @@ def work_out(
 ) -> Working:
     """The row of one result; `points` stand in for the round's reference points."""
     runs = [counted(member.facts, member.broken, profile) for member in members]
-    division = _division(description, runs)
+    division = _division(description, runs, profile) or entry_division(place)
     weak = place.scaling == "weak"
     named = (rules.usage, rules.name, place.benchmark)
     score = score_result(*named, runs, profile)
     chosen = [
         run for run, part in zip(runs, score.runs, strict=True) if weak or part.role != "outside"
     ]
-    convergence = judge_convergence(
-        *named, chosen, profile, division=division or None, weak=weak, points=points
+    convergence, official = (
+        judge_convergence(*named, chosen, way, division=division or None, weak=weak, points=points)
+        for way in (profile, Profile.VERIFIER)
     )
     implied = convergence if normalises(rules, profile) else None
     score = replace(score, factor=choose_factor(committee_factor(place.folder), implied))
@@ -131,17 +133,41 @@ def work_out(
     if weak:
         throughput = score_throughput(*named, runs, _total_scale(description))
     working = Working(
-        _row(place, rules, division), place, rules, members, runs, score, throughput, convergence
+        _row(place, rules, division),
+        place,
+        rules,
+        profile,
+        members,
+        runs,
+        score,
+        throughput,
+        convergence,
+        official,
     )
-    _measure(working, profile, description)
-    working.entry = _completed(working)
+    _measure(working, description)
+    working.entry = completed(working)
     return working
 
 
-def _division(description: SystemDescription | None, runs: Sequence[RunFacts]) -> str:
+def _division(
+    description: SystemDescription | None, runs: Sequence[RunFacts], profile: Profile
+) -> str:
+    """The description's division: as spelt for the verifier; without one that of the logs."""
+    if description is not None and profile is Profile.VERIFIER:
+        return str(description.given.get("division", ""))
     if description is not None and description.division:
         return description.division
     return next((run.division for run in runs if run.division), "")
+
+
+def entry_division(place: Place) -> str:
+    """The division by the entry.json that 0.6 had beside its results in place of a description."""
+    try:
+        text = (place.folder.parent / "entry.json").read_text(encoding="utf-8")
+        division = json.loads(text)["division"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return division.strip().casefold() if isinstance(division, str) else ""
 
 
 def _total_scale(description: SystemDescription | None) -> float | None:
@@ -166,7 +192,7 @@ def _row(place: Place, rules: Round, division: str) -> ScoreEntry:
     )
 
 
-def _measure(working: Working, profile: Profile, description: SystemDescription | None) -> None:
+def _measure(working: Working, description: SystemDescription | None) -> None:
     """Add each run's energy, where the result has power logs."""
     folder, members = working.place.folder, working.members
     working.energies = [None] * len(members)
@@ -185,113 +211,9 @@ def _measure(working: Working, profile: Profile, description: SystemDescription 
         below = path.relative_to(folder).as_posix()
         return f"{working.place.shown}/{below}" if working.place.shown != "." else below
 
-    verdict = check_power(folder, powered, nodes, working.rules, profile, shown)
+    verdict = check_power(folder, powered, nodes, working.rules, working.profile, shown)
     working.energies = [verdict.energies.get(stem) for stem in stems]
     working.power = verdict.findings
-
-
-def _completed(working: Working) -> ScoreEntry:
-    score, runs, convergence = working.score, working.runs, working.convergence
-    sizes = {run.batch_size for run in runs}
-    weak = working.throughput is not None
-    energy = _energy(working)
-    found: dict[str, Any] = {
-        "runs": len(runs),
-        "converged": sum(run.converged for run in runs),
-        "batch_size": next(iter(sizes)) if len(sizes) == 1 else None,
-        "unit": next((run.unit for run in runs), "epochs"),
-        "to_converge": _mean_convergence(working),
-        "energy_joules": energy,
-        "run_list": _run_list(working),
-        "rcp": None if convergence is None else rcp_entry(convergence),
-    }
-    if working.entry.division == "open":
-        found["quality"] = final_quality(runs)
-    if weak:
-        return working.entry.model_copy(update={**found, **_throughput(working)})
-    factor = score.factor
-    found |= {
-        "minutes": score.minutes,
-        "factor": factor.value,
-        "factor_source": factor.source,
-        "score": score.score,
-        "scaled_energy_joules": None if energy is None else energy * factor.value,
-        "spread": _spread(score),
-    }
-    return working.entry.model_copy(update=found)
-
-
-def _throughput(working: Working) -> dict[str, Any]:
-    throughput = working.throughput
-    assert throughput is not None
-    return {
-        "models": throughput.models,
-        "instance_scale": throughput.instance_scale,
-        "total_scale": throughput.total_scale,
-        "time_to_train_all": throughput.time_to_train_all,
-        "models_per_minute": throughput.models_per_minute,
-    }
-
-
-def _energy(working: Working) -> float | None:
-    """Of runs the mean of those scored; of instances, all of which count, the sum."""
-    if working.throughput is None:
-        return olympic_energy(working.score, working.energies)
-    known = [joules for joules in working.energies if joules is not None]
-    return math.fsum(known) if known and len(known) == len(working.energies) else None
-
-
-def _mean_convergence(working: Working) -> float | None:
-    convergence = working.convergence
-    if convergence is not None and convergence.submission is not None:
-        return convergence.submission
-    runs = working.runs if working.throughput is not None else working.chosen
-    drop = working.score.dropped
-    values = [
-        run.to_converge if run.converged and run.to_converge is not None else math.inf
-        for run in runs
-    ]
-    mean = olympic_mean(values, drop) if len(values) > 2 * drop else math.nan
-    return mean if math.isfinite(mean) else None
-
-
-def _spread(score: Score) -> SpreadEntry | None:
-    spread = score.spread
-    if spread is None:
-        return None
-    return SpreadEntry(
-        mean=spread.mean,
-        deviation=spread.deviation,
-        relative=spread.relative,
-        usual=spread.usual,
-        outliers=list(spread.outliers),
-    )
-
-
-def _run_list(working: Working) -> list[RunEntry]:
-    weak = working.throughput is not None
-    return [
-        RunEntry(
-            path=member.shown,
-            minutes=run.minutes,
-            converged=run.converged,
-            scored=run.counts if weak else part.role == "scored",
-            role="instance" if weak else part.role,
-            why="" if weak else part.why,
-            start_ms=run.start_ms,
-            stop_ms=run.stop_ms,
-            init_minutes=run.init_minutes,
-            staging_minutes=run.staging_minutes,
-            to_converge=run.to_converge,
-            batch_size=run.batch_size,
-            quality=run.quality,
-            energy_joules=energy,
-            seed=list(run.seeds),
-        )
-        for member, run, part, energy in zip(
-            working.members, working.runs, working.score.runs, working.energies, strict=True
-        )
-    ]
 
 
 def by_path(workings: Iterable[Working]) -> list[Working]:

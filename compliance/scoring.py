@@ -56,7 +56,7 @@ def report_of(gathered: Gathered, options: Options, workings: Sequence[Working])
     from compliance.report import FindingEntry, Tool, tool_version
     from compliance.score_report import Scores
 
-    found = [one for working in workings for one in findings_of(working, options.profile)]
+    found = [one for working in workings for one in findings_of(working)]
     found += _broken_files(gathered)
     found.sort(key=Finding.sort_key)
     kept = [one for one in found if options.wants(one.id)]

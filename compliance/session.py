@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from compliance.choose import Choice, Wish, forget
-from compliance.find import Kind, Target, submissions, targets
+from compliance.find import Kind, Target, kinds_of, submissions, targets
 from compliance.judge import LogVerdict, judge_log
 from compliance.reading import RULE_CRASHED
 from logging_spec.read import read_log
@@ -118,11 +118,11 @@ def gather(
 ) -> Gathered:
     """Judge every file below the paths; `progress` is told (files done, files in all).
 
-    `for_scores` takes the facts of loose logs, too, and the logs of a round's folders that are no
-    submissions.
+    `for_scores` takes the facts of loose logs, too.
     """
-    packages = submissions(paths)
-    found = targets(paths, empty=bool(packages), stray=for_scores)
+    kinds = kinds_of(paths)
+    packages = submissions(kinds)
+    found = targets(kinds, empty=bool(packages))
     forget()
     wish = Wish(options.usage, options.round)
     choices = [wish.choose(target.folder) for target in found]

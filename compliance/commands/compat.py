@@ -151,6 +151,90 @@ def _keep_out(log_output: Path | None, folder: Path) -> None:
         raise UsageFault(f"--log_output {log_output} lies in the submission; choose another place")
 
 
+@app.command(
+    "rcp_checker",
+    epilog="Example:  podium compat rcp_checker results/ex_n8/bert --rcp_version 5.0.0",
+)
+def rcp_checker(
+    folder: Annotated[Path, typer.Argument(help="The result's folder.", metavar="DIR")],
+    rcp_usage: Annotated[_Usage, typer.Option("--rcp_usage", help="Suite.")] = _Usage.TRAINING,
+    rcp_version: Annotated[
+        str | None, typer.Option("--rcp_version", help="Round, such as 5.1.0; default the newest.")
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Tell the pruned points, too.")
+    ] = False,
+    bert_train_samples: Annotated[
+        bool, typer.Option("--bert_train_samples", help="BERT: go by train_samples.")
+    ] = False,
+    log_output: Annotated[
+        Path | None, typer.Option("--log_output", help="Write what is printed there, too.")
+    ] = None,
+    rcp_pass: Annotated[
+        str, typer.Option("--rcp_pass", help="pruned_rcps or full_rcps.")
+    ] = "pruned_rcps",  # noqa: S107 - the name of a set of points
+    custom_rcps: Annotated[
+        Path | None, typer.Option("--custom_rcps", help="Points of this file instead.")
+    ] = None,
+) -> None:
+    """Hold one result against the reference points by the official verifier's reading."""
+    from compliance.commands.score import told
+    from compliance.compat_rcp import check_folder
+
+    with told():
+        text, passed = check_folder(
+            folder,
+            rcp_usage.value,
+            rcp_version,
+            rcp_pass,
+            custom_rcps,
+            train_samples=bert_train_samples,
+            verbose=verbose,
+        )
+    _tell(text, passed, log_output)
+
+
+@app.command(
+    "result_summarizer",
+    epilog="Examples:  podium compat result_summarizer submission training 5.1.0 --csv sum.csv    "
+    "podium compat result_summarizer 'round/{first,second}' training 5.1.0",
+)
+def result_summarizer(
+    folder: Annotated[
+        str, typer.Argument(help="The submission; several as in 'round/{first,second}'.")
+    ],
+    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
+    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
+    generate_private_ids: Annotated[  # noqa: ARG001
+        bool,
+        typer.Option("--generate_private_ids", help="Taken, without effect: no tree is changed."),
+    ] = False,
+    werror: Annotated[  # noqa: ARG001
+        bool, typer.Option("--werror", help="Taken, without effect.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but faults.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", "-csv", help="Write the tables there, and _detailed.")
+    ] = None,
+    xlsx: Annotated[
+        Path | None, typer.Option("--xlsx", "-xlsx", help="Write a workbook there.")
+    ] = None,
+) -> None:
+    """Summarize submissions in the official summary's columns and order.
+
+    Exit status 1 where a result has no score, or no description.
+    """
+    from compliance.commands.score import told
+    from compliance.compat_score import summarize
+    from compliance.output import print_text
+
+    with told():
+        text, passed = summarize(folder, usage.value, ruleset, csv, xlsx)
+    faults = "".join(line for line in text.splitlines(True) if line.startswith("ERROR: "))
+    print_text(faults if quiet else text)
+    raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)
+
+
 def _tell(text: str, passed: bool, log_output: Path | None) -> None:
     """Print to standard error, as the incumbent does, and to a file; set the exit status."""
     from compliance.output import write_whole

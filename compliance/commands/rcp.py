@@ -83,25 +83,17 @@ def check(
     from compliance.commands.score import refuse_inside, send
     from compliance.output import width
     from compliance.rcp_view.check import check as judge
-    from compliance.rcp_view.check import check_json, check_text
+    from compliance.rcp_view.check import check_json, check_text, draw
 
     with told():
         refuse_inside(output, folder)
         refuse_inside(plot, folder)
-        options = _options(usage, round, profile)
-        points = _loaded(rcps, round)
-        if plot is not None:
-            from compliance.rcp_view.plots import check_plot
-
-            check_plot(plot)
-        found = judge(folder, options, points)
-        text = check_json(found) if format is Format.JSON else check_text(
-            found, width(), quiet=quiet
+        draw([], plot)
+        found = judge(folder, _options(usage, round, profile), _loaded(rcps, round))
+        text = (
+            check_json(found) if format is Format.JSON else check_text(found, width(), quiet=quiet)
         )
-        if plot is not None:
-            from compliance.rcp_view.plots import write_plot
-
-            write_plot([one.curve for one in found if one.curve is not None], plot)
+        draw(found, plot)
         send(text, output)
     raise typer.Exit(Exit.FOUND if any(one.failed for one in found) else Exit.CLEAN)
 
@@ -209,9 +201,7 @@ def lint(
         print_text(lint_json(faults, len(points)))
     else:
         print_text(lint_text(faults, len(points), width(), quiet=quiet))
-    raise typer.Exit(
-        Exit.FOUND if any(one.severity == "error" for one in faults) else Exit.CLEAN
-    )
+    raise typer.Exit(Exit.FOUND if any(one.severity == "error" for one in faults) else Exit.CLEAN)
 
 
 @app.command(
@@ -238,6 +228,7 @@ def make(
     from compliance.output import write_whole
     from compliance.rcp_view.make import Origin, refuse_output
     from compliance.rcp_view.make import make as made_of
+    from compliance.render.text import plural
     from compliance.terminal import clean
 
     with told():
@@ -249,7 +240,7 @@ def make(
     for remark in made.remarks:
         typer.echo(clean(remark), err=True)
     if not quiet:
-        typer.echo(f"{made.records} points written to {clean(str(output))}")
+        typer.echo(f"{plural(made.records, 'point')} written to {clean(str(output))}")
     raise typer.Exit(Exit.FOUND if made.remarks else Exit.CLEAN)
 
 

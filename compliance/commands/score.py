@@ -73,6 +73,29 @@ JobsOption = Annotated[
 ]
 
 
+FormatOption = Annotated[Format, typer.Option("--format", help="How to give the scores out.")]
+LongOption = Annotated[
+    bool, typer.Option("--long", help="CSV and Parquet: one row per run, not per result.")
+]
+ExplainOption = Annotated[
+    str | None,
+    typer.Option(
+        "--explain", help="The arithmetic of the results whose path this names.", metavar="RESULT"
+    ),
+]
+CompareOption = Annotated[
+    Path | None,
+    typer.Option("--compare", help="What changed since another tree.", metavar="OTHER"),
+]
+ScalingOption = Annotated[
+    bool, typer.Option("--write-scaling", help="Write scaling.json into results that need one.")
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Errors only beside the tables; no bar.")
+]
+NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Turn what a caller did wrong into one line and exit status 2."""
@@ -88,34 +111,15 @@ def score_command(
     usage: UsageOption = None,
     round: RoundOption = None,  # noqa: A002 - the option's name
     profile: ProfileOption = Profile.POLICY,
-    format: Annotated[  # noqa: A002 - the option's name
-        Format, typer.Option("--format", help="How to give the scores out.")
-    ] = Format.TEXT,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
-    long: Annotated[
-        bool, typer.Option("--long", help="CSV and Parquet: one row per run, not per result.")
-    ] = False,
-    explain: Annotated[
-        str | None,
-        typer.Option(
-            "--explain",
-            help="The arithmetic of the results whose path this names.",
-            metavar="RESULT",
-        ),
-    ] = None,
-    compare: Annotated[
-        Path | None,
-        typer.Option("--compare", help="What changed since another tree.", metavar="OTHER"),
-    ] = None,
-    write_scaling: Annotated[
-        bool,
-        typer.Option("--write-scaling", help="Write scaling.json into results that need one."),
-    ] = False,
+    long: LongOption = False,
+    explain: ExplainOption = None,
+    compare: CompareOption = None,
+    write_scaling: ScalingOption = False,
     jobs: JobsOption = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Errors only beside the tables; no bar.")
-    ] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.")] = False,
+    quiet: QuietOption = False,
+    no_color: NoColorOption = False,
 ) -> None:
     """Score results: time to train, factor, score, energy, throughput, spread.
 

@@ -11,62 +11,83 @@ import typer
 from rules.finding import Profile
 
 
-class _Usage(StrEnum):
+class Usage(StrEnum):
+    """The two suites."""
+
     TRAINING = "training"
     HPC = "hpc"
 
 
-class _Division(StrEnum):
+class Division(StrEnum):
+    """The two divisions."""
+
     CLOSED = "closed"
     OPEN = "open"
 
 
-class _Format(StrEnum):
+class Format(StrEnum):
+    """How the news is printed."""
+
     TEXT = "text"
     JSON = "json"
 
 
+Logs = Annotated[
+    list[Path], typer.Argument(help="Logs, also such as are yet to come.", metavar="LOG…")
+]
+OnceOption = Annotated[bool, typer.Option("--once", help="Say how things stand, and end.")]
+FollowOption = Annotated[bool, typer.Option("--follow", help="Go on when every run has stopped.")]
+IntervalOption = Annotated[
+    float, typer.Option("--interval", min=0.01, help="Seconds between two looks.")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option("--timeout", min=0, help="End after so many seconds.")
+]
+ExecOption = Annotated[
+    str, typer.Option("--exec", help="Run this on a log's first error.", metavar="CMD")
+]
+ExitOption = Annotated[
+    bool, typer.Option("--exit-on-error", help="End on the first error, with status 1.")
+]
+UsageOption = Annotated[
+    Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
+]
+RoundOption = Annotated[
+    str | None,
+    typer.Option("--round", help="Round, such as 6.1; else from podium.toml or a folder."),
+]
+DivisionOption = Annotated[
+    Division | None, typer.Option("--division", help="Division, until the log says it.")
+]
+BenchmarkOption = Annotated[
+    str | None, typer.Option("--benchmark", help="Benchmark, until the log says it.")
+]
+ProfileOption = Annotated[
+    Profile, typer.Option("--profile", help="policy, or verifier: the official tool's reading.")
+]
+FormatOption = Annotated[
+    Format, typer.Option("--format", help="text, or a line of JSON for each change.")
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
+NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
+
+
 def watch(
-    logs: Annotated[
-        list[Path], typer.Argument(help="Logs, also such as are yet to come.", metavar="LOG…")
-    ],
-    once: Annotated[bool, typer.Option("--once", help="Say how things stand, and end.")] = False,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Go on when every run has stopped.")
-    ] = False,
-    interval: Annotated[
-        float, typer.Option("--interval", min=0.01, help="Seconds between two looks.")
-    ] = 1.0,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", min=0, help="End after so many seconds.")
-    ] = None,
-    command: Annotated[
-        str, typer.Option("--exec", help="Run this on a log's first error.", metavar="CMD")
-    ] = "",
-    exit_on_error: Annotated[
-        bool, typer.Option("--exit-on-error", help="End on the first error, with status 1.")
-    ] = False,
-    usage: Annotated[
-        _Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
-    ] = None,
-    round: Annotated[  # noqa: A002 - the option's name
-        str | None,
-        typer.Option("--round", help="Round, such as 6.1; else from podium.toml or a folder."),
-    ] = None,
-    division: Annotated[
-        _Division | None, typer.Option("--division", help="Division, until the log says it.")
-    ] = None,
-    benchmark: Annotated[
-        str | None, typer.Option("--benchmark", help="Benchmark, until the log says it.")
-    ] = None,
-    profile: Annotated[
-        Profile, typer.Option("--profile", help="policy, or verifier: the official tool's reading.")
-    ] = Profile.POLICY,
-    format: Annotated[  # noqa: A002 - the option's name
-        _Format, typer.Option("--format", help="text, or a line of JSON for each change.")
-    ] = _Format.TEXT,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")] = False,
-    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.")] = False,
+    logs: Logs,
+    once: OnceOption = False,
+    follow: FollowOption = False,
+    interval: IntervalOption = 1.0,
+    timeout: TimeoutOption = None,
+    command: ExecOption = "",
+    exit_on_error: ExitOption = False,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    division: DivisionOption = None,
+    benchmark: BenchmarkOption = None,
+    profile: ProfileOption = Profile.POLICY,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    strict: StrictOption = False,
+    no_color: NoColorOption = False,
 ) -> None:
     """Watch runs while they go on: where they stand, what is wrong, when they may end.
 
@@ -74,29 +95,15 @@ def watch(
 
     Exit status: 0 nothing wrong, 1 at least one error, 2 no log or bad arguments.
 
-    Examples:  podium watch result_0.txt    podium watch results/*/llama31_8b/result_*.txt --once
-    podium watch result_0.txt --exit-on-error --exec 'scancel 4711'
+    Example:  podium watch result_0.txt --exec 'scancel 4711'
+
+    Example:  podium watch results/*/llama31_8b/result_*.txt --once
     """
     from compliance.watching.loop import Options, Watch
     from compliance.watching.watched import Wishes
 
-    wishes = Wishes(
-        usage.value if usage else None,
-        round,
-        division.value if division else None,
-        benchmark,
-        profile,
+    wishes = Wishes(usage, round, division, benchmark, profile)
+    ends = (timeout, format.value, command, exit_on_error, strict, not no_color)
+    raise typer.Exit(
+        Watch(list(map(str, logs)), Options(wishes, interval, once, follow, *ends)).run()
     )
-    options = Options(
-        wishes,
-        interval,
-        once,
-        follow,
-        timeout,
-        "json" if format is _Format.JSON else "text",
-        command,
-        exit_on_error,
-        strict,
-        not no_color,
-    )
-    raise typer.Exit(Watch([str(path) for path in logs], options).run())

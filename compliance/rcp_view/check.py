@@ -7,11 +7,12 @@ import math
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compliance.rcp import judge_convergence, references
-from compliance.rcp_view.plots import Curve, chart, curve_of
+from compliance.rcp_view.plots import Curve, chart, check_plot, curve_of, write_plot
 from compliance.rcp_view.show import figure
 from compliance.score_render import numbers
 from compliance.score_render.table import table
@@ -61,7 +62,7 @@ class Checked:
 
 
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
-    """Judge every result below a folder; in the policy's profile also how the verifier's differs."""
+    """Judge every result below a folder; by the policy, also where the verifier's differs."""
     workings = workings_of(gather([folder], options, for_scores=True), options, points)
     theirs: dict[tuple[str, str], Working] = {}
     if options.profile is Profile.POLICY:
@@ -69,8 +70,10 @@ def check(folder: Path, options: Options, points: Sequence[Point] | None) -> lis
         gathered = gather([folder], other, for_scores=True)
         for one in workings_of(gathered, other, points):
             theirs[one.place.shown, one.place.benchmark] = one
-    return [_checked(one, theirs.get((one.place.shown, one.place.benchmark)), options, points)
-            for one in workings]
+    return [
+        _checked(one, theirs.get((one.place.shown, one.place.benchmark)), options, points)
+        for one in workings
+    ]
 
 
 def _of_benchmark(working: Working, points: Sequence[Point] | None) -> Sequence[Point] | None:
@@ -115,7 +118,7 @@ def _interval(working: Working) -> float | None:
         place = next((number for number in found if number is not None), None)
         if place is not None:
             places.append(place)
-    gaps = [high - low for low, high in zip(places, places[1:], strict=False) if high > low]
+    gaps = [high - low for low, high in pairwise(places) if high > low]
     return statistics.median(gaps) if gaps else None
 
 
@@ -137,6 +140,17 @@ def _curve(
         mean = None
     title = f"{working.place.submitter} {working.place.system} {benchmark}".strip()
     return Curve(*curve_of(known), runs, mean, judged.unit, title)
+
+
+def draw(found: Sequence[Checked], plot: Path | None) -> None:
+    """Draw the results that were compared into a file; without any, only see whether it can be."""
+    if plot is None:
+        return
+    curves = [one.curve for one in found if one.curve is not None]
+    if curves:
+        write_plot(curves, plot)
+    else:
+        check_plot(plot)
 
 
 # --- as text --------------------------------------------------------------------------------------

@@ -219,5 +219,3 @@ def lint_json(faults: Sequence[Fault], points: int) -> str:
     """The faults as data."""
     document = {"schema": SCHEMA, "points": points, "faults": [asdict(one) for one in faults]}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-

@@ -230,7 +230,7 @@ def _progress_lines(made: Plan, progress: Progress, unit: str, width: int) -> li
             f"{figure(progress.least)} {unit} or later, were they alike.",
             width,
         )
-    if progress.remaining and progress.expected is not None:
+    if progress.outlook in ("open", "certain") and progress.expected is not None:
         lines += wrap(_expectation(made, progress), width)
     return lines
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +115,7 @@ class _Grid:
     def size_at(self, column: int) -> float:
         share = column / (self.columns - 1)
         if self.logarithmic:
-            return self.left * (self.right / self.left) ** share
+            return float(self.left * (self.right / self.left) ** share)
         return self.left + share * (self.right - self.left)
 
     def mark(self, pair: Pair, char: str) -> None:
@@ -128,7 +129,7 @@ class _Grid:
     def line(self, pairs: Sequence[Pair], char: str) -> None:
         """Straight in batch size between neighbours, as points are interpolated."""
         ordered = sorted(pairs)
-        for low, high in zip(ordered, ordered[1:], strict=False):
+        for low, high in pairwise(ordered):
             for column in range(self.column(low[0]), self.column(high[0]) + 1):
                 at = min(max(self.size_at(column), low[0]), high[0])
                 slope = (high[1] - low[1]) / (high[0] - low[0]) if high[0] != low[0] else 0.0

@@ -10,7 +10,7 @@ from compliance.errors import UsageFault
 from rules.convergence.data import Point, PointError, parse_points, points_of
 
 if TYPE_CHECKING:
-    from compliance.rcp import References
+    from rules.convergence.way import References
     from rules.finding import Profile
     from rules.round import Round
 

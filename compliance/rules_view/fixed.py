@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compliance.catalogue import Kind, Rule
 from compliance.rules_view.package_texts import PACKAGE_TEXTS, FixedText
+from compliance.rules_view.score_texts import SCORE_TEXTS
 from rules.finding import Severity, StatedBy
 
 _LINE = (
@@ -147,7 +148,7 @@ def _rule(id: str, text: FixedText, kind: Kind) -> Rule:  # noqa: A002 - the rul
 
 FIXED: tuple[Rule, ...] = (
     *(_rule(name, text, Kind.LOG) for name, text in _TEXTS.items()),
-    *(_rule(name, text, Kind.PACKAGE) for name, text in PACKAGE_TEXTS.items()),
+    *(_rule(name, text, Kind.PACKAGE) for name, text in {**SCORE_TEXTS, **PACKAGE_TEXTS}.items()),
     _rule("internal.rule-crashed", _INTERNAL, Kind.INTERNAL),
 )
 """Rules of every round, in the order pages list them."""

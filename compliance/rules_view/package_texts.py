@@ -47,6 +47,10 @@ def _policy(says: str, why: str, hint: str) -> FixedText:
     return FixedText(says, why, hint=hint, severity=Severity.WARNING, stated_by=StatedBy.POLICY)
 
 
+def _note(says: str, why: str, hint: str) -> FixedText:
+    return FixedText(says, why, hint=hint, severity=Severity.NOTE, stated_by=StatedBy.POLICY)
+
+
 def _field(says: str, why: str, hint: str) -> FixedText:
     return FixedText(says, why, hint=hint, varies=True)
 
@@ -82,6 +86,21 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "a log under another name is not counted, and other files are not looked at",
         "remove it, or rename a log to result_<i>.txt",
     ),
+    "tree.unknown-folder": _note(
+        "a submission has systems, benchmarks and results, and perhaps code and documentation",
+        "what stands in other folders is looked for by nobody",
+        "move it to where the submission rules have it, or remove it",
+    ),
+    "tree.linked-folder": _both(
+        "folders of results are folders, not links to folders",
+        "links may lead out of the submission or in a circle, so none is followed",
+        "put the folder itself in the place of the link",
+    ),
+    "tree.unreadable": _both(
+        "every folder of a submission can be read",
+        "what cannot be read cannot be judged, and is not passed",
+        "make it readable",
+    ),
     "result.too-few-runs": _both(
         "a result has the number of runs that its benchmark needs",
         "the score is a mean over runs without the fastest and slowest: fewer do not define it",
@@ -104,6 +123,11 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "a run that is left out as the slowest broke no rule but missing the target",
         "runs may fail to converge; a run that breaks rules is no run of the result at all",
         "mend the findings of this log, or repeat the run",
+    ),
+    "result.not-converged": _policy(
+        "at most one run of a result ends without success (four of unet3d)",
+        "a run that does not reach its goal counts as the slowest, whatever else its log says",
+        "repeat the runs whose run_stop does not tell of success",
     ),
     "result.strange-log-name": _policy(
         "logs are called result_<i>.txt with a number",
@@ -134,6 +158,82 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "every run of a submission was made on its own",
         "two logs with the same times and evaluations are one run handed in twice",
         "remove the copy and add another run",
+    ),
+    "result.overlapping-runs": _note(
+        "runs on one system are made one after the other",
+        "two at once share the system, unless it is large enough for both; then all is well",
+        "look at the clocks of the logs, and at the size of the system",
+    ),
+    "result.bad-scaling": _policy(
+        "scaling.json holds one number above 0 called scaling_factor",
+        "the committee scales a score by it; what cannot be read scales nothing",
+        'write {"scaling_factor": 1.05} with the factor that was decided',
+    ),
+    "throughput.no-strong-result": _policy(
+        "throughput is handed in beside a time-to-train result of the same benchmark",
+        "HPC's second metric is taken only together with the first",
+        "add a result in strong",
+    ),
+    "throughput.not-converged": _policy(
+        "every instance that throughput counts converged",
+        "a model that is not trained is none; such instances are pruned",
+        "move the log to pruned_results",
+    ),
+    "throughput.broken-pruned-log": _policy(
+        "logs of pruned instances break no rule but missing the target",
+        "they show that no instance was left out for another reason",
+        "mend the findings of the log",
+    ),
+    "throughput.mixed-scale": _policy(
+        "all instances of a throughput result ran at one scale",
+        "models per minute are told for one scale of an instance",
+        "take only instances that ran on the same number of nodes and accelerators",
+    ),
+    "throughput.total-scale": _policy(
+        "the system is no smaller than an instance and no larger than all of them together",
+        "logs of instances are missing, or the description counts otherwise",
+        "add the logs of the other instances to pruned_results, or mend the description",
+    ),
+    "code.none": _policy(
+        "a submission comes with its code",
+        "reviewers must be able to read each implementation",
+        "add benchmarks/<benchmark>/implementations/<implementation>/",
+    ),
+    "code.no-implementation": _policy(
+        "every benchmark with results has an implementation",
+        "reviewers must be able to read what the runs ran",
+        "add benchmarks/<benchmark>/implementations/<implementation>/",
+    ),
+    "code.no-readme": _policy(
+        "every implementation has a README",
+        "a reviewer starts from it",
+        "describe the run command, the dataset and the model in README.md",
+    ),
+    "code.thin-readme": _policy(
+        "the README tells the run command, where the dataset comes from, and the starting weights",
+        "without them nobody can repeat the runs",
+        "add what is missing",
+    ),
+    "code.no-script": _policy(
+        "beside an implementation stand setup.sh, init_datasets.sh and run_and_time.sh",
+        "the submission rules name these scripts; many submitters call theirs otherwise, so a note "
+        "where one of them is there",
+        "add the scripts under these names",
+    ),
+    "code.no-config": _policy(
+        "the file that config_filename names came with the code",
+        "it holds the settings of the run",
+        "add the configuration",
+    ),
+    "code.source-not-found": _policy(
+        "source files that log lines name came with the code",
+        "reviewers look up where a value was logged; redacted files keep their line numbers",
+        "add the files, or redacted versions of them",
+    ),
+    "code.source-too-short": _policy(
+        "source files have the lines that log lines name",
+        "a file that is too short is not the version that the runs used",
+        "submit the version of the file that the runs used",
     ),
     "system.unreadable": _both(
         "a system description can be opened and read",

@@ -15,6 +15,22 @@ if TYPE_CHECKING:
     from compliance.score_result import Working
 
 
+_CASES = {
+    "found": "measured",
+    "interpolated": "interpolated",
+    "below_range": "the smallest measured",
+    "above_range": "none as large",
+    "none": "none",
+}
+
+
+def figure(value: float | None) -> str:
+    """A mean: six digits, never in powers of ten."""
+    if value is None:
+        return numbers.NONE
+    return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
+
+
 def explain(working: Working, width: int = 80) -> str:
     """The runs, what is dropped and why, the mean, the factor, the score."""
     entry = working.entry
@@ -72,14 +88,14 @@ def _factor(working: Working, width: int) -> Iterator[str]:
     entry, factor, judged = working.entry, working.score.factor, working.convergence
     if judged is not None and judged.submission is not None and judged.mean is not None:
         text = (
-            f"3. The runs converge after {judged.submission:.6g} {judged.unit} on average, those "
-            f"of the reference at batch size {numbers.count(judged.batch_size)} after "
-            f"{judged.mean:.6g} ({judged.case}); at least {judged.minimum:.6g} is needed: "
-            f"{judged.verdict}."
+            f"3. The runs converge after {figure(judged.submission)} {judged.unit} on average, "
+            f"those of the reference at batch size {numbers.count(judged.batch_size)} after "
+            f"{figure(judged.mean)} ({_CASES[judged.case]}); at least {figure(judged.minimum)} is "
+            f"needed: {judged.verdict}."
         )
         if judged.scaling_factor != 1:
             text += (
-                f" That implies the factor {judged.mean:.6g} / {judged.submission:.6g} = "
+                f" That implies the factor {judged.mean!r} / {judged.submission!r} = "
                 f"{judged.scaling_factor!r}."
             )
     else:
@@ -137,17 +153,7 @@ def _weak(working: Working, width: int) -> Iterator[str]:
         "   ",
     )
     yield ""
-    starts = [run.start_ms for run in entry.run_list if run.start_ms is not None]
-    origin = min(starts, default=0.0)
-    rows = [
-        (
-            clean(run.path.rpartition("/")[2]),
-            _after(run.start_ms, origin),
-            _after(run.stop_ms, origin),
-            "yes" if run.converged else "no",
-        )
-        for run in entry.run_list
-    ]
+    rows = _instances(entry.run_list)
     heads = ("instance", "starts after, min", "stops after, min", "converged")
     yield from table(heads, rows, width)
     yield ""
@@ -169,6 +175,19 @@ def _weak(working: Working, width: int) -> Iterator[str]:
     )
     for problem in throughput.problems:
         yield from wrap(f"No valid result: {clean(problem)}.", width)
+
+
+def _instances(runs: list[RunEntry]) -> list[tuple[str, ...]]:
+    origin = min((run.start_ms for run in runs if run.start_ms is not None), default=0.0)
+    return [
+        (
+            clean(run.path.rpartition("/")[2]),
+            _after(run.start_ms, origin),
+            _after(run.stop_ms, origin),
+            "yes" if run.converged else "no",
+        )
+        for run in runs
+    ]
 
 
 def _after(time: float | None, origin: float) -> str:

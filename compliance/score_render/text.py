@@ -70,17 +70,17 @@ def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
     rows: list[Row] = []
     for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
         rows.append(Heading(heading))
-        for entry in group:
-            rows.append(
-                (
-                    f"  {clean(entry.benchmark)}",
-                    numbers.count(entry.models),
-                    numbers.count(entry.instance_scale),
-                    numbers.count(entry.total_scale),
-                    numbers.minutes(entry.time_to_train_all),
-                    numbers.minutes(entry.models_per_minute),
-                )
+        rows.extend(
+            (
+                f"  {clean(entry.benchmark)}",
+                numbers.count(entry.models),
+                numbers.count(entry.instance_scale),
+                numbers.count(entry.total_scale),
+                numbers.minutes(entry.time_to_train_all),
+                numbers.minutes(entry.models_per_minute),
             )
+            for entry in group
+        )
     return table(heads, rows, width)
 
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compliance.watching.reference import Expected
-from rules.constraints import above, at_least, at_most, below
+from rules.constraints import Constraint, above, at_least, at_most, below
 from rules.schedule import Due
 from rules.table import Row
 
 RECENT = 5
 """Evaluations whose pace is taken, so that a slow start weighs little."""
 
-TREND = 8
-"""Evaluations through which the line is laid."""
+TREND = 4
+"""Evaluations through which the line is laid: few, for quality flattens as training goes on."""
 
 FARTHEST = 10.0
 """A trend that needs so many times the training done so far is no forecast."""
@@ -36,6 +36,7 @@ class Goal:
 
     bound: float
     downwards: bool
+    constraint: Constraint
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def goal_of(target: Row | None) -> Goal | None:
         if isinstance(bound, int | float) and isinstance(
             constraint, at_most | below | at_least | above
         ):
-            return Goal(bound, isinstance(constraint, at_most | below))
+            return Goal(bound, isinstance(constraint, at_most | below), constraint)
     return None
 
 
@@ -71,13 +72,13 @@ def forecast(
         return None
     last = points[-1]
     if expected.mean is not None and expected.mean > last.position:
-        place, how = expected.mean, f"to the reference's average of {_count(expected.mean)}"
+        place, how = expected.mean, f"where the reference converges ({_count(expected.mean)})"
     else:
         found = _crossing(points, goal)
         if found is None:
             return None
         place, count = found
-        how = f"to where a line through the last {count} evaluations meets the target"
+        how = f"at the earliest, where a line through the last {count} qualities meets the target"
     place = _next_evaluation(place, last.position, due)
     pace, count = _pace(points)
     minutes = last.minutes + pace * (place - last.position)

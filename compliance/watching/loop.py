@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from compliance.errors import NothingToJudge, UsageFault
 from compliance.exits import Exit
@@ -36,7 +35,7 @@ class Options:
     once: bool = False
     follow: bool = False
     timeout: float | None = None
-    format: Literal["text", "json"] = "text"
+    format: str = "text"
     command: str = ""
     exit_on_error: bool = False
     strict: bool = False

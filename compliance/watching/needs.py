@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from rules import special as s
@@ -26,7 +25,6 @@ LOOKED_UP: tuple[tuple[type[Constraint], tuple[str, ...]], ...] = (
 """Words that look at keys of their own, beside those of their formulas."""
 
 
-@lru_cache(maxsize=4096)
 def needs_of(constraint: Constraint) -> frozenset[str]:
     """The keys that a constraint looks at, wherever they stand in the log."""
     return frozenset(_needs(constraint))

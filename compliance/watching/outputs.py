@@ -102,9 +102,8 @@ class _Told:
     def _evaluations(self, status: Status) -> Iterator[str]:
         for number, point in enumerate(status.points[self.evaluations :], self.evaluations + 1):
             quality = "" if point.quality is None else f": {point.quality:.5g}"
-            target = f" (target {status.target})" if status.target and quality else ""
             where = f"{point.position:,.10g} {status.unit}"
-            yield f"evaluation {number} at {where}, {point.minutes:.1f} min{quality}{target}"
+            yield f"evaluation {number} at {where}, {point.minutes:.1f} min{quality}"
         if len(status.points) > self.evaluations and status.forecast is not None:
             yield f"projected: {projection(status)}"
         self.evaluations = len(status.points)
@@ -118,7 +117,7 @@ def _phase_news(status: Status) -> str:
         "preparing": "records, but no init_start yet",
         "init": "initialising",
         "ready": f"initialised in {_minutes(status.init_minutes)}",
-        "running": "running",
+        "running": f"running; target {status.target}" if status.target else "running",
     }
     return words[status.phase]
 

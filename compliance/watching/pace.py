@@ -5,7 +5,7 @@ from __future__ import annotations
 from logging_spec import keys as k
 from logging_spec.record import Record
 from rules.checks import Context
-from rules.checks.points import position, schedule_of
+from rules.checks.points import marks_of, outcome_key, position, schedule_of
 from rules.run import Run
 from rules.schedule import DRIFT, Due
 
@@ -30,7 +30,11 @@ class Progress:
 
 
 class Grids:
-    """The grids of a schedule that all evaluations so far fit."""
+    """The grids of a schedule that all evaluations so far fit.
+
+    Where evaluations overlap, their outcomes come in any order, and a gap may yet be filled: then
+    only the end of the log decides.
+    """
 
     def __init__(self, context: Context) -> None:
         self.schedule = schedule_of(context)
@@ -38,10 +42,11 @@ class Grids:
         self.unit = ""
         self.first = self.last = 0.0
         self.count = 0
+        self.overlap = False
 
     def leaves(self, run: Run, record: Record) -> bool:
         """Whether an evaluation leaves the last of the grids; it may still be in order."""
-        if self.schedule is None:
+        if self.schedule is None or self.overlap:
             return False
         found = position(record, (self.unit,) if self.unit else self.schedule.positions)
         if found is None or self._set_up(run) is None:
@@ -50,14 +55,26 @@ class Grids:
         self.unit = unit
         if self.count and point == self.last:
             return False
-        if point <= self.last or point <= 0:
+        if point < self.last:
+            self.overlap = True
+            return False
+        if point <= 0:
             return True
         if not self.count:
             self.first = point
         self.dues = [due for due in self.dues or () if self._fits(point, due)]
         self.last = point
         self.count += 1
-        return not self.dues
+        return not self.dues and not self._awaits_another(run, point)
+
+    def _awaits_another(self, run: Run, point: float) -> bool:
+        """Whether an earlier evaluation was started and has no outcome yet."""
+        starts = marks_of(run, "eval_start", (self.unit,))
+        outcomes = marks_of(run, outcome_key(run), (self.unit,))
+        run.memo.clear()
+        if starts is None or outcomes is None:
+            return False
+        return any(at < point for _, at in starts.not_among(outcomes))
 
     def _set_up(self, run: Run) -> list[Due] | None:
         if self.dues is None and self.schedule is not None:

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compliance.output import print_text, width
 from compliance.preflight import Needed, Preflight
 from compliance.terminal import clean, wrap
+from compliance.watching.data import to_json
 from compliance.watching.reference import Expected
 from rules.formula import show
 
 
-def page(found: Preflight, width: int) -> list[str]:
-    """The judgement as lines of at most `width` columns."""
+def deliver(found: Preflight, form: str) -> None:
+    """Print the judgement, as text or as JSON."""
+    if form == "json":
+        print_text(to_json(found.to_dict()))
+    else:
+        print_text("\n".join(page(found, width())) + "\n")
+
+
+def page(found: Preflight, columns: int) -> list[str]:
+    """The judgement as lines of at most `columns` columns."""
     title = f"{found.benchmark}, {found.rules.title}, {found.division} division"
-    lines = [*wrap(clean(title), width), *_findings(found, width)]
-    lines += _needed("missing: a run must log these hyperparameters", found.missing, width)
-    lines += _evaluations(found, width)
-    lines += _reference(found.reference, width)
-    lines += _free(found, width)
+    lines = [*wrap(clean(title), columns), *_findings(found, columns)]
+    lines += _needed("missing: a run must log these hyperparameters", found.missing, columns)
+    lines += _evaluations(found, columns)
+    lines += _reference(found.reference, columns)
+    lines += _free(found, columns)
     also = ", ".join(each.key for each in found.to_log)
-    lines += wrap(f"to be logged as well: {also}", width, "", "  ") if also else []
+    lines += wrap(f"to be logged as well: {also}", columns, "", "  ") if also else []
     ignored = clean(", ".join(found.ignored))
-    lines += wrap(f"no key of a log, left out: {ignored}", width, "", "  ") if ignored else []
+    lines += wrap(f"no key of a log, left out: {ignored}", columns, "", "  ") if ignored else []
     return [*lines, "LEGAL" if found.legal else "ILLEGAL"]
 
 
@@ -37,7 +47,7 @@ def _findings(found: Preflight, width: int) -> Iterator[str]:
 
 def _needed(title: str, needed: list[Needed], width: int) -> Iterator[str]:
     if needed:
-        yield title
+        yield from wrap(title, width, "", "  ")
     for each in needed:
         bound = f": {each.allowed}" if each.allowed else ""
         yield from wrap(clean(f"{each.key}{bound}"), width, "  ", "    ")

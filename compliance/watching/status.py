@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from compliance.guard import Guard
@@ -58,7 +58,9 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON data."""
-        return asdict(self)
+        told = asdict(replace(self, goal=None))
+        told["goal"] = None if self.goal is None else self.goal.bound
+        return told
 
 
 def status_of_run(
@@ -122,7 +124,8 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     names = _members(expected.unit, due)
     found.goal = goal_of(target)
     if target is not None:
-        found.target = " and ".join(each.expected(run) for each in target.some)
+        wanted = target.some if found.goal is None else (found.goal.constraint,)
+        found.target = " and ".join(each.expected(run) for each in wanted)
         run.ordered = run.exact = False
         reached = first_passing(run, target, evaluations(run))
         if reached is not None:

@@ -591,11 +591,13 @@ def test_a_submission_is_judged_as_one(check: Podium, good: LogBuilder, tmp_path
 def test_a_round_is_all_its_submissions(check: Podium, good: LogBuilder, tmp_path: Path) -> None:
     for name in ("me", "you"):
         submission(tmp_path / name, good)
-    good.write(tmp_path / "unrelated" / "result_0.txt")
+    # A submitter who forgot `systems` is no submission; the logs are judged all the same.
+    good.write(tmp_path / "unfinished" / "result_0.txt")
     said = check(tmp_path)
     assert [entry["path"] for entry in said.report["submissions"]] == ["me", "you"]
     assert [path for path in shown(said) if path.endswith(".txt")] == [
         "me/results/box/llama31_8b/result_0.txt",
+        "unfinished/result_0.txt",
         "you/results/box/llama31_8b/result_0.txt",
     ]
 

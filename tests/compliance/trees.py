@@ -16,10 +16,14 @@ from typing import Any
 import msgspec
 
 from compliance import check
-from compliance.package import needed_runs
+from compliance.judge import judge_log
+from compliance.package import judge_result, judge_throughput
 from compliance.report import FindingEntry, Report
 from compliance.system_fields import FIELDS
-from compliance.tree import has_scalings
+from compliance.tree import has_scalings, scan
+from compliance.verdicts import By, ResultVerdict, Run, needed_runs
+from logging_spec.read import read_log
+from rules.finding import Finding, Profile
 from rules.round import Round
 from tests.builders import Line, LogBuilder, build
 
@@ -150,6 +154,32 @@ class Submission:
         usage, name = self.rules.usage, self.rules.name
         return check(self.root, usage=usage, round=name, profile=profile, **options)  # type: ignore[arg-type]
 
+    def judged(self, profile: str = "policy") -> list[ResultVerdict]:
+        """Every result judged by itself, with the pruned logs of throughput results."""
+        by = By(self.rules, Profile(profile))
+        tree = scan(self.root, "", self.rules)
+        verdicts = []
+        for folder in tree.results:
+            runs = [self._run(path, by) for path in folder.logs]
+            verdict = judge_result(tree, folder, runs, self.which.which.division, by)
+            pruned = [self._run(path, by) for path in folder.pruned]
+            total = 128 if folder.scaling == "weak" else 64
+            verdict.findings += judge_throughput(tree, verdict, pruned, total, by)
+            verdicts.append(verdict)
+        return verdicts
+
+    def _run(self, path: str, by: By) -> Run:
+        log = read_log(str(self.root / path))
+        verdict = judge_log(log, by.rules, by.profile, path, with_facts=True)
+        assert verdict.facts is not None
+        failed = any(finding.severity == "error" for finding in verdict.findings)
+        return Run(path, failed, verdict.facts)
+
+    def told(self, rule: str, profile: str = "policy") -> list[Finding]:
+        """The findings of one rule about results by themselves."""
+        found = (finding for verdict in self.judged(profile) for finding in verdict.findings)
+        return [finding for finding in found if finding.id == rule]
+
     def found(self, rule: str, profile: str = "policy") -> list[FindingEntry]:
         """The findings of one rule."""
         return [finding for finding in self.check(profile).findings if finding.id == rule]
@@ -191,7 +221,10 @@ def later(log: LogBuilder) -> LogBuilder:
 
 def throughput(place: Path) -> Submission:
     """HPC 3.0, open division: five instances on a quarter of the system, and a strong result."""
-    tree = Submission(place, build("hpc", "3.0", "open", "deepcam"))
+    log = build("hpc", "3.0", "open", "deepcam")
+    for key in ("number_of_nodes", "accelerators_per_node"):
+        log = log.add(key, 8, before="init_stop")
+    tree = Submission(place, log)
     tree.system().code().result().system("wide", number_of_nodes="16", system_name="ex_n8 wide")
     return tree.result("wide", scaling="weak", start=20)
 
