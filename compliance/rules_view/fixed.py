@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from compliance.catalogue import Kind, Rule
 from compliance.rules_view.package_texts import PACKAGE_TEXTS, FixedText
+from compliance.rules_view.power_texts import POWER_TEXTS
 from compliance.rules_view.score_texts import SCORE_TEXTS
+from compliance.rules_view.tree_texts import TREE_TEXTS
 from rules.finding import Severity, StatedBy
 
 _LINE = (
@@ -146,9 +148,11 @@ def _rule(id: str, text: FixedText, kind: Kind) -> Rule:  # noqa: A002 - the rul
     )
 
 
+_PACKAGE = {**SCORE_TEXTS, **POWER_TEXTS, **TREE_TEXTS, **PACKAGE_TEXTS}
+
 FIXED: tuple[Rule, ...] = (
     *(_rule(name, text, Kind.LOG) for name, text in _TEXTS.items()),
-    *(_rule(name, text, Kind.PACKAGE) for name, text in {**SCORE_TEXTS, **PACKAGE_TEXTS}.items()),
+    *(_rule(name, text, Kind.PACKAGE) for name, text in _PACKAGE.items()),
     _rule("internal.rule-crashed", _INTERNAL, Kind.INTERNAL),
 )
 """Rules of every round, in the order pages list them."""

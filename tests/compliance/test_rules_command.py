@@ -314,7 +314,8 @@ def test_every_id_named_in_the_sources_is_explained() -> None:
     """A new id needs its text: see compliance/rules_view/package_texts.py."""
     root = Path(__file__).parents[2]
     families = (
-        r"\"((?:log|tree|result|system|rcp|score|power|internal|run|seed)\.[a-z]+(?:-[a-z]+)+)\""
+        r"\"((?:log|tree|result|system|rcp|score|power|internal|run|seed|seeds|code|repo|params|"
+        r"waivers|guard)\.(?!toml)[a-z0-9]+(?:-[a-z0-9]+)*)\""
     )
     known = {each.id for rules in ROUNDS for each in all_rules(rules)}
     named = {
