@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from compliance.output import write_whole
-from compliance.score_result import Working, committee_factor
+from compliance.score_parts import committee_factor
+from compliance.score_result import Working
 from compliance.tree import SCALING_FILE
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from compliance.facts import Facts
 from compliance.rcp import judge_convergence
+from compliance.score_parts import committee_factor, counted, normalises
 from compliance.score_place import Place
 from compliance.score_report import ScoreEntry
 from compliance.score_row import completed
@@ -20,19 +21,16 @@ from compliance.scores import (
     score_result,
     score_throughput,
 )
-from compliance.tree import POWER, SCALING_FILE
+from compliance.tree import POWER
 from rules.convergence.data import Point
 from rules.convergence.facts import RunFacts
 from rules.convergence.result import Convergence
 from rules.convergence.runs import dropped_of, needed_runs
 from rules.finding import Finding, Profile
 from rules.round import Round
-from rules.run import as_number
 
 if TYPE_CHECKING:
     from compliance.system import SystemDescription
-
-REFUSED = "its log breaks rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,37 +71,6 @@ class Working:
             for run, part in zip(self.runs, self.score.runs, strict=True)
             if part.role != "outside"
         ]
-
-
-def counted(facts: Facts, broken: bool, profile: Profile) -> RunFacts:
-    """A run as it counts: the verifier takes one whose log breaks rules for the slowest.
-
-    By the policy only a run that did not converge may be dropped as the slowest; that a log breaks
-    rules is for the check to say, and does not change the time.
-    """
-    if broken and profile is Profile.VERIFIER:
-        return replace(facts.run, refused=REFUSED)
-    return facts.run
-
-
-def normalises(rules: Round, profile: Profile) -> bool:
-    """Whether a score is scaled for converging sooner than the reference: rules since 2.1.
-
-    HPC follows the training rules of its day, so since its 2.0. The official tools do it always.
-    """
-    if profile is Profile.VERIFIER:
-        return True
-    first = (2, 0) if rules.usage == "hpc" else (2, 1)
-    return tuple(int(part) for part in rules.name.split(".")[:2]) >= first
-
-
-def committee_factor(folder: Path) -> float | None:
-    """The factor in a result's scaling.json, by which the committee scales a score."""
-    try:
-        text = (folder / SCALING_FILE).read_text(encoding="utf-8")
-        return as_number(json.loads(text)["scaling_factor"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
 
 
 def work_out(

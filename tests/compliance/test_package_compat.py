@@ -17,7 +17,6 @@ from logging_spec.record import Record
 from tests.builders import LogBuilder
 from tests.compliance.trees import Submission, usual
 
-
 _PROGRAM = "mlperf_logging.package_checker"
 
 

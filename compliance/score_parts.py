@@ -1,0 +1,47 @@
+"""What of a log and a folder goes into a score: which runs count, and which factor."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from compliance.facts import Facts
+from compliance.tree import SCALING_FILE
+from rules.convergence.facts import RunFacts
+from rules.finding import Profile
+from rules.round import Round
+from rules.run import as_number
+
+REFUSED = "its log breaks rules"
+
+
+def counted(facts: Facts, broken: bool, profile: Profile) -> RunFacts:
+    """A run as it counts: the verifier takes one whose log breaks rules for the slowest.
+
+    By the policy only a run that did not converge may be dropped as the slowest; that a log breaks
+    rules is for the check to say, and does not change the time.
+    """
+    if broken and profile is Profile.VERIFIER:
+        return replace(facts.run, refused=REFUSED)
+    return facts.run
+
+
+def normalises(rules: Round, profile: Profile) -> bool:
+    """Whether a score is scaled for converging sooner than the reference: rules since 2.1.
+
+    HPC follows the training rules of its day, so since its 2.0. The official tools do it always.
+    """
+    if profile is Profile.VERIFIER:
+        return True
+    first = (2, 0) if rules.usage == "hpc" else (2, 1)
+    return tuple(int(part) for part in rules.name.split(".")[:2]) >= first
+
+
+def committee_factor(folder: Path) -> float | None:
+    """The factor in a result's scaling.json, by which the committee scales a score."""
+    try:
+        text = (folder / SCALING_FILE).read_text(encoding="utf-8")
+        return as_number(json.loads(text)["scaling_factor"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
