@@ -14,6 +14,7 @@ setup: $(STAMP)  ## make the virtual environment
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m compileall -q compliance rules logging_spec
 	@touch $@
 
 demo: $(STAMP)  ## the main job on logs made on the spot: check, find the fault, mend it

@@ -130,6 +130,11 @@ NoWaiversOption = Annotated[
 ]
 
 
+ScoreOption = Annotated[
+    bool, typer.Option("--score", help="Score the results as well, reading each file once.")
+]
+
+
 def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
     if path is None:
         return ()
@@ -174,6 +179,7 @@ def check(
     ignore: IgnoreOption = None,
     waivers: WaiversOption = None,
     no_waivers: NoWaiversOption = False,
+    score: ScoreOption = False,
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
@@ -182,8 +188,15 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments, 3 a fault of podium itself.
     """
-    from compliance.output import default_format, deliver, inside, progress_bar
-    from compliance.session import Options, check_paths, is_internal
+    from compliance.output import (
+        SCORED,
+        default_format,
+        deliver,
+        inside,
+        progress_bar,
+        with_scores,
+    )
+    from compliance.session import Options, check_paths, gather, is_internal
 
     if output is not None and inside(output, paths):
         raise UsageFault(
@@ -200,10 +213,18 @@ def check(
         _read_waivers(waivers),
         not no_waivers,
     )
-    with progress_bar(quiet) as progress:
-        report = check_paths(paths, options, progress)
     chosen = format.value if format else default_format()
-    deliver(report, chosen, output, color=not no_color, quiet=quiet)
+    if score and chosen not in SCORED:
+        raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
+    with progress_bar(quiet) as progress:
+        gathered = gather(paths, options, progress, for_scores=score)
+    report = check_paths(paths, options, gathered=gathered)
+    if score:
+        from compliance.scoring import scores_of
+
+        with_scores(report, scores_of(gathered, options), chosen, output, color=not no_color)
+    else:
+        deliver(report, chosen, output, color=not no_color, quiet=quiet)
     raise typer.Exit(_status(report, is_internal(report)))
 
 

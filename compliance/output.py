@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -16,6 +17,7 @@ from compliance.errors import UsageFault
 
 if TYPE_CHECKING:
     from compliance.report import Report
+    from compliance.score_report import Scores
 
 NARROWEST, WIDEST = 40, 120
 
@@ -44,6 +46,31 @@ def deliver(report: Report, name: str, output: Path | None, *, color: bool, quie
         from compliance.render import renderer
 
         text = renderer(name)(report)
+    if output is None:
+        print_text(text)
+    else:
+        write_whole(output, text)
+
+
+SCORED = ("text", "json")
+"""Formats in which scores can follow the report."""
+
+
+def with_scores(
+    report: Report, scores: Scores, name: str, output: Path | None, *, color: bool
+) -> None:
+    """Deliver a report and the scores of the same logs: one text, or one JSON object."""
+    if name == "json":
+        body = json.loads(report.to_json()) | {"scores": json.loads(scores.to_json())}
+        text = json.dumps(body, indent=2) + "\n"
+    else:
+        from compliance.render.text import render
+        from compliance.score_render.text import to_text
+
+        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
+        shine = color and not plain
+        table = to_text(scores, width(), shine, quiet=True)
+        text = f"{table}\n{render(report, width=width(), color=shine)}"
     if output is None:
         print_text(text)
     else:

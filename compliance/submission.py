@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -18,16 +17,16 @@ from compliance.params import RCP, SEEDS, Params
 from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
 from compliance.report import RcpEntry, ResultEntry, SubmissionEntry
+from compliance.score_parts import committee_factor, counted, normalises
 from compliance.scores import Score, choose_factor, score_result
 from compliance.seeds import check_seeds
 from compliance.system import SystemDescription, SystemVerdict, check_system
 from compliance.system_agree import LogFacts, agrees_with_folder, agrees_with_logs
-from compliance.tree import SCALING_FILE, ResultFolder, Tree
+from compliance.tree import ResultFolder, Tree
 from compliance.verdicts import By, ResultVerdict, Run
 from compliance.waivers import Waivers, apply_waivers, mark, waivers_in_tree
 from rules.convergence.result import Convergence
 from rules.finding import Finding, Profile, Severity, StatedBy
-from rules.run import as_number
 
 WAIVERS_FILE = "waivers.toml"
 """A submission's own waivers, at its root."""
@@ -270,23 +269,16 @@ class _Submission:
         )
 
     def _score(self, verdict: ResultVerdict) -> Score:
-        facts = [
-            replace(run.facts.run, refused="its log breaks rules") if run.failed else run.facts.run
-            for run in verdict.runs
-        ]
-        rules = self.by.rules
-        factor = choose_factor(self._committee_factor(verdict.folder), verdict.convergence)
+        rules, profile = self.by.rules, self.by.profile
+        scaled = verdict.convergence if normalises(rules, profile) else None
         return score_result(
-            rules.usage, rules.name, verdict.folder.benchmark, facts, self.by.profile, factor
+            rules.usage,
+            rules.name,
+            verdict.folder.benchmark,
+            [counted(run.facts, run.failed, profile) for run in verdict.runs],
+            profile,
+            choose_factor(committee_factor(self.tree.root / verdict.folder.path), scaled),
         )
-
-    def _committee_factor(self, folder: ResultFolder) -> float | None:
-        """The factor in scaling.json, by which the committee scales a score."""
-        try:
-            text = (self.tree.root / folder.path / SCALING_FILE).read_text(encoding="utf-8")
-            return as_number(json.loads(text)["scaling_factor"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
 
     def _convergence(self, verdict: ResultVerdict, profile: Profile | None = None) -> Convergence:
         folder, rules = verdict.folder, self.by.rules

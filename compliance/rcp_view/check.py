@@ -257,7 +257,7 @@ def _figures(one: Checked) -> Iterator[str]:
 def check_json(found: Sequence[Checked]) -> str:
     """Everything, as data; non-finite numbers as strings."""
     document = {"schema": SCHEMA, "results": [_member(one) for one in found]}
-    return json.dumps(_finite(document), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_finite(document), indent=2) + "\n"
 
 
 def _member(one: Checked) -> dict[str, Any]:

@@ -218,4 +218,4 @@ def lint_text(faults: Sequence[Fault], points: int, width: int, *, quiet: bool =
 def lint_json(faults: Sequence[Fault], points: int) -> str:
     """The faults as data."""
     document = {"schema": SCHEMA, "points": points, "faults": [asdict(one) for one in faults]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"

@@ -105,7 +105,7 @@ def _made(
             "Hyperparams": settings,
             f"{member} to converge": sorted(_plain(one.run.to_converge) for one in facts),
         }
-    text = json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(records, indent=2) + "\n"
     return Made(text, len(records), tuple(remarks))
 
 

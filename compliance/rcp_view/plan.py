@@ -266,7 +266,7 @@ def plan_json(made: Plan) -> str:
         "minimum": made.minimum,
         "progress": None if progress is None else _progress_member(progress),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _progress_member(progress: Progress) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _as_json(
         "unit": unit_of(rules.usage, rules.name, benchmark),
         "points": members,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
+    return json.dumps(document, indent=2, default=str) + "\n"
 
 
 def reference_member(reference: Reference) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def _rows(found: list[Change]) -> Iterator[Row]:
 def comparison_json(found: list[Change]) -> str:
     """The comparison as data."""
     document = {"schema": SCHEMA, "changes": [_member(one) for one in found]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _member(change: Change) -> dict[str, Any]:

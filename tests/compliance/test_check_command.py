@@ -21,6 +21,7 @@ import zstandard
 from compliance import cli, session
 from compliance.exits import Exit
 from compliance.judge import judge_log
+from logging_spec.read import read_log
 from tests.builders import LogBuilder, build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +88,34 @@ def submission(root: Path, *logs: LogBuilder) -> Path:
     (root / "systems").mkdir(parents=True)
     (root / "systems" / "box.json").write_text("{}")
     return root
+
+
+# --- with scores ---
+
+
+def test_scores_come_from_the_same_reading(
+    podium: Podium, good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = submission(tmp_path / "me", *[good] * 10)
+    options = (root, "--round", "5.1", "--format", "json")
+    alone, scores = podium("check", *options).report, podium("score", *options).report
+    read = []
+
+    def counting(path: str, *rest: Any) -> Any:
+        read.append(path)
+        return read_log(path, *rest)
+
+    monkeypatch.setattr(session, "read_log", counting)
+    both = podium("check", *options, "--score", "--jobs", "1").report
+    assert both.pop("scores") == scores
+    assert both == alone
+    assert len(read) == len(set(read)) == 10
+
+
+def test_scores_need_a_format_that_can_hold_them(podium: Podium, log: Path) -> None:
+    said = podium("check", log, "--score", "--format", "sarif")
+    assert said.status == Exit.USAGE
+    assert "--score goes with" in said.err
 
 
 # --- exit statuses ---

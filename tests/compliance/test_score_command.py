@@ -472,3 +472,12 @@ def test_a_table_wraps_words_and_keeps_numbers() -> None:
         "long words   12345",
         "wrap",
     ]
+
+
+def test_a_file_name_that_is_no_text(submission: Submission) -> None:
+    name = submission.root / "results" / "ex_n8"
+    name.rename(submission.root / "results" / "ex\udcff")
+    document = scores(submission.root)
+    assert document["results"][0]["system"] == "ex\udcff"
+    for form in ("text", "csv", "markdown", "html"):
+        assert podium(submission.root, "--format", form).exit_code == 0
