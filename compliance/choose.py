@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -87,6 +88,8 @@ def _configured(folder: str) -> tuple[str | None, str | None]:
 
 def _read_config(path: str) -> tuple[str | None, str | None] | None:
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UsageFault(f"{path} cannot be read: it is no regular file")
         with open(path, encoding="utf-8") as stream:
             data = tomllib.loads(stream.read())
     except (FileNotFoundError, NotADirectoryError, PermissionError):

@@ -5,12 +5,13 @@ Links to folders are not followed, nor links out of the submission; no pipe or d
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 MOST_FILES = 200_000
 """A tree of code beyond this many files is not listed in full."""
@@ -20,6 +21,9 @@ PLACES = ("benchmarks", "code")
 
 FURTHEST = 64 << 20
 """Bytes; lines of source files beyond are taken for granted."""
+
+LARGEST_JSON = 1 << 16
+"""Bytes; a factor, an identifier or a division takes far fewer."""
 
 _BLOCK = 1 << 16
 
@@ -114,3 +118,9 @@ def open_plain(path: Path) -> BinaryIO:
         os.close(handle)
         raise OSError(0, "it is no regular file")
     return os.fdopen(handle, "rb")
+
+
+def small_json(path: Path) -> Any:
+    """What a small regular JSON file holds; raises OSError, ValueError and RecursionError."""
+    with open_plain(path) as stream:
+        return json.loads(stream.read(LARGEST_JSON).decode())

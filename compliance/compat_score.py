@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -214,12 +213,12 @@ def _said(given: dict[str, Any], name: str) -> str:
 
 
 def _private_id(root: Path, system: str) -> str:
+    from compliance.code import small_json
     from compliance.tree import PRIVATE_ID
 
     try:
-        read = json.loads((root / "results" / system / PRIVATE_ID).read_text(encoding="utf-8"))
-        return str(read["private_id"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(small_json(root / "results" / system / PRIVATE_ID)["private_id"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from compliance.alike import copies, one_kind, overlaps
-from compliance.code import open_plain
+from compliance.scaling import read_scaling
 from compliance.scores import median_window
 from compliance.throughput import judge_throughput, without_strong
 from compliance.tree import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
@@ -17,7 +15,6 @@ from compliance.tree_rules import judge_tree
 from compliance.verdicts import By, ResultVerdict, Run, allowed_failures, few, needed_runs
 from rules.convergence.runs import dropped_of, takes_first_converging, takes_median_window
 from rules.finding import Finding, Severity, StatedBy
-from rules.run import as_number
 
 __all__ = [
     "By",
@@ -32,9 +29,6 @@ __all__ = [
     "needed_runs",
     "read_scaling",
 ]
-
-LARGEST_SCALING = 1 << 16
-"""Bytes; a factor takes far fewer."""
 
 _AT_THE_END = 20
 """Findings about names in one folder beyond this many are counted in the last one."""
@@ -122,7 +116,7 @@ def _scored(verdict: ResultVerdict, by: By) -> list[Run]:
     windows = takes_median_window(by.rules.usage, by.rules.name)
     if by.verifier or not windows or len(runs) <= needed or verdict.folder.scaling == "weak":
         return runs
-    facts = [replace(r.facts.run, refused="it fails") if r.failed else r.facts.run for r in runs]
+    facts = [run.facts.run for run in runs]
     _, outside = median_window(facts, needed, dropped_of(verdict.folder.benchmark))
     return [run for index, run in enumerate(runs) if index not in outside]
 
@@ -239,22 +233,3 @@ def _scaling(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
             stated_by=StatedBy.POLICY,
             key="scaling_factor",
         )
-
-
-def read_scaling(folder: Path) -> tuple[float | None, str]:
-    """The factor in a result's scaling.json, or None and what is wrong with the file, if it is."""
-    try:
-        with open_plain(folder / SCALING_FILE) as stream:
-            told = json.loads(stream.read(LARGEST_SCALING).decode())
-    except FileNotFoundError:
-        return None, ""
-    except OSError as error:
-        return None, f"cannot be read ({error.strerror or error})"
-    except (ValueError, RecursionError):
-        return None, "is no JSON"
-    if not isinstance(told, dict) or "scaling_factor" not in told:
-        return None, "has no scaling_factor"
-    factor = None if isinstance(told["scaling_factor"], bool) else as_number(told["scaling_factor"])
-    if factor is None or not math.isfinite(factor) or factor <= 0:
-        return None, "has a scaling_factor that is no number above 0"
-    return factor, ""

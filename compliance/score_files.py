@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from compliance.output import write_whole
-from compliance.score_parts import committee_factor
+from compliance.scaling import read_scaling
 from compliance.score_result import Working
 from compliance.tree import SCALING_FILE
 
@@ -31,7 +31,7 @@ def write_scaling(workings: Iterable[Working]) -> Iterator[str]:
 
 
 def _kept(working: Working, path: Path) -> str:
-    given = committee_factor(path.parent)
+    given, _ = read_scaling(path.parent)
     judged = working.convergence
     implied = 1.0 if judged is None else judged.scaling_factor
     if given is None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 from compliance.facts import Facts
-from compliance.tree import SCALING_FILE
 from rules.convergence.facts import RunFacts
 from rules.finding import Profile
 from rules.round import Round
-from rules.run import as_number
 
 REFUSED = "its log breaks rules"
 
@@ -36,12 +32,3 @@ def normalises(rules: Round, profile: Profile) -> bool:
         return True
     first = (2, 0) if rules.usage == "hpc" else (2, 1)
     return tuple(int(part) for part in rules.name.split(".")[:2]) >= first
-
-
-def committee_factor(folder: Path) -> float | None:
-    """The factor in a result's scaling.json, by which the committee scales a score."""
-    try:
-        text = (folder / SCALING_FILE).read_text(encoding="utf-8")
-        return as_number(json.loads(text)["scaling_factor"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compliance.code import small_json
 from compliance.facts import Facts
 from compliance.rcp import judge_convergence
-from compliance.score_parts import committee_factor, counted, normalises
+from compliance.scaling import read_scaling
+from compliance.score_parts import counted, normalises
 from compliance.score_place import Place
 from compliance.score_report import ScoreEntry
 from compliance.score_row import completed
@@ -95,7 +96,7 @@ def work_out(
         for way in (profile, Profile.VERIFIER)
     )
     implied = convergence if normalises(rules, profile) else None
-    score = replace(score, factor=choose_factor(committee_factor(place.folder), implied))
+    score = replace(score, factor=choose_factor(read_scaling(place.folder)[0], implied))
     throughput = None
     if weak:
         throughput = score_throughput(*named, runs, _total_scale(description))
@@ -130,8 +131,7 @@ def _division(
 def entry_division(place: Place) -> str:
     """The division by the entry.json that 0.6 had beside its results in place of a description."""
     try:
-        text = (place.folder.parent / "entry.json").read_text(encoding="utf-8")
-        division = json.loads(text)["division"]
+        division = small_json(place.folder.parent / "entry.json")["division"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
     return division.strip().casefold() if isinstance(division, str) else ""

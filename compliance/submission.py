@@ -17,7 +17,8 @@ from compliance.params import RCP, SEEDS, Params
 from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
 from compliance.report import RcpEntry, ResultEntry, SubmissionEntry
-from compliance.score_parts import committee_factor, counted, normalises
+from compliance.scaling import read_scaling
+from compliance.score_parts import counted, normalises
 from compliance.scores import Score, choose_factor, score_result
 from compliance.seeds import check_seeds
 from compliance.system import SystemDescription, SystemVerdict, check_system
@@ -277,7 +278,7 @@ class _Submission:
             verdict.folder.benchmark,
             [counted(run.facts, run.failed, profile) for run in verdict.runs],
             profile,
-            choose_factor(committee_factor(self.tree.root / verdict.folder.path), scaled),
+            choose_factor(read_scaling(self.tree.root / verdict.folder.path)[0], scaled),
         )
 
     def _convergence(self, verdict: ResultVerdict, profile: Profile | None = None) -> Convergence:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,26 @@ from compliance.cli import run
 from compliance.exits import Exit
 from tests.compliance.trees import Submission, usual
 
+LIMIT_S = 30
+"""What takes longer hangs: reading five gigabytes, waiting for somebody to write to a pipe."""
+
 FORMATS = ("json", "text", "github", "sarif", "junit", "markdown")
 Breaking = Callable[[Submission], object]
+
+
+class Hang(BaseException):
+    """No kind of error that anything catches."""
+
+
+@pytest.fixture(autouse=True)
+def _never_a_hang() -> Iterator[None]:
+    def hangs(*_: object) -> None:
+        raise Hang(f"longer than {LIMIT_S} s")
+
+    signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(LIMIT_S)
+    yield
+    signal.alarm(0)
 
 
 def checked(tree: Submission, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
