@@ -193,8 +193,9 @@ class _Session:
             one = self.judged.get(f"{root}/{path}")
             return None if one is None else one.verdict
 
+        tree = scan(root, shown, rules)
         package = judge_submission(
-            scan(root, shown, rules),
+            tree,
             By(rules, self.options.profile),
             verdict,
             Leave(self.options.waivers, self.options.waivers_in_tree),
@@ -202,7 +203,15 @@ class _Session:
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
         self.submissions.append(package.entry)
         self.results += package.results
+        # Logs of no result decide nothing: pruned and misplaced ones are told of apart.
+        counted = {tree.place(path) for folder in tree.results for path in folder.logs}
+        inside = f"{root}/"
         self.tolerated |= package.tolerated
+        self.tolerated |= {
+            one.shown
+            for path, one in self.judged.items()
+            if path.startswith(inside) and one.shown not in counted
+        }
         for path, passed in package.systems:
             state: Literal["pass", "fail"] = "pass" if passed else "fail"
             self.files.append(FileEntry(path=path, kind="system", verdict=state))

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
+from compliance.code import Code
 from compliance.documents import judge_documents
 from compliance.facts import Facts
 from compliance.hygiene import check_repository
 from compliance.judge import LogVerdict
-from compliance.package import judge_result, judge_together, judge_tree
+from compliance.package import judge_result, judge_throughput, judge_together, judge_tree
 from compliance.params import RCP, SEEDS, Params
 from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
@@ -86,6 +87,7 @@ class _Submission:
         self.systems: dict[str, SystemVerdict] = {}
         self.findings: list[Finding] = []
         self.logs: list[Finding] = []
+        self.code = Code(tree.root)
         self.params = Params(tree.root, by.profile, self._shown)
         self.leave = leave
         if leave.in_tree and not by.verifier and os.path.lexists(tree.root / WAIVERS_FILE):
@@ -100,7 +102,7 @@ class _Submission:
             self._system(system, path)
         results = [self._result(folder) for folder in tree.results]
         self.findings += judge_together(tree, results, by)
-        self.findings += judge_documents(tree, [(v.folder, v.runs) for v in results], by)
+        self.findings += judge_documents(tree, [(v.folder, v.runs) for v in results], by, self.code)
         if self.leave.in_tree:
             self.findings += self.params.findings
         hygiene = self._hygiene()
@@ -153,6 +155,9 @@ class _Submission:
         flags = self.params.flags(folder.path) if self.leave.in_tree else frozenset()
         power = self._power(folder, runs, None if description is None else description.nodes)
         verdict = judge_result(self.tree, folder, runs, division, self.by)
+        pruned = [run for path in folder.pruned if (run := self._run(path)) is not None]
+        total = None if description is None else description.accelerators or description.nodes
+        verdict.findings += judge_throughput(self.tree, verdict, pruned, total, self.by)
         verdict.energies = power.energies
         blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
         tolerated = self.by.verifier and blamed_only and bool(power.blamed)
@@ -162,7 +167,7 @@ class _Submission:
             self.by.rules,
             division,
             self.by.profile,
-            None,
+            (lambda: self.code.paths) if self.code.present else None,
             weak=folder.scaling == "weak",
         )
         verdict.findings += [replace(f, waived=SEEDS in flags) for f in seeds]
