@@ -5,13 +5,26 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from compliance.commands.options import (
+    IgnoreOption,
+    JobsOption,
+    NoColorOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    ReportFormatOption,
+    RoundOption,
+    SelectOption,
+    StrictOption,
+    UsageOption,
+    group,
+)
 from compliance.errors import ComplianceError, UsageFault
 from compliance.exits import Exit
 from rules.finding import Profile
@@ -20,15 +33,7 @@ if TYPE_CHECKING:
     from compliance.report import Report
     from compliance.waivers import Waivers
 
-app = typer.Typer(
-    name="podium",
-    help="Check, score and package MLPerf Training and HPC results.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-)
+app = group("Check, score and package MLPerf Training and HPC results.")
 
 GROUPS = ("rules", "rcp", "system", "compat")
 """Commands with commands of their own: `app` of the module of that name in `commands`."""
@@ -61,75 +66,18 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     return app
 
 
-class Usage(StrEnum):
-    """The two suites."""
-
-    TRAINING = "training"
-    HPC = "hpc"
-
-
-class Format(StrEnum):
-    """How a report is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    JUNIT = "junit"
-    GITHUB = "github"
-    MARKDOWN = "markdown"
-
-
 Paths = Annotated[
     list[Path],
     typer.Argument(
         help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH…"
     ),
 ]
-UsageOption = Annotated[
-    Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
-]
-RoundOption = Annotated[
-    str | None,
-    typer.Option("--round", help="Round, such as 5.1; else from podium.toml or a folder's name."),
-]
-ProfileOption = Annotated[
-    Profile,
-    typer.Option(
-        "--profile",
-        help="policy: the written rules; verifier: exactly what the official tool accepts.",
-    ),
-]
-FormatOption = Annotated[
-    Format | None,
-    typer.Option("--format", help="Default text, or github inside GitHub Actions."),
-]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", help="Write the report here instead of printing it.")
-]
-JobsOption = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.")
-]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
-SelectOption = Annotated[
-    list[str] | None,
-    typer.Option("--select", help="Report only rules that match this glob (repeatable)."),
-]
-IgnoreOption = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", help="Leave out rules that match this glob (repeatable)."),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no progress bar.")]
-NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
-
-
 WaiversOption = Annotated[
     Path | None, typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).")
 ]
 NoWaiversOption = Annotated[
     bool, typer.Option("--no-waivers", help="Disregard waivers and bypass flags in the tree.")
 ]
-
-
 ScoreOption = Annotated[
     bool, typer.Option("--score", help="Score the results as well, reading each file once.")
 ]
@@ -171,7 +119,7 @@ def check(
     usage: UsageOption = None,
     round: RoundOption = None,  # noqa: A002 - the option's name
     profile: ProfileOption = Profile.POLICY,
-    format: FormatOption = None,  # noqa: A002 - the option's name
+    format: ReportFormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
     jobs: JobsOption = None,
     strict: StrictOption = False,

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from compliance.commands.options import Usage, group, told
 from compliance.exits import Exit
 
-app = typer.Typer(
-    help="The incumbent's programs by their own names and flags, with true exit codes.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("The incumbent's programs by their own names and flags, with true exit codes.")
 
-
-class _Usage(StrEnum):
-    TRAINING = "training"
-    HPC = "hpc"
+FolderArgument = Annotated[Path, typer.Argument(help="The submission.")]
+UsageArgument = Annotated[Usage, typer.Argument(help="Suite.")]
+RulesetArgument = Annotated[str, typer.Argument(help="Round, such as 5.1.0.")]
+LogOption = Annotated[
+    Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
+]
+WerrorOption = Annotated[bool, typer.Option("--werror", help="Warnings fail a log, too.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", help="No warnings; without effect with --werror.")
+]
 
 
 @app.command(
@@ -29,19 +31,15 @@ class _Usage(StrEnum):
 )
 def compliance_checker(
     filename: Annotated[Path, typer.Argument(help="The log to check.")],
-    usage: Annotated[_Usage, typer.Option(help="Suite.")] = _Usage.TRAINING,
+    usage: Annotated[Usage, typer.Option(help="Suite.")] = Usage.TRAINING,
     ruleset: Annotated[str | None, typer.Option(help="Round, such as 5.1.0.")] = None,
     config: Annotated[
         str | None,
         typer.Option(help="A rule file as the incumbent names it: training_5.1.0/common.yaml."),
     ] = None,
-    werror: Annotated[bool, typer.Option("--werror", help="Warnings fail, too.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No warnings; without effect with --werror.")
-    ] = False,
-    log_output: Annotated[
-        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
-    ] = None,
+    werror: WerrorOption = False,
+    quiet: QuietOption = False,
+    log_output: LogOption = None,
 ) -> None:
     """Check one log by the official verifier's reading; the last line says SUCCESS or FAILED."""
     from compliance.compat import check_log
@@ -58,13 +56,11 @@ def compliance_checker(
 )
 def system_desc_checker(
     filename: Annotated[Path, typer.Argument(help="The system description to check.")],
-    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
-    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
+    usage: UsageArgument,
+    ruleset: RulesetArgument,
     werror: Annotated[bool, typer.Option("--werror", help="Taken, without effect.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Taken, without effect.")] = False,
-    log_output: Annotated[
-        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
-    ] = None,
+    log_output: LogOption = None,
 ) -> None:
     """Check one system description by the official verifier's reading."""
     from compliance.compat_package import compat_system
@@ -77,12 +73,10 @@ def system_desc_checker(
     "repo_checker", epilog="Example:  podium compat repo_checker submission training 5.1.0"
 )
 def repo_checker(
-    folder: Annotated[Path, typer.Argument(help="The submission.")],
-    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
-    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
-    log_output: Annotated[
-        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
-    ] = None,
+    folder: FolderArgument,
+    usage: UsageArgument,
+    ruleset: RulesetArgument,
+    log_output: LogOption = None,
 ) -> None:
     """Check a tree's names, sizes and links by the official verifier's reading."""
     from compliance.compat_package import compat_repo
@@ -95,13 +89,11 @@ def repo_checker(
     epilog="Example:  podium compat package_checker Acme training 5.1.0",
 )
 def package_checker(
-    folder: Annotated[Path, typer.Argument(help="The submission.")],
-    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
-    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
-    werror: Annotated[bool, typer.Option("--werror", help="Warnings fail a log, too.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No warnings; without effect with --werror.")
-    ] = False,
+    folder: FolderArgument,
+    usage: UsageArgument,
+    ruleset: RulesetArgument,
+    werror: WerrorOption = False,
+    quiet: QuietOption = False,
     rcp_bypass: Annotated[
         bool, typer.Option("--rcp-bypass", help="Let failed convergence checks through.")
     ] = False,
@@ -112,9 +104,7 @@ def package_checker(
     seed_checker_bypass: Annotated[
         bool, typer.Option("--seed-checker-bypass", help="Let seeds through.")
     ] = False,
-    log_output: Annotated[
-        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
-    ] = None,
+    log_output: LogOption = None,
 ) -> None:
     """Check a submission by the official verifier's reading; nothing in it is changed."""
     from compliance.compat_verify import Flags, compat_package
@@ -129,12 +119,10 @@ def package_checker(
 
 @app.command("verify", epilog="Example:  podium compat verify Acme training 5.1.0")
 def verify(
-    folder: Annotated[Path, typer.Argument(help="The submission.")],
-    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
-    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
-    log_output: Annotated[
-        Path | None, typer.Option("--log_output", "--log-output", help="Write to this file, too.")
-    ] = None,
+    folder: FolderArgument,
+    usage: UsageArgument,
+    ruleset: RulesetArgument,
+    log_output: LogOption = None,
 ) -> None:
     """The usual three programs in a row: package check, summary, repository check."""
     from compliance.compat_verify import compat_verify
@@ -157,7 +145,7 @@ def _keep_out(log_output: Path | None, folder: Path) -> None:
 )
 def rcp_checker(
     folder: Annotated[Path, typer.Argument(help="The result's folder.", metavar="DIR")],
-    rcp_usage: Annotated[_Usage, typer.Option("--rcp_usage", help="Suite.")] = _Usage.TRAINING,
+    rcp_usage: Annotated[Usage, typer.Option("--rcp_usage", help="Suite.")] = Usage.TRAINING,
     rcp_version: Annotated[
         str | None, typer.Option("--rcp_version", help="Round, such as 5.1.0; default the newest.")
     ] = None,
@@ -178,7 +166,6 @@ def rcp_checker(
     ] = None,
 ) -> None:
     """Hold one result against the reference points by the official verifier's reading."""
-    from compliance.commands.score import told
     from compliance.compat_rcp import check_folder
 
     with told():
@@ -203,8 +190,8 @@ def result_summarizer(
     folder: Annotated[
         str, typer.Argument(help="The submission; several as in 'round/{first,second}'.")
     ],
-    usage: Annotated[_Usage, typer.Argument(help="Suite.")],
-    ruleset: Annotated[str, typer.Argument(help="Round, such as 5.1.0.")],
+    usage: UsageArgument,
+    ruleset: RulesetArgument,
     generate_private_ids: Annotated[  # noqa: ARG001
         bool,
         typer.Option("--generate_private_ids", help="Taken, without effect: no tree is changed."),
@@ -224,7 +211,6 @@ def result_summarizer(
 
     Exit status 1 where a result has no score, or no description.
     """
-    from compliance.commands.score import told
     from compliance.compat_score import summarize
     from compliance.output import print_text
 

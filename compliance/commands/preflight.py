@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from compliance.commands.watch import Division, Format, ProfileOption, RoundOption, UsageOption
+from compliance.commands.options import (
+    AnswerFormat,
+    AnswerFormatOption,
+    Division,
+    ProfileOption,
+    RoundOption,
+    UsageOption,
+)
 from compliance.exits import Exit
 from rules.finding import Profile
 
@@ -23,7 +30,6 @@ DivisionOption = Annotated[
 BatchOption = Annotated[
     int | None, typer.Option("--gbs", min=1, help="Global batch size, instead of the declared.")
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
 
 
 def preflight(
@@ -34,7 +40,7 @@ def preflight(
     usage: UsageOption = None,
     round: RoundOption = None,  # noqa: A002 - the option's name
     profile: ProfileOption = Profile.POLICY,
-    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Judge hyperparameters before the run: broken rules, what is missing, when to evaluate.
 

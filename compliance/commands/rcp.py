@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands.score import ProfileOption, Usage, told
+from compliance.commands.options import (
+    AnswerFormat,
+    AnswerFormatOption,
+    BenchmarkArgument,
+    NewestRoundOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    RoundOption,
+    SuiteOption,
+    Usage,
+    UsageOption,
+    group,
+    told,
+)
 from compliance.exits import Exit
 from rules.finding import Profile
 
@@ -18,29 +31,9 @@ if TYPE_CHECKING:
     from rules.convergence.data import Point
     from rules.round import Round
 
-app = typer.Typer(
-    help="Reference convergence points: check results against them, plan runs, look at them.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-)
+app = group("Reference convergence points: check results against them, plan runs, look at them.")
 
 
-class Format(StrEnum):
-    """How an answer is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark, as logs name it.")]
-UsageOption = Annotated[Usage, typer.Option("--usage", help="Suite.")]
-RoundOption = Annotated[
-    str | None, typer.Option("--round", help="Round, such as 5.1; default the newest.")
-]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
 RcpsOption = Annotated[
     Path | None,
     typer.Option("--rcps", help="Points of this file instead: podium's form or the official."),
@@ -48,10 +41,6 @@ RcpsOption = Annotated[
 PlotOption = Annotated[
     Path | None, typer.Option("--plot", help="Draw it, too, into this .svg or .png file.")
 ]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", help="Write here instead of printing.")
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less.")]
 
 
 @app.command(
@@ -65,14 +54,10 @@ def check(
     ],
     rcps: RcpsOption = None,
     plot: PlotOption = None,
-    usage: Annotated[
-        Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
-    ] = None,
-    round: Annotated[  # noqa: A002 - the option's name
-        str | None, typer.Option("--round", help="Round; else from a folder's name.")
-    ] = None,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
     profile: ProfileOption = Profile.POLICY,
-    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -91,7 +76,9 @@ def check(
         draw([], plot)
         found = judge(folder, _options(usage, round, profile), _loaded(rcps, round))
         text = (
-            check_json(found) if format is Format.JSON else check_text(found, width(), quiet=quiet)
+            check_json(found)
+            if format is AnswerFormat.JSON
+            else check_text(found, width(), quiet=quiet)
         )
         draw(found, plot)
         send(text, output)
@@ -113,11 +100,11 @@ def plan(
             metavar="V1,V2,…",
         ),
     ] = None,
-    usage: UsageOption = Usage.TRAINING,
-    round: RoundOption = None,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
     profile: ProfileOption = Profile.POLICY,
     rcps: RcpsOption = None,
-    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Say what runs must reach at a batch size, before any or while some are finished.
 
@@ -134,7 +121,7 @@ def plan(
         known = references_for(profile, rules, benchmark, points)
         values = None if finished is None else finished_values(finished)
         made = planned(rules, benchmark, known, gbs, values)
-    print_text(plan_json(made) if format is Format.JSON else plan_text(made, width()))
+    print_text(plan_json(made) if format is AnswerFormat.JSON else plan_text(made, width()))
     raise typer.Exit(Exit.FOUND if made.hopeless else Exit.CLEAN)
 
 
@@ -143,11 +130,11 @@ def plan(
 )
 def show(
     benchmark: BenchmarkArgument,
-    usage: UsageOption = Usage.TRAINING,
-    round: RoundOption = None,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
     rcps: RcpsOption = None,
     plot: PlotOption = None,
-    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Show a benchmark's points: which count by the policy and by the verifier; their curve."""
     from compliance.output import print_text, width
@@ -179,9 +166,9 @@ def lint(
     file: Annotated[
         Path | None, typer.Argument(help="Points to look at; default the round's own.")
     ] = None,
-    usage: UsageOption = Usage.TRAINING,
-    round: RoundOption = None,  # noqa: A002 - the option's name
-    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     quiet: QuietOption = False,
 ) -> None:
     """Find points with too few runs, twice, or against the round's rules.
@@ -197,7 +184,7 @@ def lint(
         rules = named_round(usage.value, round)
         points = all_points(rules) if file is None else points_in(file, rules.name)
         faults = faults_of(rules, points)
-    if format is Format.JSON:
+    if format is AnswerFormat.JSON:
         print_text(lint_json(faults, len(points)))
     else:
         print_text(lint_text(faults, len(points), width(), quiet=quiet))
@@ -213,8 +200,8 @@ def make(
         list[Path], typer.Argument(help="Logs of reference runs, or folders.", metavar="LOGS…")
     ],
     output: Annotated[Path, typer.Option("--output", help="The file to write.")],
-    usage: Annotated[Usage | None, typer.Option("--usage", help="Suite.")] = None,
-    round: RoundOption = None,  # noqa: A002 - the option's name
+    usage: UsageOption = None,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
     creator: Annotated[str, typer.Option("--creator", help="Who made the runs.")] = "",
     when: Annotated[str, typer.Option("--when", help="When, in words.")] = "",
     machine: Annotated[str, typer.Option("--platform", help="On what.")] = "",

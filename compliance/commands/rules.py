@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.errors import ComplianceError, UsageFault
+from compliance.commands.options import (
+    BenchmarkArgument,
+    Division,
+    NewestRoundOption,
+    SuiteOption,
+    Usage,
+    group,
+    told,
+)
+from compliance.errors import UsageFault
 from compliance.exits import Exit
 
 if TYPE_CHECKING:
     from rules.round import Round
 
-app = typer.Typer(
-    help="The rules themselves: list, explain and compare them; work out what is legal.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-)
-
-
-class Usage(StrEnum):
-    """The two suites."""
-
-    TRAINING = "training"
-    HPC = "hpc"
+app = group("The rules themselves: list, explain and compare them; work out what is legal.")
 
 
 class Format(StrEnum):
@@ -41,13 +34,6 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
-class Division(StrEnum):
-    """The two divisions."""
-
-    CLOSED = "closed"
-    OPEN = "open"
-
-
 class Schema(StrEnum):
     """What a JSON Schema is printed of."""
 
@@ -55,25 +41,10 @@ class Schema(StrEnum):
     RECORD = "record"
 
 
-UsageOption = Annotated[Usage, typer.Option("--usage", help="Suite.")]
-RoundOption = Annotated[
-    str | None, typer.Option("--round", help="Round, such as 5.1; default the newest.")
-]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
-BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark, as logs name it.")]
 DivisionOption = Annotated[
     Division | None, typer.Option("--division", help="One division; default both.")
 ]
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Turn what a caller did wrong into one line and exit status 2."""
-    try:
-        yield
-    except ComplianceError as error:
-        typer.echo(f"podium: {error}", err=True)
-        raise typer.Exit(Exit.USAGE) from None
 
 
 def _round(usage: Usage, name: str | None) -> Round:
@@ -99,14 +70,14 @@ def list_(
     ] = None,
     division: DivisionOption = None,
     everything: Annotated[bool, typer.Option("--all", help="Every rule of the round.")] = False,
-    usage: UsageOption = Usage.TRAINING,
-    round: RoundOption = None,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """List a round's benchmarks, or all rules that judge one's logs."""
     from compliance.rules_view import answers
 
-    with _told():
+    with told():
         rules = _round(usage, round)
         wanted = division.value if division else None
         if benchmark is None and not everything and wanted is None:
@@ -122,14 +93,14 @@ def list_(
 )
 def show(
     benchmark: BenchmarkArgument,
-    usage: UsageOption = Usage.TRAINING,
-    round: RoundOption = None,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Show a benchmark: target, runs, own rules, what is disputed, checks."""
     from compliance.rules_view import answers
 
-    with _told():
+    with told():
         rules = _round(usage, round)
         answers.page(rules, answers.named(rules, benchmark), format.value)
 
@@ -142,14 +113,14 @@ def explain(
     rule: Annotated[
         str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
     ],
-    usage: UsageOption = Usage.TRAINING,
-    round: RoundOption = None,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Explain a rule: bound, authors, history, an example and its mend."""
     from compliance.rules_view import answers
 
-    with _told():
+    with told():
         answers.explained(_round(usage, round), rule, format.value)
 
 
@@ -160,13 +131,13 @@ def explain(
 def diff(
     old: Annotated[str, typer.Argument(help="A round, such as 6.0.", metavar="A")],
     new: Annotated[str, typer.Argument(help="Another, such as 6.1.", metavar="B")],
-    usage: UsageOption = Usage.TRAINING,
+    usage: SuiteOption = Usage.TRAINING,
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Say what changed between two rounds, neighbours or not."""
     from compliance.rules_view import answers
 
-    with _told():
+    with told():
         answers.differences(_round(usage, old), _round(usage, new), format.value)
 
 
@@ -182,8 +153,8 @@ def hparams(
         typer.Option("--set", help="Another value as KEY=VALUE (repeatable).", metavar="KEY=VALUE"),
     ] = None,
     division: Annotated[Division, typer.Option("--division", help="Division.")] = Division.CLOSED,
-    usage: UsageOption = Usage.TRAINING,
-    round: RoundOption = None,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Work out the legal hyperparameters for a batch size.
@@ -194,7 +165,7 @@ def hparams(
     """
     from compliance.rules_view import answers
 
-    with _told():
+    with told():
         rules = _round(usage, round)
         given = answers.given_values(gbs, settings or [])
         name = answers.named(rules, benchmark)

@@ -5,15 +5,23 @@ from __future__ import annotations
 import fnmatch
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.errors import ComplianceError, UsageFault
+from compliance.commands.options import (
+    JobsOption,
+    NoColorOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    RoundOption,
+    UsageOption,
+    told,
+)
+from compliance.errors import UsageFault
 from compliance.exits import Exit
 from rules.finding import Profile
 
@@ -28,13 +36,6 @@ EPILOG = (
     "podium score . --format csv --long --output runs.csv    "
     "podium score new --compare old"
 )
-
-
-class Usage(StrEnum):
-    """The two suites."""
-
-    TRAINING = "training"
-    HPC = "hpc"
 
 
 class Format(StrEnum):
@@ -52,27 +53,6 @@ class Format(StrEnum):
 PathArgument = Annotated[
     Path, typer.Argument(help="A result's folder, a submission, or a whole round.", metavar="PATH")
 ]
-UsageOption = Annotated[
-    Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
-]
-RoundOption = Annotated[
-    str | None,
-    typer.Option("--round", help="Round, such as 5.1; else from podium.toml or a folder's name."),
-]
-ProfileOption = Annotated[
-    Profile,
-    typer.Option(
-        "--profile", help="policy: the written rules; verifier: as the official tools work."
-    ),
-]
-OutputOption = Annotated[
-    Path | None, typer.Option("--output", help="Write here instead of printing.")
-]
-JobsOption = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.")
-]
-
-
 FormatOption = Annotated[Format, typer.Option("--format", help="How to give the scores out.")]
 LongOption = Annotated[
     bool, typer.Option("--long", help="CSV and Parquet: one row per run, not per result.")
@@ -90,20 +70,6 @@ CompareOption = Annotated[
 ScalingOption = Annotated[
     bool, typer.Option("--write-scaling", help="Write scaling.json into results that need one.")
 ]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Errors only beside the tables; no bar.")
-]
-NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Turn what a caller did wrong into one line and exit status 2."""
-    try:
-        yield
-    except ComplianceError as error:
-        typer.echo(f"podium: {error}", err=True)
-        raise typer.Exit(Exit.USAGE) from None
 
 
 def score_command(

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from compliance.commands.options import (
+    AnswerFormat,
+    Division,
+    NoColorOption,
+    ProfileOption,
+    RoundOption,
+    StrictOption,
+    UsageOption,
+)
 from rules.finding import Profile
-
-
-class Usage(StrEnum):
-    """The two suites."""
-
-    TRAINING = "training"
-    HPC = "hpc"
-
-
-class Division(StrEnum):
-    """The two divisions."""
-
-    CLOSED = "closed"
-    OPEN = "open"
-
-
-class Format(StrEnum):
-    """How the news is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
 
 Logs = Annotated[
     list[Path], typer.Argument(help="Logs, also such as are yet to come.", metavar="LOG…")
@@ -49,27 +35,15 @@ ExecOption = Annotated[
 ExitOption = Annotated[
     bool, typer.Option("--exit-on-error", help="End on the first error, with status 1.")
 ]
-UsageOption = Annotated[
-    Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
-]
-RoundOption = Annotated[
-    str | None,
-    typer.Option("--round", help="Round, such as 6.1; else from podium.toml or a folder."),
-]
 DivisionOption = Annotated[
     Division | None, typer.Option("--division", help="Division, until the log says it.")
 ]
 BenchmarkOption = Annotated[
     str | None, typer.Option("--benchmark", help="Benchmark, until the log says it.")
 ]
-ProfileOption = Annotated[
-    Profile, typer.Option("--profile", help="policy, or verifier: the official tool's reading.")
-]
 FormatOption = Annotated[
-    Format, typer.Option("--format", help="text, or a line of JSON for each change.")
+    AnswerFormat, typer.Option("--format", help="text, or a line of JSON for each change.")
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
-NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
 
 
 def watch(
@@ -85,7 +59,7 @@ def watch(
     division: DivisionOption = None,
     benchmark: BenchmarkOption = None,
     profile: ProfileOption = Profile.POLICY,
-    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+    format: FormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     strict: StrictOption = False,
     no_color: NoColorOption = False,
 ) -> None:
