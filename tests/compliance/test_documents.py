@@ -128,9 +128,9 @@ def test_0_5_and_0_6_have_their_code_elsewhere_or_under_another_name(tmp_path: P
 
 
 def test_a_source_file_that_did_not_come_is_named_once(tmp_path: Path) -> None:
-    tree = usual(tmp_path).result(change=placed("/work/other.py", key="init_start"))  # type: ignore[arg-type]
+    tree = usual(tmp_path).result(change=placed("/elsewhere/other.py", key="init_start"))  # type: ignore[arg-type]
     [finding] = tree.found("code.source-not-found")
-    assert "/work/other.py" in finding.message
+    assert "/elsewhere/other.py" in finding.message
     assert tree.found("code.source-not-found", "verifier") == []
 
 
