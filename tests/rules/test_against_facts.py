@@ -437,7 +437,7 @@ def test_every_scope_of_the_facts_is_in_the_tables_and_no_other() -> None:
             assert with_open - opened <= set(rules.leftover)
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_the_same_keys_as_often_with_the_same_rules(case: Case) -> None:
     wanted = facts()[case.usage][case.round][case.scope]
     lines = lines_of(find_round(case.usage, case.round), case.scope)
@@ -452,7 +452,7 @@ def test_the_same_keys_as_often_with_the_same_rules(case: Case) -> None:
             assert not same_rules(spec.get(part, []), given, words), (key, part)
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+@pytest.mark.parametrize("case", list(cases()), ids=str)
 def test_the_same_tensors_are_asked_for(case: Case) -> None:
     wanted = [spec["end"] for spec in facts()[case.usage][case.round][case.scope] if "end" in spec]
     ends = [
