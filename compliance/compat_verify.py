@@ -14,10 +14,10 @@ from compliance.params import RCP, SEEDS, TRAIN_SAMPLES, Params
 from compliance.rcp import judge_convergence
 from compliance.session import Options, check_paths
 from compliance.terminal import clean
-from compliance.verdicts import allowed_failures
 from compliance.waivers import Waiver, Waivers
 from logging_spec.read import read_log
 from rules.convergence.facts import run_facts
+from rules.convergence.runs import dropped_of
 from rules.finding import Profile
 from rules.run import Run
 
@@ -104,7 +104,7 @@ def _waivers(flags: Flags) -> tuple[Waivers, ...]:
 def _fails_strictly(entry: ResultEntry, report: Report) -> bool:
     logs = [f for f in report.files if f.kind == "log" and f.path.rpartition("/")[0] == entry.path]
     failed = sum(file.verdict == "fail" for file in logs)
-    return failed > allowed_failures(entry.benchmark)
+    return failed > dropped_of(entry.benchmark)
 
 
 def _told(finding: FindingEntry, flags: Flags) -> bool:

@@ -9,26 +9,11 @@ from dataclasses import replace
 from compliance.alike import copies, one_kind, overlaps
 from compliance.scaling import read_scaling
 from compliance.scores import median_window
-from compliance.throughput import judge_throughput, without_strong
+from compliance.throughput import without_strong
 from compliance.tree import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
-from compliance.tree_rules import judge_tree
-from compliance.verdicts import By, ResultVerdict, Run, allowed_failures, few, needed_runs
+from compliance.verdicts import By, ResultVerdict, Run, few, needed_runs
 from rules.convergence.runs import dropped_of, takes_first_converging, takes_median_window
 from rules.finding import Finding, Severity, StatedBy
-
-__all__ = [
-    "By",
-    "ResultVerdict",
-    "Run",
-    "allowed_failures",
-    "copies",
-    "judge_result",
-    "judge_throughput",
-    "judge_together",
-    "judge_tree",
-    "needed_runs",
-    "read_scaling",
-]
 
 _AT_THE_END = 20
 """Findings about names in one folder beyond this many are counted in the last one."""
@@ -131,7 +116,7 @@ def _window(verdict: ResultVerdict, by: By) -> str:
 
 def _failures(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
     """Failing runs: some may be dropped as slowest, if all they lack is the target."""
-    allowed = allowed_failures(verdict.folder.benchmark)
+    allowed = dropped_of(verdict.folder.benchmark)
     scored = _scored(verdict, by)
     if _first_converging(verdict, by):
         allowed = max(allowed, len(scored) - needed_runs(by.rules, verdict.folder.benchmark))

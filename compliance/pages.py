@@ -22,6 +22,7 @@ from compliance.catalogue import (
 from compliance.rules_view.changes import LIMITS
 from compliance.rules_view.tables import Table
 from rules.catalogue import USAGES, rounds_of
+from rules.convergence.runs import dropped_of
 from rules.round import Round
 
 COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
@@ -104,13 +105,14 @@ def facts(rules: Round, name: str) -> list[str]:
     """What is to be known of a benchmark before its tables, a sentence each."""
     known = rules.benchmarks[name]
     target = target_text(known)
-    each = "" if known.dropped == 1 else f" {known.dropped}"
+    dropped = dropped_of(name)
+    each = "" if dropped == 1 else f" {dropped}"
     ends = f"; the score leaves out the fastest{each} and the slowest{each}"
     schedule = rules.limits.evaluates.get(name)
     minutes = known.init_minutes
     return [
         *([f"Target: {target}"] if target else []),
-        f"Runs of a result: {known.runs}{ends if known.dropped else ''}",
+        f"Runs of a result: {known.runs}{ends}",
         *([f"Evaluations (closed division): {schedule.text}"] if schedule else []),
         *([f"Initialisation (closed division): {minutes:g} minutes"] if minutes else []),
     ]

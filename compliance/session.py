@@ -184,10 +184,10 @@ class _Session:
 
     def take_submission(self, root: Path, shown: str, rules: Round) -> None:
         """Judge a package on top of its logs' verdicts."""
-        from compliance.package import By
         from compliance.report import FileEntry
         from compliance.submission import Leave, judge_submission
         from compliance.tree import scan
+        from compliance.verdicts import By
 
         def verdict(path: str) -> LogVerdict | None:
             one = self.judged.get(f"{root}/{path}")

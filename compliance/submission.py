@@ -13,7 +13,7 @@ from compliance.documents import judge_documents
 from compliance.facts import Facts
 from compliance.hygiene import check_repository
 from compliance.judge import LogVerdict
-from compliance.package import judge_result, judge_throughput, judge_together, judge_tree
+from compliance.package import judge_result, judge_together
 from compliance.params import RCP, SEEDS, Params
 from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
@@ -24,7 +24,9 @@ from compliance.scores import Score, choose_factor, score_result
 from compliance.seeds import check_seeds
 from compliance.system import SystemDescription, SystemVerdict, check_system
 from compliance.system_agree import LogFacts, agrees_with_folder, agrees_with_logs
+from compliance.throughput import judge_throughput
 from compliance.tree import ResultFolder, Tree
+from compliance.tree_rules import judge_tree
 from compliance.verdicts import By, ResultVerdict, Run
 from compliance.waivers import Waivers, apply_waivers, mark, waivers_in_tree
 from rules.convergence.result import Convergence

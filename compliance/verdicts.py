@@ -95,11 +95,6 @@ def needed_runs(rules: Round, benchmark: str) -> int:
     return known.runs if known is not None else 10
 
 
-def allowed_failures(benchmark: str) -> int:
-    """Runs that may fail and count as the slowest: one; four of unet3d's forty."""
-    return 4 if benchmark == "unet3d" else 1
-
-
 def few(names: list[str], most: int = 8) -> str:
     """A list for a message: the first names, and how many more there are."""
     told = ", ".join(names[:most])

@@ -90,7 +90,6 @@ class Benchmark:
     gathers: str = ""
     target: str = ""
     cites: str = "training rules, Hyperparameters and Optimizer"
-    dropped: int = field(default=1, metadata={"doc": "runs dropped at each end for the score"})
 
 
 @dataclass(frozen=True, slots=True)

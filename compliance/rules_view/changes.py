@@ -82,10 +82,8 @@ def _limits(old: Round, new: Round) -> Iterator[Difference]:
 def _facts(old: Round, new: Round) -> Iterator[Difference]:
     for then, now in _pairs(old, new):
         was, is_ = old.benchmarks[then], new.benchmarks[now]
-        for name, label in (("runs", "runs"), ("dropped", "runs dropped at each end")):
-            before, after = getattr(was, name), getattr(is_, name)
-            if before != after:
-                yield Difference(now, "changed", label, str(before), str(after))
+        if was.runs != is_.runs:
+            yield Difference(now, "changed", "runs", str(was.runs), str(is_.runs))
         schedules = [rules.limits.evaluates.get(name) for rules, name in ((old, then), (new, now))]
         before, after = ("none" if each is None else each.text for each in schedules)
         if before != after:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rules.catalogue import UnknownRound, find_round
 
 DROPPED = {"unet3d": 4}
-"""Runs dropped at each end, where it is not one."""
+"""Runs dropped at each end, and so those that may fail as the slowest, where it is not one."""
 
 FIRST_CONVERGING = 50
 """NCF in 0.5: of a hundred runs the first fifty that converge are scored."""
@@ -42,7 +42,7 @@ def needed_runs(usage: str, round_name: str, benchmark: str) -> int:
 
 
 def dropped_of(benchmark: str) -> int:
-    """Runs dropped at each end for the mean."""
+    """Runs dropped at each end for the mean: as many may fail, and count as the slowest."""
     return DROPPED.get(benchmark, 1)
 
 

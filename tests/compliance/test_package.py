@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from compliance.package import read_scaling
 from compliance.report import Report
+from compliance.scaling import read_scaling
 from rules.finding import Severity
 from tests.builders import LogBuilder, build
 from tests.compliance.trees import Submission, as_run, good, usual

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from compliance.package import copies, judge_together
+from compliance.alike import copies
+from compliance.package import judge_together
 from compliance.tree import scan
 from compliance.verdicts import By
 from rules.finding import Finding, Profile, Severity

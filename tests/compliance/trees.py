@@ -17,9 +17,10 @@ import msgspec
 
 from compliance import check
 from compliance.judge import judge_log
-from compliance.package import judge_result, judge_throughput
+from compliance.package import judge_result
 from compliance.report import FindingEntry, Report
 from compliance.system_fields import FIELDS
+from compliance.throughput import judge_throughput
 from compliance.tree import has_scalings, scan
 from compliance.verdicts import By, ResultVerdict, Run, needed_runs
 from logging_spec.read import read_log
