@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from compliance.power import PoweredRun, check_power
 from compliance.scores import (
     choose_factor,
     olympic_energy,
@@ -22,10 +23,7 @@ from compliance.scores import (
     score_throughput,
 )
 from logging_spec.read import read_log
-from rules.convergence.energy import (
-    energy_as_summed,
-    power_log,
-)
+from rules.catalogue import find_round
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.run import Run
@@ -173,16 +171,15 @@ def test_energy_equals_the_incumbents_summary(tmp_path: Path) -> None:
     folder = next(copied.glob("results/*/bert"))
     (folder / "scaling.json").unlink(missing_ok=True)
     facts = facts_of(folder, "training", "4.1", Profile.VERIFIER)
-    joules = []
+    marks = []
     for index, run in enumerate(facts):
         power = folder / "power" / Path(run.name).stem
         power.mkdir(parents=True)
-        logs = []
         for name in ("node_0", "node_1", "sw_0"):
             (power / f"{name}.txt").write_text(power_lines(run, name, index))
-            logs.append(power_log(read_log(power / f"{name}.txt").records, name))
-        assert run.minutes is not None
-        joules.append(energy_as_summed(logs, run.minutes).joules)
+        marks.append(PoweredRun(Path(run.name).stem, run.start_ms, run.stop_ms))
+    energies = check_power(folder, marks, 2, find_round("training", "4.1"), Profile.VERIFIER, str)
+    joules = [energies.energies[mark.stem] for mark in marks]
     result = score_result("training", "4.1", "bert", facts, Profile.VERIFIER)
     theirs = [text for _, column, text in summary(copied, "training", "4.1") if column == "Energy"]
     assert [float(text) for text in theirs] == [pytest.approx(olympic_energy(result, joules))]
