@@ -48,7 +48,7 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
     values: dict[str, Counter[str]] = defaultdict(Counter)
     for run in verdict.runs:
         for key, value in run.facts.settings.items():
-            values[key][_spelled(value)] += 1
+            values[key][spelled(value)] += 1
     for key, counted in sorted(values.items()):
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
@@ -62,7 +62,7 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             )
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     """One spelling of equal values: 8, 8.0 and "8" are one setting."""
     number = None if isinstance(value, bool) else as_number(value)
     text = repr(value) if number is None else f"{number:.15g}"

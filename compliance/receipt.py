@@ -21,6 +21,9 @@ from compliance.errors import UsageFault
 from compliance.report import Counts, RcpEntry, Tool
 
 RECEIPT_FILE = "podium-receipt.json"
+SUMMARY_FILE = "podium-summary.md"
+"""The same on one page, for people."""
+
 SCHEMA: Literal["podium.receipt/1"] = "podium.receipt/1"
 
 LARGEST_RECEIPT = 1 << 28

@@ -1,0 +1,284 @@
+"""`podium.toml`: what a submission is made of, as a model with a JSON Schema."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+)
+
+from compliance.errors import UsageFault
+
+CONFIG_FILE = "podium.toml"
+LARGEST_CONFIG = 1 << 20
+"""Bytes; a file that people write by hand is far smaller."""
+
+
+def _component(name: str) -> str:
+    if not name.isprintable() or "/" in name or name.startswith(".") or name != name.strip():
+        raise ValueError(f"{name!r} cannot name a folder: no slash, no leading dot, no outer space")
+    return name
+
+
+def _place(path: str) -> str:
+    pure = PurePosixPath(path)
+    if not path.isprintable() or pure.is_absolute() or ".." in pure.parts or str(pure) in ("", "."):
+        raise ValueError(f"{path!r} is no place in the tree: give a path below it, without ..")
+    return str(pure)
+
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_component)]
+Place = Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(_place)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ResultConfig(_Model):
+    """One result: all runs of one benchmark on one system."""
+
+    system: Name = Field(description="its system, as in `systems`")
+    benchmark: Name = Field(description="folder name of the benchmark")
+    scaling: Literal["strong", "weak"] = Field(
+        default="strong", description="HPC only: strong (time to train) or weak (throughput)"
+    )
+    logs: list[Text] = Field(
+        default=[], description="globs of logs; podium numbers them by launch and chooses"
+    )
+    exclude: list[Text] = Field(default=[], description="globs of logs not to take")
+    names: dict[Name, Text] = Field(
+        default={}, description="name in the tree = log, where you name each yourself"
+    )
+    pruned: list[Text] = Field(default=[], description="weak: globs of logs of pruned instances")
+    runs: Literal["window", "all"] = Field(
+        default="window",
+        description="of more runs than needed: the policy's median window, or all",
+    )
+    power: Text | dict[Name, Text] = Field(
+        default={},
+        description="folder with one folder per log, named as the log; or result_<i> = folder",
+    )
+    scaling_file: Text | None = Field(
+        default=None, description="scaling.json that the committee decided"
+    )
+
+
+class CodeConfig(_Model):
+    """One folder of code."""
+
+    folder: Text = Field(description="folder to copy")
+    benchmark: Name | None = Field(default=None, description="benchmark that it implements")
+    implementation: Name | None = Field(default=None, description="name of the implementation")
+    into: Place | None = Field(
+        default=None,
+        description="place in the tree; else benchmarks/<benchmark>/implementations/<name>",
+    )
+    exclude: list[Text] = Field(default=[], description="globs of names or paths not to take")
+
+    @property
+    def place(self) -> str:
+        """Where it goes."""
+        if self.into:
+            return self.into
+        name = self.implementation or re.sub(r"^\.+", "", Path(self.folder).name) or "code"
+        return f"benchmarks/{self.benchmark}/implementations/{name}"
+
+    @field_validator("into")
+    @classmethod
+    def _not_among_results(cls, into: str | None) -> str | None:
+        if into and into.split("/")[0] in ("results", "systems"):
+            raise ValueError("code cannot lie in results or systems")
+        return into
+
+
+class PackConfig(_Model):
+    """What `podium pack` puts together. Paths are from the folder of podium.toml."""
+
+    submitter: Name = Field(description="organisation that submits; the name of its folder")
+    usage: Literal["training", "hpc"] = Field(default="training", description="suite")
+    round: Text = Field(description="round, such as 5.1")
+    division: Literal["closed", "open"] | None = Field(
+        default=None, description="closed or open; logs of the other are refused"
+    )
+    into: Text = Field(
+        default="packed", description="folder in which the submitter's folder is made"
+    )
+    systems: dict[Name, Text] | list[Text] = Field(
+        default={}, description="name of a system = its description; or globs of descriptions"
+    )
+    results: list[ResultConfig] = Field(default=[], description="results, one by one")
+    code: list[CodeConfig] = Field(default=[], description="folders of code")
+    documents: dict[Place, Text] = Field(
+        default={}, description="place in the tree = any other file or folder"
+    )
+    waivers: Text | None = Field(default=None, description="waivers.toml to hand in")
+    merge: list[Text] = Field(
+        default=[], description="trees of this submitter to put together with all else"
+    )
+
+
+TABLES: dict[str, type[BaseModel]] = {"results": ResultConfig, "code": CodeConfig}
+
+
+# --- reading ---
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The fields of a podium.toml as TOML has them; raises UsageFault."""
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageFault(f"{path} cannot be read: it is no regular file")
+        if status.st_size > LARGEST_CONFIG:
+            raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageFault(f"{path} cannot be read: it is not UTF-8 text") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageFault(f"{path} is no TOML: {error}") from None
+
+
+def validate(fields: dict[str, Any], shown: str) -> PackConfig:
+    """The configuration that fields make; raises UsageFault that names each wrong field."""
+    try:
+        return PackConfig.model_validate(fields)
+    except ValidationError as error:
+        told = list(dict.fromkeys(_explained(each) for each in error.errors()))
+        raise UsageFault(f"{shown}: {'; '.join(told[:8])}") from None
+
+
+def _explained(error: Any) -> str:
+    place, kind = tuple(error["loc"]), error["type"]
+    shown = _shown(place)
+    if kind == "extra_forbidden":
+        return f"unknown field {shown}; {_meant(place)}"
+    if kind == "missing":
+        option = f" (or --{place[0]})" if len(place) == 1 else ""
+        return f"{shown} is missing; must be given{option}"
+    said = str(error["msg"]).removeprefix("Value error, ")
+    return f"{shown}: {said[:1].lower()}{said[1:]}"
+
+
+def _shown(place: Iterable[Any]) -> str:
+    """A place in the file as people write it: results[2].system."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part + 1}]"
+        elif not re.fullmatch(r"(list|dict)\[.*\]|constrained-str|function-.*|str", part):
+            text += f".{part}" if text else part
+    return text
+
+
+def _meant(place: tuple[Any, ...]) -> str:
+    model = TABLES.get(str(place[0]), PackConfig) if len(place) > 1 else PackConfig
+    names = list(model.model_fields)
+    near = difflib.get_close_matches(str(place[-1]).lower(), names, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
+
+
+# --- options ---
+
+
+def with_options(fields: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Fields with those of the command line: lists and tables grow, single values give way."""
+    merged = dict(fields)
+    for name, value in given.items():
+        before = merged.get(name)
+        if isinstance(before, list) and isinstance(value, list):
+            merged[name] = [*before, *value]
+        elif isinstance(before, dict) and isinstance(value, dict):
+            merged[name] = before | value
+        elif value not in (None, [], {}):
+            merged[name] = value
+    return merged
+
+
+def setting(text: str) -> dict[str, Any]:
+    """The field that `--set name=value` sets; a value that is no TOML is taken as text."""
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or name not in PackConfig.model_fields:
+        near = difflib.get_close_matches(name, PackConfig.model_fields, 1, 0.6)
+        hint = f"did you mean {near[0]}?" if near else "must be FIELD=VALUE"
+        raise UsageFault(f"--set {text}: {hint}")
+    try:
+        return {name: tomllib.loads(f"value = {value.strip()}")["value"]}
+    except tomllib.TOMLDecodeError:
+        return {name: value.strip()}
+
+
+def config_schema() -> dict[str, Any]:
+    """The JSON Schema of podium.toml."""
+    return PackConfig.model_json_schema()
+
+
+# --- a commented example ---
+
+_EXAMPLES = {
+    "division": '"closed"',
+    "into": '"packed"',
+    "systems": '{ "my_system" = "descriptions/my_system.json" }',
+    "documents": '{ "README.md" = "docs/submission.md" }',
+    "waivers": '"waivers.toml"',
+    "merge": '["team_a", "team_b"]',
+}
+_TABLE_EXAMPLES = {
+    "results": {
+        "system": '"my_system"',
+        "benchmark": '"llama31_8b"',
+        "scaling": '"strong"',
+        "logs": '["runs/**/*.log"]',
+        "exclude": '["runs/warmup/*"]',
+        "names": '{ "result_0.txt" = "runs/first.log" }',
+        "pruned": '["runs/pruned/*.log"]',
+        "runs": '"window"',
+        "power": '"runs/power"',
+        "scaling_file": '"scaling.json"',
+    },
+    "code": {
+        "folder": '"src/llama31_8b"',
+        "benchmark": '"llama31_8b"',
+        "implementation": '"pytorch"',
+        "into": '"benchmarks/llama31_8b/implementations/pytorch"',
+        "exclude": '["*.ckpt", "data"]',
+    },
+}
+
+
+def example(known: dict[str, str]) -> str:
+    """A podium.toml with every field: those known as they are, the others as comments.
+
+    Values are TOML; an example of a field stands behind its comment sign.
+    """
+    lines = ["# What `podium pack` puts together. Paths are from this file's folder.", ""]
+    for name, about in PackConfig.model_fields.items():
+        if name in _TABLE_EXAMPLES:
+            continue
+        lines.append(f"# {about.description}")
+        lines.append(
+            f"{name} = {known[name]}" if name in known else f"# {name} = {_EXAMPLES[name]}"
+        )
+    for table, values in _TABLE_EXAMPLES.items():
+        lines += ["", f"# {PackConfig.model_fields[table].description}", f"# [[{table}]]"]
+        for name, about in TABLES[table].model_fields.items():
+            lines.append(f"# {name} = {values[name]}  # {about.description}")
+    return "\n".join(lines) + "\n"

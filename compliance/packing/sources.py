@@ -1,0 +1,191 @@
+"""Files to take: found by globs and in folders, looked at once, and known again when read.
+
+Nothing but regular files is ever opened; links in folders stay links.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
+"""First bytes of compressed files: a tree holds logs as they are."""
+
+
+class SourceFault(Exception):
+    """Why a file cannot be taken; the message says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file as it was when planned. `shown` is its path from the folder of podium.toml.
+
+    `stamp` is what changes when somebody writes to the file: its identity, size and times.
+    """
+
+    path: str
+    shown: str
+    size: int
+    stamp: tuple[int, ...]
+    executable: bool = False
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that is not taken, and why; `refused` is what a result could not take."""
+
+    shown: str
+    why: str
+    refused: bool = False
+
+
+def shown_path(path: str | Path, base: Path) -> str:
+    """A path from the base where it lies below it, else as it is."""
+    full, top = os.path.abspath(path), os.path.abspath(base)
+    return os.path.relpath(full, top) if full.startswith(top.rstrip("/") + "/") else full
+
+
+def stamp_of(status: os.stat_result) -> tuple[int, ...]:
+    """What tells one state of a file from another."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
+    """Look at a file; raises SourceFault where there is none, or it is no regular file."""
+    shown = shown_path(path, base)
+    try:
+        os.fsencode(shown).decode("utf-8")
+        status = os.stat(path, follow_symlinks=follow)
+        if stat.S_ISLNK(status.st_mode):
+            target = os.readlink(path)
+            size = len(os.fsencode(target))
+            return Source(str(path), shown, size, stamp_of(status), link=target)
+    except UnicodeDecodeError:
+        raise SourceFault("its name is not UTF-8 text") from None
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or "its path is none"
+        raise SourceFault(f"it cannot be read: {said.lower()}") from None
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        raise SourceFault(f"it is {kind}")
+    if not os.access(path, os.R_OK):
+        raise SourceFault("it cannot be read: permission denied")
+    runs = bool(status.st_mode & stat.S_IXUSR)
+    return Source(str(path), shown, status.st_size, stamp_of(status), runs)
+
+
+def log_source(path: str | Path, base: Path) -> Source:
+    """Look at a log; raises SourceFault for what is no plain file of text, too."""
+    source = source_of(path, base)
+    with open(source.path, "rb") as stream:
+        head = stream.read(8)
+    for magic, name in COMPRESSED.items():
+        if head.startswith(magic):
+            raise SourceFault(f"it is compressed ({name}); unpack it, as a tree holds plain logs")
+    return source
+
+
+def expand(patterns: Sequence[str], base: Path) -> list[str]:
+    """The files that globs name, each once, in counting order; folders are passed over."""
+    found: dict[str, str] = {}
+    for pattern in patterns:
+        for name in glob.iglob(pattern, root_dir=base, recursive=True):
+            path = os.path.join(base, name)
+            if not os.path.isdir(path):
+                found.setdefault(os.path.realpath(path), os.path.normpath(path))
+    return sorted(found.values(), key=_counting)
+
+
+def _counting(name: str) -> list[tuple[int, str]]:
+    parts = re.split(r"([0-9]+)", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def excluded(shown: str, patterns: Sequence[str]) -> bool:
+    """Whether a path, one of the folders it lies in, or a name in it, is excluded."""
+    parts = shown.split("/")
+    places = ["/".join(parts[: count + 1]) for count in range(len(parts))]
+    return any(
+        fnmatch.fnmatchcase(each, pattern.removesuffix("/"))
+        for pattern in patterns
+        for each in (*places, *parts)
+    )
+
+
+NEVER = (".*", "__pycache__", "*.pyc")
+"""Names that no tree takes: the hidden ones, and what Python leaves behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One file in a folder: its path below the folder, and the file or why it is left out."""
+
+    below: str
+    source: Source | None
+    why: str = ""
+
+
+def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator[Found]:
+    """Every file and link below a folder, sorted; links are never followed."""
+    stack = [""]
+    while stack:
+        below = stack.pop()
+        try:
+            with os.scandir(folder / below) as entries:
+                items = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Found(below or ".", None, f"it cannot be read: {(error.strerror or '').lower()}")
+            continue
+        inner = []
+        for entry in items:
+            path = f"{below}/{entry.name}" if below else entry.name
+            why = _unwanted(path, entry.name, exclude)
+            if why:
+                yield Found(path, None, why)
+            elif entry.is_dir(follow_symlinks=False):
+                inner.append(path)
+            else:
+                yield _found(folder, path, base)
+        stack += reversed(inner)
+
+
+def _unwanted(path: str, name: str, exclude: Sequence[str]) -> str:
+    if any(fnmatch.fnmatchcase(name, pattern) for pattern in NEVER):
+        hidden = name.startswith(".")
+        return "its name begins with a dot" if hidden else "python's own leavings"
+    return "excluded" if excluded(path, exclude) else ""
+
+
+def _found(folder: Path, path: str, base: Path) -> Found:
+    try:
+        return Found(path, source_of(folder / path, base, follow=False))
+    except SourceFault as fault:
+        return Found(path, None, str(fault))
+
+
+def same_content(first: Source, second: Source) -> bool:
+    """Whether two sources hold the same bytes (links: the same target)."""
+    if first.link is not None or second.link is not None:
+        return first.link == second.link
+    if first.size != second.size or first.stamp[:2] == second.stamp[:2]:
+        return first.size == second.size
+    return same_bytes(first.path, second.path)
+
+
+def same_bytes(first: str | Path, second: str | Path) -> bool:
+    """Whether two files hold the same bytes."""
+    size = 1 << 20
+    with open(first, "rb") as one, open(second, "rb") as other:
+        while True:
+            block = one.read(size)
+            if block != other.read(size):
+                return False
+            if not block:
+                return True
