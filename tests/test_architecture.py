@@ -93,7 +93,10 @@ ALLOWED = {
         *("rules", "logging_spec", "msgspec"),
         *("pydantic", "jsonschema", "typer", "rich", "git", "detect_secrets"),
     },
-    "reference_runs": {"logging_spec", "torch", "numpy"},
+    "reference_runs": {
+        *("logging_spec", "torch", "numpy", "PIL"),
+        *("sacrebleu", "pycocotools", "torchmetrics"),
+    },
 }
 """What each package may import beside itself and the standard library."""
 

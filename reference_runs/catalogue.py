@@ -1,0 +1,66 @@
+"""Which trainers are bundled, and where each lives; importing this imports no torch."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from reference_runs.errors import TorchMissing, UnknownBenchmark
+
+if TYPE_CHECKING:
+    from reference_runs.config import Config
+    from reference_runs.task import Task
+
+HOMES = {
+    "llama31_8b": "llama31",
+    "llama31_405b": "llama31",
+}
+"""Benchmark name on the command line → folder below `reference_runs`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """A bundled trainer: its two scales, and the rounds whose rules know it, oldest first.
+
+    `rounds` is empty for a benchmark that was in no round with machine-readable rules; its log then
+    follows the newest round's form. `division` is the one whose rules a smoke run can satisfy.
+    """
+
+    name: str
+    title: str
+    smoke: Callable[[], Config]
+    reference: Callable[[], Config]
+    rounds: tuple[str, ...]
+    usage: Literal["training", "hpc"] = "training"
+    division: Literal["closed", "open"] = "closed"
+
+
+def names() -> tuple[str, ...]:
+    """The benchmarks that can be run, in alphabetical order."""
+    return tuple(sorted(HOMES))
+
+
+def find(name: str) -> Benchmark:
+    """A bundled benchmark; raises UnknownBenchmark with the nearest name."""
+    if name not in HOMES:
+        meant = difflib.get_close_matches(name, HOMES, 1)
+        hint = f"did you mean {meant[0]}" if meant else f"there are {', '.join(names())}"
+        raise UnknownBenchmark(f"no bundled trainer is named {name}; {hint}")
+    module = import_module(f"reference_runs.{HOMES[name]}.config")
+    found: Benchmark = next(each for each in module.BENCHMARKS if each.name == name)
+    return found
+
+
+def task_of(name: str) -> type[Task[Any]]:
+    """The class that trains a benchmark; raises TorchMissing without torch."""
+    try:
+        import_module("torch")
+    except ModuleNotFoundError:
+        raise TorchMissing(
+            "torch is not installed; the trainers need the extra: pip install 'podium[reference]'"
+        ) from None
+    found: type[Task[Any]] = import_module(f"reference_runs.{HOMES[name]}.train").TASK
+    return found

@@ -1,0 +1,23 @@
+"""What can go wrong with a run that its user can mend; each error is one sentence."""
+
+from __future__ import annotations
+
+
+class RunFault(Exception):
+    """A run cannot start or go on, for a reason that the user can act on."""
+
+
+class UnknownBenchmark(RunFault):
+    """No bundled trainer goes by that name."""
+
+
+class UnknownSetting(RunFault):
+    """A `--set` names no field of the config, or gives it a value of the wrong type."""
+
+
+class DataMissing(RunFault):
+    """The real dataset's files are not where they were said to be."""
+
+
+class TorchMissing(RunFault):
+    """The extra that brings torch is not installed."""

@@ -1,0 +1,126 @@
+"""From a benchmark's name and options to logs in a folder."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from logging_spec import Logger
+from reference_runs.catalogue import find, task_of
+from reference_runs.errors import RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from reference_runs.catalogue import Benchmark
+    from reference_runs.config import Config
+    from reference_runs.loop import Outcome, Standing
+    from reference_runs.setting import Setting
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""Call sites in logs are shown relative to here: a log need not tell where podium is installed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What is to be run: a benchmark, its surroundings and changes to its config."""
+
+    benchmark: Benchmark
+    setting: Setting
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def config(self) -> Config:
+        """The config of the scale, with the changes; raises UnknownSetting."""
+        benchmark = self.benchmark
+        make = benchmark.smoke if self.setting.scale == "smoke" else benchmark.reference
+        return make().with_settings(self.settings)
+
+
+def order(
+    name: str, setting: Setting, settings: Mapping[str, str], round_name: str | None
+) -> Order:
+    """An order whose round and suite are the benchmark's; raises RunFault for one it was not in."""
+    benchmark = find(name)
+    chosen = round_name or (benchmark.rounds[-1] if benchmark.rounds else setting.round)
+    known = benchmark.rounds
+    if known and chosen not in known and chosen not in ("0.5", "0.6"):
+        raise RunFault(f"--round is {chosen}; {name} was in {', '.join(known)}")
+    setting = replace(setting, round=chosen, usage=benchmark.usage)
+    return Order(benchmark=benchmark, setting=setting, settings=settings)
+
+
+def dry_log(order: Order, sink: Any) -> None:
+    """Log only what the config declares: no torch, no data, no training."""
+    from reference_runs.records import hyperparameters
+
+    with Logger(sink, rank=0, root_dir=ROOT) as log:
+        hyperparameters(log, order.config(), order.setting)
+
+
+def run(order: Order, path: Path, watch: Callable[[Standing], None]) -> Outcome:
+    """Train once and log into a file, which must be new unless the run is resumed.
+
+    Raises RunFault for what its user can mend; the log then says aborted.
+    """
+    kind = task_of(order.benchmark.name)
+    from reference_runs.loop import train
+    from reference_runs.ranks import joined
+
+    setting, config = order.setting, order.config()
+    _prepare_place(path, setting)
+    with joined(setting.device) as ranks, _threads(setting), told_plainly():
+        task = kind(config, setting, ranks)
+        with Logger(str(path), rank=ranks.rank, root_dir=ROOT) as log:
+            return train(task, log, watch)
+
+
+def _prepare_place(path: Path, setting: Setting) -> None:
+    if os.environ.get("RANK", "0") != "0":
+        return  # the first rank alone logs
+    if setting.resume and not path.exists():
+        raise RunFault(f"--resume: there is no log {path} to go on with")
+    if path.exists() and not setting.resume:
+        raise RunFault(f"{path} exists already; no log is written over, choose another --output")
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def _threads(setting: Setting) -> Iterator[None]:
+    """Small models are fastest with one thread; bigger ones take what torch would."""
+    import torch
+
+    before = torch.get_num_threads()
+    wanted = setting.threads or (1 if setting.scale == "smoke" else before)
+    torch.set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Turn torch's errors that a user can do something about into one sentence."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise RunFault(f"out of memory on the accelerator; {_LESS_MEMORY}") from None
+    except RuntimeError as error:
+        if "can't allocate memory" in str(error) or "not enough memory" in str(error):
+            raise RunFault(f"out of memory; {_LESS_MEMORY}") from None
+        if any(sign in str(error) for sign in _PEER_GONE):
+            reason = str(error).partition("\n")[0]
+            raise RunFault(f"another rank has ended, see its message: {reason}") from None
+        raise
+
+
+_LESS_MEMORY = (
+    "raise gradient_accumulation_steps with --set, lower the precision with --precision bf16,"
+    " or share the optimizer's state out with --shard"
+)
+_PEER_GONE = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")

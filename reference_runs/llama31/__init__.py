@@ -1,0 +1,1 @@
+"""Large language model pretraining: Llama 3.1, 8B and 405B."""

@@ -1,0 +1,198 @@
+"""Llama 3.1 8B and 405B: shapes, schedules and evaluation grids at both scales.
+
+Source of the reference figures: the policy's benchmark table and its hyperparameter section of
+rounds 5.0 to 6.1; the models' published configurations.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from reference_runs.catalogue import Benchmark
+from reference_runs.config import Config, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama31(Config):
+    """One pretraining of a Llama 3.1 model."""
+
+    unit: ClassVar[Unit] = Unit.SAMPLES
+    better: ClassVar[Literal["higher", "lower"]] = "lower"
+    metric: ClassVar[str] = "log perplexity"
+
+    # model
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    ffn_width: int
+    vocabulary: int
+    rope_theta: float = 500_000.0
+    rope_scaling: float = 8.0
+    rope_original_length: int = 8192
+    max_sequence_length: int
+
+    # optimizer
+    opt_name: str = "adamw"
+    opt_base_learning_rate: float
+    opt_end_learning_rate: float
+    opt_learning_rate_warmup_steps: int
+    opt_learning_rate_decay_steps: int
+    opt_learning_rate_decay_schedule: str = "cosine with linear warmup"
+    opt_adamw_beta_1: float = 0.9
+    opt_adamw_beta_2: float = 0.95
+    opt_adamw_epsilon: float = 1e-5
+    opt_adamw_weight_decay: float = 0.1
+    opt_gradient_clip_norm: float = 1.0
+    dropout: float = 0.0
+
+    # evaluation
+    evaluation_interval: int
+    """Sequences between evaluations, before rounding up to whole batches."""
+    skipped_evaluations: int = 0
+
+    def evaluation_steps(self) -> Iterator[int]:
+        """Every ceil(interval / batch) steps, without the first few."""
+        interval = math.ceil(self.evaluation_interval / self.global_batch_size)
+        yield from range(interval * (1 + self.skipped_evaluations), self.last_step + 1, interval)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama31Small(Llama31):
+    """The 8B benchmark, from random weights."""
+
+    name: ClassVar[str] = "llama31_8b"
+    max_steps: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama31Large(Llama31):
+    """The 405B benchmark, which goes on from a trained checkpoint."""
+
+    name: ClassVar[str] = "llama31_405b"
+    init_checkpoint_step: int = 0
+
+
+def smoke_8b() -> Llama31Small:
+    """A quarter of a million parameters on a synthetic corpus; about 20 s on one core."""
+    return Llama31Small(
+        **_SMOKE_MODEL,
+        global_batch_size=16,
+        train_samples=65_536,
+        eval_samples=128,
+        evaluation_interval=768,
+        target=0.92,
+        last_step=768,
+        opt_base_learning_rate=4e-3,
+        opt_end_learning_rate=4e-4,
+        opt_learning_rate_warmup_steps=16,
+        opt_learning_rate_decay_steps=768 - 16,
+        max_steps=768,
+    )
+
+
+def reference_8b() -> Llama31Small:
+    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 32."""
+    warmup = 512
+    return Llama31Small(
+        layers=32,
+        width=4096,
+        heads=32,
+        kv_heads=8,
+        ffn_width=14_336,
+        vocabulary=128_256,
+        max_sequence_length=8192,
+        global_batch_size=32,
+        gradient_accumulation_steps=32,
+        train_samples=1_574_207_408,
+        eval_samples=1024,
+        evaluation_interval=12_288,
+        target=3.3,
+        last_step=1_200_000,
+        opt_base_learning_rate=5e-4,
+        opt_end_learning_rate=5e-5,
+        opt_learning_rate_warmup_steps=warmup,
+        opt_learning_rate_decay_steps=1_200_000 - warmup,
+        max_steps=1_200_000,
+        workers=2,
+    )
+
+
+def smoke_405b() -> Llama31Large:
+    """The 8B smoke model started from a base that was trained on another corpus beforehand."""
+    return Llama31Large(
+        **_SMOKE_MODEL,
+        global_batch_size=16,
+        train_samples=65_536,
+        eval_samples=128,
+        evaluation_interval=512,
+        skipped_evaluations=2,
+        target=0.92,
+        last_step=768,
+        opt_base_learning_rate=4e-3,
+        opt_end_learning_rate=4e-4,
+        opt_learning_rate_warmup_steps=16,
+        opt_learning_rate_decay_steps=768 - 16,
+    )
+
+
+def reference_405b() -> Llama31Large:
+    """The benchmark as in round 6.0, at its smallest batch of 1152."""
+    warmup = 8000
+    return Llama31Large(
+        layers=126,
+        width=16_384,
+        heads=128,
+        kv_heads=8,
+        ffn_width=53_248,
+        vocabulary=32_000,
+        max_sequence_length=8192,
+        global_batch_size=1152,
+        gradient_accumulation_steps=1152,
+        train_samples=1_574_207_408,
+        eval_samples=5760,
+        evaluation_interval=18_432,
+        skipped_evaluations=math.floor(0.0026 * 1152 + 12),
+        target=5.6,
+        last_step=1_200_000,
+        opt_base_learning_rate=8e-5,
+        opt_end_learning_rate=8e-7,
+        opt_learning_rate_warmup_steps=warmup,
+        opt_learning_rate_decay_steps=1_200_000 - warmup,
+        workers=2,
+    )
+
+
+_SMOKE_MODEL = {
+    "layers": 2,
+    "width": 96,
+    "heads": 4,
+    "kv_heads": 2,
+    "ffn_width": 256,
+    "vocabulary": 128,
+    "max_sequence_length": 64,
+}
+
+BENCHMARKS = (
+    Benchmark(
+        name="llama31_8b",
+        title="Large language model pretraining: Llama 3.1 8B on C4",
+        smoke=smoke_8b,
+        reference=reference_8b,
+        rounds=("5.1", "6.0", "6.1"),
+        division="open",
+    ),
+    Benchmark(
+        name="llama31_405b",
+        title="Large language model pretraining: Llama 3.1 405B on C4",
+        smoke=smoke_405b,
+        reference=reference_405b,
+        rounds=("5.0", "5.1", "6.0"),
+        division="open",
+    ),
+)

@@ -1,0 +1,106 @@
+"""Token sequences: a synthetic language with grammar at smoke scale, C4 as token files else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+CLASSES, SUCCESSORS = 12, 6
+SHARPNESS = 0.1
+"""Of the Dirichlet draw: small values make one successor likely, so that entropy is low."""
+
+
+class Language:
+    """A random language: words belong to classes, two classes in a row decide what may follow.
+
+    A model must look at two words and learn their classes; counting single words does not do.
+    """
+
+    def __init__(self, vocabulary: int, seed: int) -> None:
+        rng = np.random.default_rng([seed, 0x1A46])
+        self.class_of = rng.permutation(np.arange(vocabulary) % CLASSES)
+        shape = (CLASSES, CLASSES, SUCCESSORS)
+        self.successors = rng.integers(0, vocabulary, shape)
+        weights = rng.dirichlet(np.full(SUCCESSORS, SHARPNESS), shape[:2])
+        # No successor is certain: every context keeps some of its surprise.
+        self.cumulative = np.cumsum(0.94 * weights + 0.06 / SUCCESSORS, axis=-1)
+
+    def sentences(self, count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """So many sequences of tokens, (count, length)."""
+        vocabulary = len(self.class_of)
+        tokens = np.empty((count, length), dtype=np.int64)
+        tokens[:, :2] = rng.integers(0, vocabulary, (count, 2))
+        for at in range(2, length):
+            context = self.class_of[tokens[:, at - 2]], self.class_of[tokens[:, at - 1]]
+            drawn = rng.random(count)[:, None]
+            choice = (self.cumulative[context] < drawn).sum(-1).clip(max=SUCCESSORS - 1)
+            tokens[:, at] = self.successors[(*context, choice)]
+        return tokens
+
+
+class Sequences(torch.utils.data.Dataset["Tensor"]):
+    """Token sequences of one length plus one: input and target overlap by all but one token."""
+
+    def __init__(self, tokens: NDArray[np.int64] | NDArray[np.uint32]) -> None:
+        self.tokens = tokens
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __getitems__(self, indices: Sequence[int]) -> Tensor:
+        """Sequences by index, (B, L + 1)."""
+        return torch.from_numpy(self.tokens[list(indices)].astype(np.int64))
+
+
+def synthetic(
+    vocabulary: int, length: int, counts: tuple[int, int], seed: int
+) -> tuple[Sequences, Sequences]:
+    """Training and evaluation sequences of one language; `seed` draws both.
+
+    The language is the same for every seed of a run, its sentences are not: runs of one result
+    must solve the same task.
+    """
+    language = Language(vocabulary, LANGUAGE_SEED)
+    rng = np.random.default_rng([seed, 0x5E0])
+    training = language.sentences(counts[0], length + 1, rng)
+    evaluation = language.sentences(counts[1], length + 1, np.random.default_rng(LANGUAGE_SEED))
+    return Sequences(training), Sequences(evaluation)
+
+
+LANGUAGE_SEED = 31
+
+
+def from_files(folder: Path, length: int, counts: tuple[int, int]) -> tuple[Sequences, Sequences]:
+    """The tokenised corpus: `train.bin` and `validation.bin`, unsigned 32-bit token ids.
+
+    Raises DataMissing where a file is absent or too short.
+    """
+    return _read(folder / "train.bin", length, counts[0]), _read(
+        folder / "validation.bin", length, counts[1]
+    )
+
+
+def _read(path: Path, length: int, wanted: int) -> Sequences:
+    try:
+        tokens = np.memmap(path, dtype=np.uint32, mode="r")
+    except (OSError, ValueError) as error:
+        raise DataMissing(f"{path} cannot be read as 32-bit token ids: {error}") from None
+    count = (len(tokens) - 1) // length
+    if count < 1:
+        raise DataMissing(f"{path} holds {len(tokens)} tokens; one sequence needs {length + 1}")
+    # Windows overlap by one token, the target of the last position.
+    windows = np.lib.stride_tricks.as_strided(
+        tokens, (min(count, wanted), length + 1), (length * 4, 4), writeable=False
+    )
+    return Sequences(windows)

@@ -1,0 +1,121 @@
+"""The processes of a run: one alone, or those that torchrun started."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.distributed as dist
+
+from reference_runs.errors import RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PATIENCE = timedelta(minutes=10)
+"""How long a rank waits for the others before it gives up."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """One process among those of the run, and the device it works on."""
+
+    device: torch.device
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the rank that logs."""
+        return self.rank == 0
+
+    def sum(self, value: torch.Tensor) -> torch.Tensor:
+        """The sum over all ranks, on each of them."""
+        if self.world > 1:
+            dist.all_reduce(value)
+        return value
+
+    def share(self, items: Sequence[Any]) -> Sequence[Any]:
+        """The part of this rank in what is to be shared out, such as evaluation samples."""
+        return items[self.rank :: self.world]
+
+    def gather(self, mine: Any) -> list[Any]:
+        """What every rank has, in the order of ranks, on each of them (small picklable things)."""
+        if self.world == 1:
+            return [mine]
+        everyone: list[Any] = [None] * self.world
+        dist.all_gather_object(everyone, mine)
+        return everyone
+
+
+@contextmanager
+def joined(device: str) -> Iterator[Ranks]:
+    """Join the other processes, if torchrun started several; leave them at the end.
+
+    Raises RunFault where the device is not there or the port is taken.
+    """
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    where = _device(device, int(os.environ.get("LOCAL_RANK", "0")))
+    with _ended_by_signal():
+        if world == 1:
+            yield Ranks(where)
+            return
+        _join("nccl" if where.type == "cuda" else "gloo")
+        try:
+            yield Ranks(where, rank, world)
+        finally:
+            dist.destroy_process_group()
+
+
+def _join(backend: str) -> None:
+    try:
+        dist.init_process_group(backend, timeout=PATIENCE)
+    except dist.DistNetworkError as error:
+        port = os.environ.get("MASTER_PORT", "?")
+        if "EADDRINUSE" not in str(error):
+            raise RunFault(f"the ranks cannot meet at port {port}: {_first_line(error)}") from None
+        raise RunFault(
+            f"port {port} is taken; start torchrun with --standalone or another --master-port"
+        ) from None
+
+
+def _device(name: str, local_rank: int) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise RunFault("--device is cuda; no CUDA device is visible to torch, use --device cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise RunFault(f"--device is {name}; must be auto, cpu or cuda") from None
+    if device.type == "cuda":
+        device = torch.device("cuda", local_rank if device.index is None else device.index)
+        torch.cuda.set_device(device)
+    return device
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Make SIGTERM an exception, so that the log of a run that is stopped says `aborted`."""
+
+    def stop(_number: int, _frame: object) -> None:
+        raise RunFault("stopped by SIGTERM: a scheduler's, or torchrun's after another rank ended")
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: the caller owns the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

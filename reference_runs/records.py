@@ -1,0 +1,19 @@
+"""The hyperparameter records of a config; importing this imports no torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from logging_spec import keys
+
+if TYPE_CHECKING:
+    from logging_spec import Logger
+    from reference_runs.config import Config
+    from reference_runs.setting import Setting
+
+
+def hyperparameters(log: Logger, config: Config, setting: Setting) -> None:
+    """Log the config's records for the round, and the tensors whose initialisation it wants."""
+    log.hyperparameters({"target_accuracy": config.target, **config.records(setting.round)})
+    for tensor in config.weights(setting.round):
+        log.event(keys.WEIGHTS_INITIALIZATION, metadata={"tensor": tensor})

@@ -1,0 +1,40 @@
+"""Where and how a run happens, as against what it trains: the same for every benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Scale = Literal["smoke", "reference"]
+Division = Literal["closed", "open"]
+Precision = Literal["fp32", "bf16", "fp16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One run's surroundings.
+
+    `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
+    generates at some cost, such as a pre-trained base; `threads` is torch's intra-op threads (the
+    small models of smoke scale are fastest with one). `shard` shares the optimizer's state out
+    between the ranks. `resume` goes on from the run's checkpoint.
+    """
+
+    scale: Scale = "smoke"
+    division: Division = "closed"
+    round: str = "6.1"
+    usage: Literal["training", "hpc"] = "training"
+    seed: int = 1
+    precision: Precision = "fp32"
+    device: str = "auto"
+    compile: bool = False
+    shard: bool = False
+    threads: int | None = None
+    data: Path | None = None
+    cache: Path | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
+    org: str = "podium reference trainers"
