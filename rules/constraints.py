@@ -8,6 +8,7 @@ counts that as a violation, as the official verifier does.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -65,6 +66,19 @@ class Constraint(msgspec.Struct, frozen=True):
     def advice(self, key: str, run: Run | None) -> str:
         """How to mend it."""
         return f"log {key} as {self.expected(run)}"
+
+    def parts(self) -> Iterator[Any]:
+        """The numbers, texts, formulas and constraints that it is made of, out of their tuples."""
+        for name in self.__struct_fields__:
+            yield from _flat(getattr(self, name))
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
 
 
 class equals(Constraint, frozen=True):

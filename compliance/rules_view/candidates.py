@@ -75,24 +75,11 @@ def _type(value: Any) -> str:
 
 def needs(constraint: c.Constraint) -> Iterator[str]:
     """The keys that a constraint's formulas look at."""
-    for value in _field_values(constraint):
+    for value in constraint.parts():
         if isinstance(value, formula.Formula):
             yield from value.needs
         elif isinstance(value, c.Constraint):
             yield from needs(value)
-
-
-def _field_values(constraint: c.Constraint) -> Iterator[Any]:
-    for name in constraint.__struct_fields__:
-        yield from _flat(getattr(constraint, name))
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _flat(item)
-    else:
-        yield value
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -101,7 +88,7 @@ def _flat(value: Any) -> Iterator[Any]:
 def values(constraint: c.Constraint, run: Run) -> Iterator[Any]:
     """Values near a constraint's bounds; raises NotLogged where a formula lacks a key."""
     yield from _lists(constraint, run)
-    for value in _field_values(constraint):
+    for value in constraint.parts():
         if isinstance(value, c.Constraint):
             yield from values(value, run)
         elif isinstance(value, formula.Formula):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from rules import special as s
 from rules.constraints import Constraint
@@ -39,17 +38,8 @@ def _needs(constraint: Constraint) -> Iterator[str]:
     for word, keys in LOOKED_UP:
         if isinstance(constraint, word):
             yield from keys
-    for name in constraint.__struct_fields__:
-        for value in _flat(getattr(constraint, name)):
-            if isinstance(value, Formula):
-                yield from value.needs
-            elif isinstance(value, Constraint):
-                yield from needs_of(value)
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _flat(item)
-    else:
-        yield value
+    for value in constraint.parts():
+        if isinstance(value, Formula):
+            yield from value.needs
+        elif isinstance(value, Constraint):
+            yield from needs_of(value)
