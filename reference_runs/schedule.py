@@ -28,7 +28,7 @@ def polynomial(
     if step < warmup:
         return warmed_up(step, warmup, base)
     share = min(1.0, (step - warmup) / (decay - warmup)) if decay > warmup else 1.0
-    return (base - end) * (1 - share) ** power + end
+    return (base - end) * math.pow(1 - share, power) + end
 
 
 def stepped(step: int, *, boundaries: tuple[int, ...], factors: tuple[float, ...]) -> float:

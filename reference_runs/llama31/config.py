@@ -81,7 +81,13 @@ class Llama31Large(Llama31):
 def smoke_8b() -> Llama31Small:
     """A quarter of a million parameters on a synthetic corpus; about 20 s on one core."""
     return Llama31Small(
-        **_SMOKE_MODEL,
+        layers=2,
+        width=96,
+        heads=4,
+        kv_heads=2,
+        ffn_width=256,
+        vocabulary=128,
+        max_sequence_length=64,
         global_batch_size=16,
         train_samples=65_536,
         eval_samples=128,
@@ -126,7 +132,13 @@ def reference_8b() -> Llama31Small:
 def smoke_405b() -> Llama31Large:
     """The 8B smoke model started from a base that was trained on another corpus beforehand."""
     return Llama31Large(
-        **_SMOKE_MODEL,
+        layers=2,
+        width=96,
+        heads=4,
+        kv_heads=2,
+        ffn_width=256,
+        vocabulary=128,
+        max_sequence_length=64,
         global_batch_size=16,
         train_samples=65_536,
         eval_samples=128,
@@ -167,16 +179,6 @@ def reference_405b() -> Llama31Large:
         workers=2,
     )
 
-
-_SMOKE_MODEL = {
-    "layers": 2,
-    "width": 96,
-    "heads": 4,
-    "kv_heads": 2,
-    "ffn_width": 256,
-    "vocabulary": 128,
-    "max_sequence_length": 64,
-}
 
 BENCHMARKS = (
     Benchmark(
