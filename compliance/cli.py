@@ -30,7 +30,7 @@ from compliance.exits import Exit
 from rules.finding import Profile
 
 if TYPE_CHECKING:
-    from compliance.report import Report
+    from compliance.outcome import Outcome
     from compliance.waivers import Waivers
 
 app = group("Check, score and package MLPerf Training and HPC results.")
@@ -44,6 +44,8 @@ COMMANDS = {
     "init": "submission.init",
     "preflight": "preflight.preflight",
     "watch": "watch.watch",
+    "bundle": "unpack.bundle",
+    "unpack": "unpack.unpack",
 }
 """Commands that are functions: module and function in `commands`."""
 
@@ -58,8 +60,10 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
         return app
     for name, place in COMMANDS.items():
         if called == name or called not in (*COMMANDS, *GROUPS):
-            module, _, function = place.partition(".")
-            app.command(name)(getattr(import_module(f"compliance.commands.{module}"), function))
+            home, _, function = place.partition(".")
+            module = import_module(f"compliance.commands.{home}")
+            examples = getattr(module, f"EPILOG_{name.upper()}", None)
+            app.command(name, epilog=examples)(getattr(module, function))
     for name in GROUPS:
         if called == name or called not in (*COMMANDS, *GROUPS):
             app.add_typer(import_module(f"compliance.commands.{name}").app, name=name)
@@ -176,7 +180,7 @@ def check(
     raise typer.Exit(_status(report, is_internal(report)))
 
 
-def _status(report: Report, internal: bool) -> Exit:
+def _status(report: Outcome, internal: bool) -> Exit:
     if internal:
         return Exit.INTERNAL
     return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN

@@ -18,11 +18,11 @@ from compliance.waivers import Waiver, Waivers
 from logging_spec.read import read_log
 from rules.convergence.facts import run_facts
 from rules.convergence.runs import dropped_of
-from rules.finding import Profile
+from rules.finding import Finding, Profile
 from rules.run import Run
 
 if TYPE_CHECKING:
-    from compliance.report import FindingEntry, Report, ResultEntry
+    from compliance.outcome import Outcome, ResultEntry
 
 GOOD = "INFO - PACKAGE CHECKER FOUND NO ERRORS, SUCCESS !"
 BAD = "INFO - PACKAGE CHECKER FOUND ERRORS, LOOK INTO ERROR LOG LINES AND FIX THEM."
@@ -64,7 +64,7 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     return f"{told}{_summary(report)}{repository}", accepted and clean_tree
 
 
-def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Report]:
+def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Outcome]:
     _must_be_submission(folder)
     options = Options(
         usage, ruleset, Profile.VERIFIER, strict=flags.werror, waivers=_waivers(flags)
@@ -101,19 +101,19 @@ def _waivers(flags: Flags) -> tuple[Waivers, ...]:
     return (Waivers("", items, (None,) * len(items)),)
 
 
-def _fails_strictly(entry: ResultEntry, report: Report) -> bool:
+def _fails_strictly(entry: ResultEntry, report: Outcome) -> bool:
     logs = [f for f in report.files if f.kind == "log" and f.path.rpartition("/")[0] == entry.path]
     failed = sum(file.verdict == "fail" for file in logs)
     return failed > dropped_of(entry.benchmark)
 
 
-def _told(finding: FindingEntry, flags: Flags) -> bool:
+def _told(finding: Finding, flags: Flags) -> bool:
     if finding.id.startswith("repo."):
         return False  # another program's
     return finding.severity == "error" or (finding.severity == "warning" and not flags.quiet)
 
 
-def _line(finding: FindingEntry) -> str:
+def _line(finding: Finding) -> str:
     word = "ERROR" if finding.severity == "error" and not finding.waived else "WARNING"
     where = f"{finding.path}, line {finding.line}" if finding.line else finding.path
     return f"{word} - {clean(where)}: {clean(finding.message)} [{finding.id}]"
@@ -123,7 +123,7 @@ def _line(finding: FindingEntry) -> str:
 
 
 def _by_train_samples(
-    folder: Path, report: Report, passed: bool, flags: Flags
+    folder: Path, report: Outcome, passed: bool, flags: Flags
 ) -> tuple[bool, list[str]]:
     """BERT's convergence once more, counted in train_samples; the verdict with it.
 
@@ -153,13 +153,13 @@ def _by_train_samples(
     return not failing and not others, lines
 
 
-def _tolerated(finding: FindingEntry, report: Report) -> bool:
+def _tolerated(finding: Finding, report: Outcome) -> bool:
     """Whether a log's error counts only through its result, which says so itself."""
     logs = {file.path for file in report.files if file.kind == "log"}
     return finding.path in logs and not finding.id.startswith("seeds.")
 
 
-def _recount(folder: Path, entry: ResultEntry, report: Report) -> tuple[str, str]:
+def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, str]:
     rules = report.rules
     runs = []
     for file in report.files:
@@ -185,7 +185,7 @@ def _recount(folder: Path, entry: ResultEntry, report: Report) -> tuple[str, str
 # --- summary ---
 
 
-def _summary(report: Report) -> str:
+def _summary(report: Outcome) -> str:
     lines = [f"INFO - Results of {clean(report.submissions[0].submitter)}"]
     for entry in report.results:
         score = "no score" if entry.score is None else f"{entry.score:.3f} minutes"

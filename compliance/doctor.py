@@ -13,8 +13,9 @@ from compliance.errors import NothingToJudge
 from compliance.terminal import clean, wrap
 
 if TYPE_CHECKING:
-    from compliance.report import FindingEntry, Report
+    from compliance.outcome import Outcome
     from compliance.session import Options
+    from rules.finding import Finding
 
 SHOWN = 5
 """Things told of one step; the command lists them all."""
@@ -84,7 +85,7 @@ class Part:
     """A step with what was found: what is to do, and how many things are only advised."""
 
     step: Step
-    to_do: list[FindingEntry] = field(default_factory=list)
+    to_do: list[Finding] = field(default_factory=list)
     advised: int = 0
 
 
@@ -109,7 +110,7 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
     return _text(path, report, parts, width), not any(part.to_do for part in parts)
 
 
-def sort_out(report: Report) -> list[Part]:
+def sort_out(report: Outcome) -> list[Part]:
     """The findings by step; waived ones are left out."""
     parts = [Part(step) for step in STEPS]
     for finding in report.findings:
@@ -137,7 +138,7 @@ def _unbegun(path: Path, absent: list[str], width: int) -> str:
     return "\n".join([*lines, "", "Not complete.", ""])
 
 
-def _text(path: Path, report: Report, parts: list[Part], width: int) -> str:
+def _text(path: Path, report: Outcome, parts: list[Part], width: int) -> str:
     rules = report.rules
     name = path.absolute().name
     head = f"{clean(name)}, by the policy of {rules.usage} {rules.round}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from compliance.errors import UsageFault
 
 if TYPE_CHECKING:
-    from compliance.report import Report
+    from compliance.outcome import Outcome
     from compliance.score_report import Scores
 
 NARROWEST, WIDEST = 40, 120
@@ -35,7 +35,7 @@ def width() -> int:
     return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
 
 
-def deliver(report: Report, name: str, output: Path | None, *, color: bool, quiet: bool) -> None:
+def deliver(report: Outcome, name: str, output: Path | None, *, color: bool, quiet: bool) -> None:
     """Render the report and print it, or write it to a file at once and whole."""
     if name == "text":
         from compliance.render.text import render
@@ -44,8 +44,9 @@ def deliver(report: Report, name: str, output: Path | None, *, color: bool, quie
         text = render(report, width=width(), color=color and not plain, quiet=quiet)
     else:
         from compliance.render import renderer
+        from compliance.report import publish
 
-        text = renderer(name)(report)
+        text = renderer(name)(publish(report))
     if output is None:
         print_text(text)
     else:
@@ -57,11 +58,13 @@ SCORED = ("text", "json")
 
 
 def with_scores(
-    report: Report, scores: Scores, name: str, output: Path | None, *, color: bool
+    report: Outcome, scores: Scores, name: str, output: Path | None, *, color: bool
 ) -> None:
     """Deliver a report and the scores of the same logs: one text, or one JSON object."""
     if name == "json":
-        body = json.loads(report.to_json()) | {"scores": json.loads(scores.to_json())}
+        from compliance.report import publish
+
+        body = json.loads(publish(report).to_json()) | {"scores": json.loads(scores.to_json())}
         text = json.dumps(body, indent=2) + "\n"
     else:
         from compliance.render.text import render

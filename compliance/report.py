@@ -4,123 +4,71 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rules.finding import Finding, Severity
-
-SCHEMA: Literal["podium.report/1"] = "podium.report/1"
-
+from compliance import outcome
+from compliance.outcome import SCHEMA, Outcome
+from rules.finding import Finding
 
 class _Model(BaseModel):
-    model_config = ConfigDict(ser_json_inf_nan="strings", frozen=True)
+    model_config = ConfigDict(ser_json_inf_nan="strings", frozen=True, from_attributes=True)
 
 
-class Tool(_Model):
+class Tool(_Model, outcome.Tool):
     """The program that made the report."""
 
-    name: str = "podium"
-    version: str
 
-
-class Rules(_Model):
+class Rules(_Model, outcome.Rules):
     """By which rules it was judged, and how they were chosen."""
 
-    usage: str
     round: str = Field(description="a round such as 5.1, or `several` where folders name more")
-    profile: Literal["policy", "verifier"]
-    chosen_by: Literal["option", "config", "folder", "default"]
 
 
-class Counts(_Model):
+class Counts(_Model, outcome.Counts):
     """Findings by severity; waived ones are counted apart."""
 
-    error: int = 0
-    warning: int = 0
-    note: int = 0
-    waived: int = 0
 
-
-class SubmissionEntry(_Model):
+class SubmissionEntry(_Model, outcome.SubmissionEntry):
     """One submitter's package."""
 
-    submitter: str
-    path: str
-    verdict: Literal["accepted", "rejected"]
 
-
-class RcpEntry(_Model):
+class RcpEntry(_Model, outcome.RcpEntry):
     """How a result's convergence compares with the reference convergence points."""
 
-    verdict: Literal["pass", "fail", "missing", "not_applicable"]
-    case: Literal["found", "interpolated", "below_range", "above_range", "none"]
-    batch_size: int | float | None = None
-    mean: float | None = None
-    minimum: float | None = None
-    submission: float | None = None
-    scaling_factor: float | None = None
 
-
-class ResultEntry(_Model):
+class ResultEntry(_Model, outcome.ResultEntry):
     """One result: all runs of one benchmark on one system."""
 
-    path: str
-    submitter: str
-    system: str
-    benchmark: str
-    division: str
-    scaling: Literal["strong", "weak"] = "strong"
-    verdict: Literal["accepted", "rejected"]
-    runs: int
-    failed_runs: int
-    minutes: float | None = None
-    score: float | None = None
     rcp: RcpEntry | None = None
 
 
-class FileEntry(_Model):
+class FileEntry(_Model, outcome.FileEntry):
     """One file that was judged."""
 
-    path: str
-    kind: Literal["log", "system", "power", "other"]
-    verdict: Literal["pass", "fail"]
-    benchmark: str | None = None
-    division: str | None = None
-    minutes: float | None = None
-    converged: bool | None = None
     round: str | None = Field(default=None, description="the file's round, where rounds differ")
 
 
-class FindingEntry(_Model):
+class FindingEntry(_Model, Finding):
     """One fault: where, by which rule, what is, what must be, how to mend it."""
 
-    id: str
-    severity: Severity
-    path: str
-    line: int | None
-    key: str | None
-    message: str
-    expected: str
-    actual: Any = None
-    hint: str
-    cites: str
-    stated_by: Literal["verifier", "policy", "both"]
-    waived: bool = False
+    expected: str = Field()  # always said, though a Finding may leave it open
+    hint: str = Field()
+    cites: str = Field()
+    stated_by: Literal["verifier", "policy", "both"] = Field()  # type: ignore[assignment]
 
 
-class Report(_Model):
+class Report(_Model, Outcome):
     """Everything one call of `podium check` found."""
 
     model_config = ConfigDict(populate_by_name=True)
 
     schema_: Literal["podium.report/1"] = Field(default=SCHEMA, alias="schema")
-    tool: Tool
+    tool: Tool = Field()
     rules: Rules
-    verdict: Literal["accepted", "rejected"]
     counts: Counts
     submissions: list[SubmissionEntry] = []
     results: list[ResultEntry] = []
@@ -155,35 +103,7 @@ def tool_version() -> str:
         return "0+unknown"
 
 
-def make_report(
-    rules: Rules,
-    files: Iterable[FileEntry],
-    findings: Iterable[Finding],
-    *,
-    submissions: Iterable[SubmissionEntry] = (),
-    results: Iterable[ResultEntry] = (),
-    strict: bool = False,
-) -> Report:
-    """Sort everything, count it and give the verdict; `strict` lets warnings reject."""
-    ordered = sorted(findings, key=Finding.sort_key)
-    counts = {severity.value: 0 for severity in Severity} | {"waived": 0}
-    for finding in ordered:
-        counts["waived" if finding.waived else finding.severity.value] += 1
-    rejected = counts["error"] or (strict and counts["warning"])
-    return Report(
-        tool=Tool(version=tool_version()),
-        rules=rules,
-        verdict="rejected" if rejected else "accepted",
-        counts=Counts(**counts),
-        submissions=sorted(submissions, key=lambda entry: entry.path),
-        results=sorted(results, key=lambda entry: entry.path),
-        files=sorted(files, key=lambda entry: entry.path),
-        findings=[_entry(finding) for finding in ordered],
-    )
-
-
-_NAMES = tuple(field.name for field in fields(Finding))
-
-
-def _entry(finding: Finding) -> FindingEntry:
-    return FindingEntry(**{name: getattr(finding, name) for name in _NAMES})
+def publish(found: Outcome) -> Report:
+    """The report of what was found, as JSON and Python callers get it."""
+    told = replace(found, tool=outcome.Tool(version=tool_version()))
+    return Report.model_validate(told)

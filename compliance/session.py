@@ -13,6 +13,14 @@ from typing import TYPE_CHECKING, Literal
 from compliance.choose import Choice, Wish, forget
 from compliance.find import Kind, Target, kinds_of, submissions, targets
 from compliance.judge import LogVerdict, judge_log
+from compliance.outcome import (
+    FileEntry,
+    Outcome,
+    ResultEntry,
+    Rules,
+    SubmissionEntry,
+    conclude,
+)
 from compliance.reading import RULE_CRASHED
 from logging_spec.read import read_log
 from rules.catalogue import find_round
@@ -20,7 +28,7 @@ from rules.finding import Finding, Profile, Severity
 from rules.round import Round
 
 if TYPE_CHECKING:
-    from compliance.report import FileEntry, Report, ResultEntry, Rules, SubmissionEntry
+    from compliance.report import Report
     from compliance.waivers import Waivers
 
 FEW_BYTES = 1 << 22
@@ -91,7 +99,9 @@ def check(
     anything wrong with the content is a finding of the report.
     """
     options = Options(usage, round, Profile(profile), jobs, strict, tuple(select), tuple(ignore))
-    return check_paths([Path(path)], options)
+    from compliance.report import publish
+
+    return publish(check_paths([Path(path)], options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +147,8 @@ def check_paths(
     options: Options,
     progress: Callable[[int, int], None] | None = None,
     gathered: Gathered | None = None,
-) -> Report:
+) -> Outcome:
     """Judge several paths at once; `gathered`, where given, is what `gather` made of them."""
-    from compliance.report import make_report
-
     gathered = gathered or gather(paths, options, progress)
     wish = Wish(options.usage, options.round)
     session = _Session(options, gathered.judged, gathered.several)
@@ -148,7 +156,7 @@ def check_paths(
         session.take_submission(root, shown, wish.choose(root).rules)
     session.take_files()
     session.finish()
-    return make_report(
+    return conclude(
         rules_of(gathered, options),
         session.files,
         session.findings,
@@ -160,8 +168,6 @@ def check_paths(
 
 def rules_of(gathered: Gathered, options: Options) -> Rules:
     """What a report says of the rules by which all was judged."""
-    from compliance.report import Rules
-
     first, several = gathered.choices[0], gathered.several
     return Rules(
         usage=first.rules.usage if not several else "several",
@@ -184,7 +190,6 @@ class _Session:
 
     def take_submission(self, root: Path, shown: str, rules: Round) -> None:
         """Judge a package on top of its logs' verdicts."""
-        from compliance.report import FileEntry
         from compliance.submission import Leave, judge_submission
         from compliance.tree import scan
         from compliance.verdicts import By
@@ -240,8 +245,6 @@ class _Session:
             self.findings += Leave(own=waivers).about(self.findings)
 
     def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
-        from compliance.report import FileEntry
-
         failing = {Severity.ERROR, Severity.WARNING} if self.options.strict else {Severity.ERROR}
         verdict = one.verdict
         return FileEntry(
@@ -345,6 +348,6 @@ def _internal(shown: str, error: Exception) -> Finding:
     )
 
 
-def is_internal(report: Report) -> bool:
+def is_internal(report: Outcome) -> bool:
     """Whether the report tells of a fault of podium itself."""
     return any(finding.id == RULE_CRASHED for finding in report.findings)

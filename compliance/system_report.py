@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING
 
 from compliance.choose import Choice, Wish
 from compliance.errors import NothingToJudge
+from compliance.outcome import FileEntry, Outcome, Rules, conclude
 from compliance.system import SystemVerdict, check_system
 from rules.finding import Severity
 
 if TYPE_CHECKING:
-    from compliance.report import FileEntry, Report
     from compliance.session import Options
 
 
-def check_systems(paths: list[Path], options: Options) -> Report:
+def check_systems(paths: list[Path], options: Options) -> Outcome:
     """Judge every description in the paths; a folder stands for those in it, or in its `systems`.
 
     Raises ComplianceError for a path that does not exist or holds no description.
     """
-    from compliance.report import Rules, make_report
-
     alone = len(paths) == 1
     found = [(file, shown) for path in paths for file, shown in _files(path, alone=alone)]
     wish = Wish(options.usage, options.round)
@@ -40,7 +38,7 @@ def check_systems(paths: list[Path], options: Options) -> Report:
         profile=options.profile.value,
         chosen_by=first.chosen_by,
     )
-    return make_report(rules, files, findings, strict=options.strict)
+    return conclude(rules, files, findings, strict=options.strict)
 
 
 def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
@@ -62,8 +60,6 @@ def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
 def _entry(
     verdict: SystemVerdict, shown: str, choice: Choice, *, strict: bool, several: bool
 ) -> FileEntry:
-    from compliance.report import FileEntry
-
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     failed = any(finding.severity in failing for finding in verdict.findings)
     return FileEntry(

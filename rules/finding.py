@@ -30,7 +30,7 @@ class Profile(StrEnum):
     VERIFIER = "verifier"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """One fault at one place.
 

@@ -8,13 +8,14 @@ from compliance.render.text import STATED, placed, summary
 from compliance.terminal import clean
 
 if TYPE_CHECKING:
-    from compliance.report import FindingEntry, Report
+    from compliance.outcome import Outcome
+    from rules.finding import Finding
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _ORDER = {"error": 0, "warning": 1, "notice": 2}
 
 
-def render(report: Report, base: str = "") -> str:
+def render(report: Outcome, base: str = "") -> str:
     """Render the report as workflow commands, errors first.
 
     `base` is the folder, seen from the repository's root, that the paths are relative to. Waived
@@ -27,11 +28,11 @@ def render(report: Report, base: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _command(finding: FindingEntry) -> str:
+def _command(finding: Finding) -> str:
     return "notice" if finding.waived else _COMMANDS[finding.severity.value]
 
 
-def _line(finding: FindingEntry, base: str) -> str:
+def _line(finding: Finding, base: str) -> str:
     path = placed(finding.path, base)
     properties = [f"file={_property(path)}"] if path else []
     if finding.line is not None:

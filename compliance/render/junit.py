@@ -9,10 +9,11 @@ from compliance.render.text import STATED, counted, grouped, judged, plural
 from compliance.terminal import clean
 
 if TYPE_CHECKING:
-    from compliance.report import FindingEntry, Report
+    from compliance.outcome import Outcome
+    from rules.finding import Finding
 
 
-def render(report: Report) -> str:
+def render(report: Outcome) -> str:
     """Render the report as JUnit XML.
 
     Errors make a failure; where warnings alone reject (`--strict`), warnings do. All else is in the
@@ -35,11 +36,11 @@ def render(report: Report) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
 
 
-def _case(path: str, findings: list[FindingEntry], rejecting: set[str]) -> ET.Element:
+def _case(path: str, findings: list[Finding], rejecting: set[str]) -> ET.Element:
     folder, _, name = path.rstrip("/").rpartition("/")
     case = ET.Element("testcase", classname=clean(folder) or ".", name=clean(name) or ".", time="0")
-    failing: list[FindingEntry] = []
-    others: list[FindingEntry] = []
+    failing: list[Finding] = []
+    others: list[Finding] = []
     for each in findings:
         (failing if each.severity in rejecting and not each.waived else others).append(each)
     if failing:
@@ -51,7 +52,7 @@ def _case(path: str, findings: list[FindingEntry], rejecting: set[str]) -> ET.El
     return case
 
 
-def _text(finding: FindingEntry) -> str:
+def _text(finding: Finding) -> str:
     mark = "waived " if finding.waived else ""
     place = "" if finding.line is None else f"line {finding.line}: "
     lines = [f"{mark}{finding.severity} [{clean(finding.id)}] {place}{clean(finding.message)}"]

@@ -11,7 +11,8 @@ from compliance.terminal import clean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compliance.report import FileEntry, FindingEntry, Report
+    from compliance.outcome import FileEntry, Outcome
+    from rules.finding import Finding
 
 OPEN_AT_MOST = 20
 """Findings up to which the tables are shown unfolded."""
@@ -24,7 +25,7 @@ _SPECIAL = re.compile(
 _SIMPLE = re.compile(r"[\w./:,=+()-]+(?: [\w./:,=+()-]+)*", re.ASCII)
 
 
-def render(report: Report) -> str:
+def render(report: Outcome) -> str:
     """Render the report as GitHub-flavoured Markdown: verdict, counts, then a table per file."""
     counts, sentence = report.counts, escape(judged(report))
     lines = [
@@ -62,7 +63,7 @@ def code(text: str) -> str:
     return f"`{text}`" if _SIMPLE.fullmatch(text) else f"<code>{escape(text)}</code>"
 
 
-def _submissions(report: Report) -> Iterator[str]:
+def _submissions(report: Outcome) -> Iterator[str]:
     if report.submissions:
         yield from ("", "| submission | verdict |", "| --- | --- |")
     for entry in report.submissions:
@@ -70,7 +71,7 @@ def _submissions(report: Report) -> Iterator[str]:
 
 
 def _tables(
-    findings: list[FindingEntry], entries: dict[str, FileEntry], folded: bool
+    findings: list[Finding], entries: dict[str, FileEntry], folded: bool
 ) -> Iterator[str]:
     for path, found in grouped(findings).items():
         entry = entries.get(path)
@@ -89,7 +90,7 @@ def _tables(
             yield from ("", "</details>")
 
 
-def _row(finding: FindingEntry) -> str:
+def _row(finding: Finding) -> str:
     severity = f"waived ({finding.severity})" if finding.waived else finding.severity.value
     line = "" if finding.line is None else str(finding.line)
     said = [escape(finding.message)]

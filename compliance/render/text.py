@@ -10,7 +10,8 @@ from compliance.terminal import clean, wrap, wrap_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from compliance.report import FileEntry, FindingEntry, Report
+    from compliance.outcome import FileEntry, Outcome
+    from rules.finding import Finding
 
 NARROWEST = 20
 """Columns below which lines grow no narrower."""
@@ -47,10 +48,10 @@ STATED = {
 }
 """Who makes the rule, where it is not both texts."""
 
-_Groups = dict[str, list["FindingEntry"]]
+_Groups = dict[str, list["Finding"]]
 
 
-def render(report: Report, width: int = 80, color: bool = False, quiet: bool = False) -> str:
+def render(report: Outcome, width: int = 80, color: bool = False, quiet: bool = False) -> str:
     """Render the report as text of at most `width` columns (20 at least).
 
     `color` marks severities and verdicts for a terminal; `quiet` lists each fault once, however
@@ -70,12 +71,12 @@ def render(report: Report, width: int = 80, color: bool = False, quiet: bool = F
 # --- words the other formats share ---------------------------------------------------------------
 
 
-def summary(report: Report) -> str:
+def summary(report: Outcome) -> str:
     """Say in one sentence what was judged by which rules, and how many findings there are."""
     return f"{judged(report)}: {counted(report)}"
 
 
-def judged(report: Report) -> str:
+def judged(report: Outcome) -> str:
     """Say what was judged, by which rules, and how these were chosen."""
     rules = report.rules
     kinds: Counter[str] = Counter(entry.kind for entry in report.files)
@@ -85,14 +86,14 @@ def judged(report: Report) -> str:
     return clean(f"{', '.join(what) or 'nothing'} judged by {which} ({how})")
 
 
-def counted(report: Report) -> str:
+def counted(report: Outcome) -> str:
     """Say how many findings there are of each severity."""
     counts = report.counts
     noted = (plural(counts.error, "error"), plural(counts.warning, "warning"))
     return ", ".join((*noted, plural(counts.note, "note"), f"{counts.waived} waived"))
 
 
-def passes(report: Report) -> str:
+def passes(report: Outcome) -> str:
     """Say how many files pass and fail, and how many results are accepted and rejected."""
     verdicts = Counter(entry.verdict for entry in report.files)
     said = [f"{plural(verdicts['fail'], 'file fails', 'files fail')}, {verdicts['pass']} pass"]
@@ -115,7 +116,7 @@ def placed(path: str, base: str) -> str:
     return f"{base.rstrip('/')}/{path}" if path else base
 
 
-def grouped(findings: Iterable[FindingEntry]) -> _Groups:
+def grouped(findings: Iterable[Finding]) -> _Groups:
     """Group findings by path, in the order they come."""
     groups: _Groups = {}
     for finding in findings:
@@ -123,7 +124,7 @@ def grouped(findings: Iterable[FindingEntry]) -> _Groups:
     return groups
 
 
-def verdict_of(entry: FileEntry | None, findings: Iterable[FindingEntry]) -> str:
+def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
     """Say PASS or FAIL: the file's verdict, or its findings' where it was not itself judged."""
     if entry is not None:
         return entry.verdict.upper()
@@ -156,7 +157,7 @@ class _Page:
         # Thousands of logs tend to break the same rule in the same way.
         self.bodies: dict[tuple[str, str, str, str], list[str]] = {}
 
-    def by_file(self, report: Report) -> Iterator[str]:
+    def by_file(self, report: Outcome) -> Iterator[str]:
         entries = {entry.path: entry for entry in report.files}
         open_ = grouped(found for found in report.findings if not found.waived)
         if len(report.files) == 1:
@@ -190,7 +191,7 @@ class _Page:
                 lines += wrap(facts, self.width, _FACTS, _FACTS)
         yield from self.painted(lines, verdict)
 
-    def finding(self, finding: FindingEntry, name: str) -> Iterator[str]:
+    def finding(self, finding: Finding, name: str) -> Iterator[str]:
         place = name if finding.line is None else f"{name}:{finding.line}"
         severity = finding.severity.value
         head = f"{place}  [{clean(finding.id)}]"
@@ -199,7 +200,7 @@ class _Page:
         yield from self.painted(wrap(head, self.width, f"  {severity:<9}", _BODY), severity)
         yield from self.body(finding)
 
-    def body(self, finding: FindingEntry) -> list[str]:
+    def body(self, finding: Finding) -> list[str]:
         said = (finding.message, finding.hint, finding.cites, finding.stated_by)
         known = self.bodies.get(said)
         if known is None:
@@ -212,9 +213,9 @@ class _Page:
             self.bodies[said] = known
         return known
 
-    def by_rule(self, report: Report) -> Iterator[str]:
+    def by_rule(self, report: Outcome) -> Iterator[str]:
         """List each fault once: how often it is found and where first."""
-        faults: dict[tuple[bool, str, str, str], list[FindingEntry]] = {}
+        faults: dict[tuple[bool, str, str, str], list[Finding]] = {}
         for found in report.findings:
             fault = (found.waived, found.severity.value, found.id, found.message)
             faults.setdefault(fault, []).append(found)
@@ -222,7 +223,7 @@ class _Page:
             yield from self.fault(*fault, faults[fault])
 
     def fault(
-        self, waived: bool, severity: str, rule: str, message: str, found: list[FindingEntry]
+        self, waived: bool, severity: str, rule: str, message: str, found: list[Finding]
     ) -> Iterator[str]:
         head = f"[{clean(rule)}]  ({severity})" if waived else f"[{clean(rule)}]"
         severity = "waived" if waived else severity
@@ -241,7 +242,7 @@ class _Page:
             lines += wrap_path(place, self.width, _WIDE, _WIDE)
         yield from lines
 
-    def submissions(self, report: Report) -> Iterator[str]:
+    def submissions(self, report: Outcome) -> Iterator[str]:
         for entry in report.submissions:
             verdict = entry.verdict.upper()
             lines = wrap(clean(entry.submitter), self.width, f"{verdict}  ", " " * 10)

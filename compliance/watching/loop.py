@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from compliance.errors import NothingToJudge, UsageFault
 from compliance.exits import Exit
+from compliance.outcome import FileEntry, Outcome, Rules, conclude
 from compliance.output import print_text, width
 from compliance.reading import RULE_CRASHED
-from compliance.report import FileEntry, Report, Rules, make_report
 from compliance.watching.data import to_json
 from compliance.watching.outputs import Json, Live, Output, Plain, document, print_page
 from compliance.watching.status import Status
@@ -141,8 +141,10 @@ class Watch:
         report = self.report(ended) if ended else None
         statuses = self._statuses()
         if self.options.format == "json":
-            told = document(statuses, self._rules()) | {"done": True}
-            told["report"] = None if report is None else json.loads(report.to_json())
+            from compliance.report import publish
+
+            told = document(statuses, asdict(self._rules())) | {"done": True}
+            told["report"] = None if report is None else json.loads(publish(report).to_json())
             print_text(to_json(told, indent=2 if self.options.once else None))
             return
         going_on = [s for s in statuses if s.phase != "stopped"]
@@ -152,7 +154,7 @@ class Watch:
 
             print_text(render(report, width=width(), color=self._colored()))
 
-    def report(self, logs: Sequence[Watched]) -> Report:
+    def report(self, logs: Sequence[Watched]) -> Outcome:
         """The report that `podium check` gives on these logs."""
         files, failing = [], self._failing()
         for log in logs:
@@ -170,8 +172,7 @@ class Watch:
                 )
             )
         findings = [found for log in logs for found in log.judge().findings]
-        rules = Rules.model_validate(self._rules())
-        return make_report(rules, files, findings, strict=self.options.strict)
+        return conclude(self._rules(), files, findings, strict=self.options.strict)
 
     def _status(self) -> Exit:
         found = [
@@ -188,16 +189,16 @@ class Watch:
         strict = self.options.strict
         return {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
 
-    def _rules(self) -> dict[str, str]:
+    def _rules(self) -> Rules:
         choices = {(log.choice.rules.usage, log.choice.rules.name) for log in self.logs}
         first = self.logs[0].choice
         several = len(choices) > 1
-        return {
-            "usage": "several" if several else first.rules.usage,
-            "round": "several" if several else first.rules.name,
-            "profile": self.options.wishes.profile.value,
-            "chosen_by": first.chosen_by,
-        }
+        return Rules(
+            usage="several" if several else first.rules.usage,
+            round="several" if several else first.rules.name,
+            profile=self.options.wishes.profile.value,
+            chosen_by=first.chosen_by,
+        )
 
     # --- what is shown ---
 
@@ -207,7 +208,7 @@ class Watch:
 
     def _output(self) -> Output:
         if self.options.format == "json":
-            return _Silent() if self.options.once else Json(self._rules())
+            return _Silent() if self.options.once else Json(asdict(self._rules()))
         if self.options.once:
             return _Silent()
         if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":

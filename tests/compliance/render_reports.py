@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from compliance.outcome import conclude
 from compliance.report import (
     FileEntry,
     Report,
@@ -15,7 +16,7 @@ from compliance.report import (
     Rules,
     SubmissionEntry,
     Tool,
-    make_report,
+    publish,
 )
 from rules.finding import Finding, Severity, StatedBy
 
@@ -66,7 +67,7 @@ def stop_missing(path: str) -> Finding:
 def report(findings: list[Finding], *paths: str, **entries: Any) -> Report:
     failing = {each.path for each in findings if each.severity == "error" and not each.waived}
     files = [log(path, "fail" if path in failing else "pass") for path in paths]
-    return make_report(RULES, files, findings, **entries)
+    return publish(conclude(RULES, files, findings, **entries))
 
 
 def sample(copies: int = 1) -> Report:

@@ -10,7 +10,8 @@ import pytest
 from compliance.cli import run
 from compliance.doctor import STEPS, sort_out
 from compliance.exits import Exit
-from compliance.report import FindingEntry, Report, Rules, make_report
+from compliance.outcome import conclude
+from compliance.report import FindingEntry, Report, Rules, publish
 from rules.finding import Finding, Severity
 from tests.compliance.trees import Submission, usual
 
@@ -141,7 +142,7 @@ def test_names_reach_the_terminal_escaped(
 
 def report_of(*findings: Finding) -> Report:
     rules = Rules(usage="training", round="5.1", profile="policy", chosen_by="option")
-    return make_report(rules, [], findings)
+    return publish(conclude(rules, [], findings))
 
 
 @pytest.mark.parametrize(

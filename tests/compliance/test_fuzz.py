@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compliance.judge import LogVerdict, judge_log
-from compliance.report import Report, Rules, make_report
+from compliance.outcome import conclude
+from compliance.report import Report, Rules, publish
 from logging_spec.read import parse_log
 from rules import rounds
 from rules.finding import Finding, Profile
@@ -41,7 +42,7 @@ def survives(data: bytes, rules: Round, profile: Profile) -> LogVerdict:
 
 def report_of(findings: list[Finding]) -> Report:
     rules = Rules(usage="training", round="5.1", profile="policy", chosen_by="option")
-    return make_report(rules, [], findings)
+    return publish(conclude(rules, [], findings))
 
 
 # --- bytes ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -281,5 +282,5 @@ def test_each_file_is_judged_as_if_it_were_alone(tree: Path) -> None:
     report = check_paths([tree], Options(round="5.1"))
     for entry in report.files[::37]:
         alone = check_paths([tree / entry.path], Options(round="5.1"))
-        together = [f.model_dump(exclude={"path"}) for f in report.findings if f.path == entry.path]
-        assert [f.model_dump(exclude={"path"}) for f in alone.findings] == together
+        together = [replace(f, path="") for f in report.findings if f.path == entry.path]
+        assert [replace(f, path="") for f in alone.findings] == together

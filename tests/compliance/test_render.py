@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from compliance.render import github, junit, markdown, renderer, sarif, text
-from compliance.report import Report, make_report
+from compliance.outcome import conclude
+from compliance.report import Report, publish
 from compliance.terminal import clean, columns, wrap, wrap_path
 from rules.finding import Severity
 from tests.compliance.render_reports import (
@@ -178,7 +179,7 @@ def test_junit_counts_are_those_of_its_cases(shown: Report) -> None:
 def test_junit_fails_on_warnings_where_they_reject() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     for strict, failures in ((False, "0"), (True, "1")):
-        shown = make_report(RULES, [log("a/b.txt", "pass")], warned, strict=strict)
+        shown = publish(conclude(RULES, [log("a/b.txt", "pass")], warned, strict=strict))
         suite = ET.fromstring(junit.render(shown))[0]
         assert suite.get("failures") == failures
 

@@ -1,0 +1,140 @@
+"""What one call of `podium check` finds, as plain data: what is printed, and made a Report of.
+
+The models that JSON and Python callers get (`compliance.report`) take their fields from here; to
+build them takes longer than to judge a log, so that only who needs them waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rules.finding import Finding, Severity
+
+SCHEMA: Literal["podium.report/1"] = "podium.report/1"
+
+Verdict = Literal["accepted", "rejected"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """The program that made the report."""
+
+    name: str = "podium"
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """By which rules it was judged, and how they were chosen."""
+
+    usage: str
+    round: str
+    profile: Literal["policy", "verifier"]
+    chosen_by: Literal["option", "config", "folder", "default"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """Findings by severity; waived ones are counted apart."""
+
+    error: int = 0
+    warning: int = 0
+    note: int = 0
+    waived: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmissionEntry:
+    """One submitter's package."""
+
+    submitter: str
+    path: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class RcpEntry:
+    """How a result's convergence compares with the reference convergence points."""
+
+    verdict: Literal["pass", "fail", "missing", "not_applicable"]
+    case: Literal["found", "interpolated", "below_range", "above_range", "none"]
+    batch_size: int | float | None = None
+    mean: float | None = None
+    minimum: float | None = None
+    submission: float | None = None
+    scaling_factor: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultEntry:
+    """One result: all runs of one benchmark on one system."""
+
+    path: str
+    submitter: str
+    system: str
+    benchmark: str
+    division: str
+    scaling: Literal["strong", "weak"] = "strong"
+    verdict: Verdict
+    runs: int
+    failed_runs: int
+    minutes: float | None = None
+    score: float | None = None
+    rcp: RcpEntry | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileEntry:
+    """One file that was judged."""
+
+    path: str
+    kind: Literal["log", "system", "power", "other"]
+    verdict: Literal["pass", "fail"]
+    benchmark: str | None = None
+    division: str | None = None
+    minutes: float | None = None
+    converged: bool | None = None
+    round: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Everything one call of `podium check` found; `tool` is told when it becomes a Report."""
+
+    schema_: Literal["podium.report/1"] = SCHEMA
+    tool: Tool | None = None
+    rules: Rules
+    verdict: Verdict
+    counts: Counts
+    submissions: Sequence[SubmissionEntry] = ()
+    results: Sequence[ResultEntry] = ()
+    files: Sequence[FileEntry] = ()
+    findings: Sequence[Finding] = ()
+
+
+def conclude(
+    rules: Rules,
+    files: Iterable[FileEntry],
+    findings: Iterable[Finding],
+    *,
+    submissions: Iterable[SubmissionEntry] = (),
+    results: Iterable[ResultEntry] = (),
+    strict: bool = False,
+) -> Outcome:
+    """Sort everything, count it and give the verdict; `strict` lets warnings reject."""
+    ordered = sorted(findings, key=Finding.sort_key)
+    counts = {severity.value: 0 for severity in Severity} | {"waived": 0}
+    for finding in ordered:
+        counts["waived" if finding.waived else finding.severity.value] += 1
+    rejected = counts["error"] or (strict and counts["warning"])
+    return Outcome(
+        rules=rules,
+        verdict="rejected" if rejected else "accepted",
+        counts=Counts(**counts),
+        submissions=sorted(submissions, key=lambda entry: entry.path),
+        results=sorted(results, key=lambda entry: entry.path),
+        files=sorted(files, key=lambda entry: entry.path),
+        findings=ordered,
+    )
