@@ -41,6 +41,9 @@ class Config:
     logs_error: ClassVar[bool] = False
     """Whether the quality is logged as `eval_error`, as two HPC benchmarks want it."""
 
+    rate_field: ClassVar[str] = "opt_base_learning_rate"
+    """The field that scales all learning."""
+
     global_batch_size: int
     gradient_accumulation_steps: int = 1
     train_samples: int
@@ -51,6 +54,8 @@ class Config:
     """The run is aborted when this many optimizer steps have not reached the target."""
     workers: int = 0
     """Processes that load data, for each rank; 0 loads in the training process."""
+    shuffled_labels: bool = False
+    """Smoke scale only: give every training sample another's target, to see that learning fails."""
 
     @property
     def steps_per_epoch(self) -> int:
