@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from compliance.score_result import Working
     from compliance.session import Options
 
-EPILOG = (
+EPILOG_SCORE = (
     "Examples:  podium score training_results_v5.1    "
     "podium score results/my_system/bert --explain bert    "
     "podium score . --format csv --long --output runs.csv    "

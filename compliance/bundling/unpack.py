@@ -1,0 +1,206 @@
+"""An archive unpacked whole or not at all, with no trust in what it says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from compliance.bundling.compress import Source, expanding
+from compliance.bundling.encrypt import Keys, opened
+from compliance.bundling.hashes import check_hashes, checked_hash, stated_hashes
+from compliance.bundling.members import Limits, Member, Members, Meter
+from compliance.bundling.places import Kind, Places, parts_of
+from compliance.bundling.refusal import Refused
+from compliance.bundling.tree import stays_below
+from compliance.bundling.verify import check_against
+from compliance.errors import NothingToJudge, UsageFault
+from compliance.terminal import clean
+
+if TYPE_CHECKING:
+    from compliance.receipt import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackOptions:
+    """What an archive must be and may be; `receipt` is checked before anything appears."""
+
+    sha256: str | None = None
+    keys: Keys = field(default_factory=Keys)
+    limits: Limits = field(default_factory=Limits)
+    receipt: Receipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """What came out: how it was closed, numbers, and what it was checked against."""
+
+    sealed: str
+    files: int
+    size: int
+    checked: tuple[str, ...] = ()
+    old_derivation: bool = False
+
+
+def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) -> Unpacked:
+    """Unpack an archive into a new or empty folder, which appears whole or not at all.
+
+    Raises Refused for an archive that is hostile, damaged, closed by another key, or not what its
+    hash or the receipt says; UsageFault for what the caller did wrong.
+    """
+    options = options or UnpackOptions()
+    if output.is_symlink() or (output.exists() and not _is_empty(output)):
+        raise UsageFault(f"{output} exists already; choose a new folder")
+    with _archive(archive) as stream, _draft(output) as draft:
+        stated = stated_hashes(archive)
+        if options.sha256 is not None:
+            stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
+        shown = clean(archive.name)
+        check_hashes(stream, stated, shown)
+        with opened(stream, shown, options.keys, output.absolute().parent) as sealed:
+            source = expanding(sealed.packing, sealed.source)
+            done = _Unpacking(draft, options.limits)
+            done.all(source, os.fstat(stream.fileno()).st_size)
+        if options.receipt is not None:
+            check_against(options.receipt, draft)
+        return Unpacked(sealed.how, done.files, done.size, _checks(stated, options), sealed.old)
+
+
+def _checks(stated: list[tuple[str, str, str]], options: UnpackOptions) -> tuple[str, ...]:
+    hashes = [f"{kind} as {source} says" for kind, _, source in stated]
+    receipt = options.receipt
+    if receipt is not None:
+        hashes.append(f"{len(receipt.files)} files as the receipt says")
+    return tuple(hashes)
+
+
+def _is_empty(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and not any(folder.iterdir())
+    except OSError:
+        return False
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[IO[bytes]]:
+    """The archive, open; a pipe or a device is never waited for."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise NothingToJudge(f"{path} is no regular file")
+        yield stream
+
+
+@contextmanager
+def _draft(output: Path) -> Iterator[Path]:
+    """A folder beside the output that takes its name in the end, or goes away."""
+    parent = output.absolute().parent
+    try:
+        draft = Path(tempfile.mkdtemp(dir=parent, prefix=f".{output.name}."))
+    except OSError as error:
+        raise UsageFault(f"{output} cannot be made: {error.strerror}") from None
+    try:
+        yield draft
+        mask = os.umask(0)
+        os.umask(mask)
+        draft.chmod(0o777 & ~mask)  # mkdtemp makes folders for their owner alone
+        os.replace(draft, output)
+    except OSError as error:
+        raise UsageFault(f"{output} cannot be made: {error.strerror}") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+class _Unpacking:
+    """Members becoming files below a draft folder; links last, so that none is written through."""
+
+    def __init__(self, draft: Path, limits: Limits) -> None:
+        self._root = str(draft.resolve())
+        self._limits = limits
+        self._places = Places()
+        self._files: dict[tuple[str, ...], bool] = {}
+        self._links: list[tuple[str, Member]] = []
+        self.files = self.size = 0
+
+    def all(self, source: Source, packed: int) -> None:
+        """Unpack every member of an archive of `packed` bytes."""
+        meter = Meter(source, self._limits, packed)
+        members = Members(meter)
+        for member in members:
+            try:
+                self._one(member, members)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise Refused(f"{clean(member.name[:200])}: cannot be written: {reason}") from None
+        for path, member in self._links:
+            self._link(path, member)
+        for path, member in self._links:
+            self._check_link(path, member)
+
+    def _one(self, member: Member, members: Members) -> None:
+        shown = clean(member.name[:200])
+        parts = parts_of(member.name, shown)
+        if not parts:
+            if member.kind is not Kind.FOLDER:
+                raise Refused(f"{shown}: the root is a {member.kind}")
+            return
+        kind = Kind.FILE if member.kind is Kind.HARD_LINK else member.kind
+        self._places.take(parts, kind)
+        if len(self._places) > self._limits.members:
+            raise Refused(f"{shown}: the archive has more than {self._limits.members} members")
+        path = os.path.join(self._root, *parts)
+        os.makedirs(path if kind is Kind.FOLDER else os.path.dirname(path), exist_ok=True)
+        if member.kind is Kind.FILE:
+            self._write(path, members.content(), executable=member.executable)
+            self._files[parts] = member.executable
+        elif member.kind is Kind.HARD_LINK:
+            self._copy(path, parts, member)
+        elif member.kind is Kind.LINK:
+            self._links.append((path, member))
+
+    def _write(self, path: str, content: Iterator[bytes], *, executable: bool) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        handle = os.open(path, flags, 0o777 if executable else 0o666)
+        with os.fdopen(handle, "wb", buffering=0) as out:
+            for data in content:
+                out.write(data)
+                self.size += len(data)
+        self.files += 1
+
+    def _copy(self, path: str, parts: tuple[str, ...], member: Member) -> None:
+        """A hard link becomes a copy of the file that it names, which must have come before."""
+        shown = clean(member.name[:200])
+        goal = parts_of(member.target, shown)
+        if goal not in self._files:
+            raise Refused(
+                f"{shown}: is a hard link to {clean(member.target[:200])}, no file before"
+            )
+        original = os.path.join(self._root, *goal)
+        if self.size + os.path.getsize(original) > self._limits.size:
+            raise Refused(f"{shown}: unpacked the archive is larger than {self._limits.size} bytes")
+        with open(original, "rb") as stream:
+            pieces = iter(lambda: stream.read(1 << 20), b"")
+            self._write(path, pieces, executable=self._files[goal])
+        self._files[parts] = self._files[goal]
+
+    def _link(self, path: str, member: Member) -> None:
+        try:
+            os.symlink(member.target, path)
+        except (OSError, ValueError):
+            shown = clean(member.name[:200])
+            raise Refused(f"{shown}: the link cannot be made") from None
+        self.files += 1
+
+    def _check_link(self, path: str, member: Member) -> None:
+        if not stays_below(path, member.target, self._root):
+            shown, target = clean(member.name[:200]), clean(member.target[:200])
+            raise Refused(f"{shown}: the link leads out of the folder, to {target}")

@@ -1,0 +1,106 @@
+"""A tree compared with the receipt of its packing: every file, none missing, none more."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compliance.bundling.archive import CHUNK
+from compliance.bundling.refusal import Refused
+from compliance.terminal import clean
+
+if TYPE_CHECKING:
+    from compliance.receipt import PackedFile, Receipt
+
+
+def check_against(receipt: Receipt, folder: Path) -> Path:
+    """The submitter's folder in an unpacked folder, once it is exactly what the receipt says.
+
+    Raises Refused, naming every file that differs.
+    """
+    tree = submitter_folder(folder, receipt.submitter)
+    found = list(differences(tree, receipt))
+    beside = sorted(each.name for each in folder.iterdir()) if tree != folder else []
+    found += [f"{clean(name)}: lies beside the tree" for name in beside if name != tree.name]
+    if found:
+        files = "1 difference" if len(found) == 1 else f"{len(found)} differences"
+        lines = "".join(f"\n  {line}" for line in found)
+        raise Refused(f"the tree is not what the receipt says, {files}:{lines}")
+    return tree
+
+
+def submitter_folder(folder: Path, submitter: str) -> Path:
+    """Where the submitter's tree lies: here, in the folder so named, or in the only one."""
+    if (folder / "results").is_dir() or (folder / "systems").is_dir():
+        return folder
+    below = [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]
+    named = [each for each in below if each.name == submitter]
+    if named:
+        return named[0]
+    trees = [each for each in below if (each / "results").is_dir() or (each / "systems").is_dir()]
+    alone = below if len(list(folder.iterdir())) == 1 else []
+    return (trees if len(trees) == 1 else alone or [folder])[0]
+
+
+def differences(tree: Path, receipt: Receipt) -> Iterator[str]:
+    """One line for every file that differs, is missing, or is not in the receipt; in order."""
+    actual = set(_files(tree))
+    stated = {file.path: file for file in receipt.files}
+    for path in sorted(actual | stated.keys()):
+        if path not in actual:
+            yield f"{clean(path)}: is missing"
+        elif path not in stated:
+            yield f"{clean(path)}: is not in the receipt"
+        elif said := _difference(tree / path, stated[path]):
+            yield f"{clean(path)}: {said}"
+
+
+def _files(tree: Path) -> Iterator[str]:
+    """Everything in a tree that is no folder, as paths with slashes."""
+    for folder, names, files in os.walk(tree, onerror=_unreadable):
+        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
+        for name in (*files, *links):
+            yield Path(folder, name).relative_to(tree).as_posix()
+
+
+def _unreadable(error: OSError) -> None:
+    raise Refused(f"{clean(str(error.filename))}: cannot be read: {error.strerror}")
+
+
+def _difference(path: Path, stated: PackedFile) -> str | None:
+    try:
+        about = path.lstat()
+        if stat.S_ISLNK(about.st_mode):
+            return _link_difference(os.readlink(path), stated)
+        if not stat.S_ISREG(about.st_mode):
+            return "is no regular file"
+        if stated.link is not None:
+            return "is a file; must be a link"
+        if about.st_size != stated.size:
+            return f"has {about.st_size} bytes; must have {stated.size}"
+        with path.open("rb") as stream:
+            digest = _sha256(iter(lambda: stream.read(CHUNK), b""))
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if digest != stated.sha256:
+        return f"has the sha256 hash {digest}; must have {stated.sha256}"
+    if os.name == "posix" and bool(about.st_mode & stat.S_IXUSR) != stated.executable:
+        return "is executable; must not be" if not stated.executable else "must be executable"
+    return None
+
+
+def _link_difference(target: str, stated: PackedFile) -> str | None:
+    if stated.link is None:
+        return "is a link; must be a file"
+    return None if target == stated.link else f"links to {clean(target)}; must to {stated.link}"
+
+
+def _sha256(pieces: Iterator[bytes]) -> str:
+    found = hashlib.sha256()
+    for data in pieces:
+        found.update(data)
+    return found.hexdigest()
