@@ -91,7 +91,7 @@ ALLOWED = {
     "rules": {"logging_spec", "msgspec", "scipy", "numpy"},
     "compliance": {
         *("rules", "logging_spec", "msgspec"),
-        *("pydantic", "jsonschema", "typer", "rich", "git", "detect_secrets"),
+        *("pydantic", "jsonschema", "typer", "rich", "git", "detect_secrets", "zstandard"),
     },
     "reference_runs": {
         *("logging_spec", "torch", "numpy", "PIL"),
