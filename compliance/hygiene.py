@@ -135,7 +135,7 @@ def finding(path: str, fault: Fault, severity: Severity | None = None) -> Findin
     )
 
 
-def _official_name(name: str) -> Fault | None:
+def official_name(name: str) -> Fault | None:
     """What the official checker rejects in a name."""
     if name.startswith("."):
         said = "the name begins with a dot"
@@ -145,7 +145,7 @@ def _official_name(name: str) -> Fault | None:
     return None
 
 
-def _official_size(item: Item) -> Fault | None:
+def official_size(item: Item) -> Fault | None:
     if item.kind is not Kind.FILE or item.size <= LARGE:
         return None
     said = f"the file has {item.size / (1 << 20):.1f} MiB, and 50 MiB is the most"
@@ -163,7 +163,7 @@ class _Verifier:
     """The official checker's reading."""
 
     def tree(self, root: Path) -> Iterator[Finding]:
-        name = _official_name(os.path.basename(os.path.abspath(root)))
+        name = official_name(os.path.basename(os.path.abspath(root)))
         if name is not None:
             yield finding(".", name)
         for items in walk(root):
@@ -172,7 +172,7 @@ class _Verifier:
                     yield from (finding(item.path, fault) for fault in self.faults(item))
 
     def faults(self, item: Item) -> Iterator[Fault]:
-        yield from filter(None, (_official_name(item.name), _official_size(item)))
+        yield from filter(None, (official_name(item.name), official_size(item)))
         if item.kind is Kind.LINK and not _found_from_here(item):
             said = "the link's target does not exist, as seen from the folder podium was started in"
             hint = "put the file itself in the link's place"
@@ -194,7 +194,7 @@ class _Policy:
         self.search = Search()
 
     def tree(self, root: Path) -> Iterator[Finding]:
-        name = _official_name(os.path.basename(self.root))
+        name = official_name(os.path.basename(self.root))
         if name is not None:
             yield finding(".", name)
         for items in walk(root):
@@ -213,12 +213,12 @@ class _Policy:
             fault = Fault("repo.unreadable", "it cannot be read", "mend its permissions or place")
             yield finding(item.path, fault, Severity.ERROR)
             return
-        official = _official_name(item.name)
+        official = official_name(item.name)
         if official is not None:
             # A clone's own folder is no part of what is submitted; links to folders pass.
             own = item.path == ".git" or _links_to_folder(item)
             yield finding(item.path, official, Severity.WARNING if own else None)
-        faults = [*name_faults(item.name, item.path), *filter(None, (_official_size(item),))]
+        faults = [*name_faults(item.name, item.path), *filter(None, (official_size(item),))]
         yield from (finding(item.path, fault) for fault in faults)
         if item.kind is Kind.LINK:
             yield from self.link(item)

@@ -1,0 +1,140 @@
+"""The gate: the assembled tree as `podium check` judges it, and the receipt of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from compliance.choose import ChosenBy
+from compliance.find import is_submission
+from compliance.outcome import Rules, conclude
+from compliance.packing.copying import Copied
+from compliance.packing.plan import Plan
+from compliance.receipt import (
+    Gate,
+    PackedFile,
+    PackedResult,
+    PackedRules,
+    PackedWaiver,
+    Receipt,
+)
+from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish, tool_version
+from compliance.session import Options, check_paths
+from compliance.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
+from rules.finding import Finding, Profile, Severity
+from rules.round import Round
+
+
+def judge(tree: Path, rules: Round, jobs: int) -> Report:
+    """What `podium check` says of a tree; a tree that is no submission is rejected."""
+    if is_submission(tree):
+        options = Options(rules.usage, rules.name, Profile.POLICY, jobs)
+        return publish(check_paths([tree], options))
+    lacking = [name for name in ("results", "systems") if not (tree / name).is_dir()]
+    findings = [_lacking(name) for name in lacking]
+    told = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")
+    return publish(conclude(told, [], findings))
+
+
+def _lacking(name: str) -> Finding:
+    rule = "tree.no-results" if name == "results" else "tree.no-system-description"
+    said = f"there is no {name} folder: this is no submission"
+    return Finding(rule, Severity.ERROR, name, None, None, said, hint="see podium init")
+
+
+def errors_of(report: Report) -> list[FindingEntry]:
+    """The findings for which the gate rejects a tree."""
+    return [each for each in report.findings if each.severity == "error" and not each.waived]
+
+
+def make_receipt(
+    plan: Plan, copied: Sequence[Copied], report: Report, tree: Path, chosen_by: ChosenBy
+) -> Receipt:
+    """The receipt of a tree that was judged."""
+    waivers = _waivers(report, tree)
+    return Receipt(
+        tool=Tool(version=tool_version()),
+        rules=PackedRules(usage=plan.config.usage, round=plan.rules.name, chosen_by=chosen_by),
+        submitter=plan.config.submitter,
+        division=plan.config.division,
+        gate=Gate(
+            verdict=report.verdict,
+            counts=report.counts,
+            errors=dict(sorted(Counter(each.id for each in errors_of(report)).items())),
+        ),
+        forced=report.verdict == "rejected",
+        results=tuple(_result(entry, report, waivers) for entry in report.results),
+        waivers=tuple(_packed(waiver, count) for waiver, count in waivers),
+        files=tuple(_file(one) for one in sorted(copied, key=lambda each: each.entry.place)),
+    )
+
+
+def _file(one: Copied) -> PackedFile:
+    source = one.entry.source
+    return PackedFile(
+        path=one.entry.place,
+        size=source.size,
+        sha256=one.sha256,
+        source=source.shown,
+        executable=source.executable,
+        link=source.link,
+    )
+
+
+def _result(
+    entry: ResultEntry, report: Report, waivers: Sequence[tuple[Waiver, int]]
+) -> PackedResult:
+    below = f"{entry.path}/"
+    found = [each for each in report.findings if f"{each.path}/".startswith(below)]
+    counts = [(waiver, sum(_covers(waiver, each) for each in found)) for waiver, _ in waivers]
+    return PackedResult(
+        path=entry.path,
+        system=entry.system,
+        benchmark=entry.benchmark,
+        division=entry.division,
+        scaling=entry.scaling,
+        verdict=entry.verdict,
+        runs=entry.runs,
+        failed_runs=entry.failed_runs,
+        minutes=entry.minutes,
+        score=entry.score,
+        rcp=entry.rcp,
+        rcp_margin=margin(entry),
+        waivers=tuple(_packed(waiver, count) for waiver, count in counts if count),
+    )
+
+
+def margin(entry: ResultEntry | PackedResult) -> float | None:
+    """How far a result converged above the least that the reference allows, as a part of it."""
+    rcp = entry.rcp
+    if rcp is None or not rcp.minimum or rcp.submission is None:
+        return None
+    return (rcp.submission - rcp.minimum) / rcp.minimum
+
+
+def _waivers(report: Report, tree: Path) -> list[tuple[Waiver, int]]:
+    """The waivers in the tree that hold today, with how many findings each covers."""
+    path = tree / WAIVERS_FILE
+    if not path.is_file():
+        return []
+    waivers, _ = waivers_in_tree(path, WAIVERS_FILE)
+    held = [waiver for waiver in waivers.items if waiver.until >= date.today()]
+    return [(one, sum(_covers(one, each) for each in report.findings)) for one in held]
+
+
+def _covers(waiver: Waiver, entry: FindingEntry) -> bool:
+    finding = Finding(entry.id, entry.severity, entry.path, None, None, "")
+    return entry.waived and waiver.covers(finding)
+
+
+def _packed(waiver: Waiver, count: int) -> PackedWaiver:
+    return PackedWaiver(
+        rule=waiver.rule,
+        place=waiver.place,
+        reason=waiver.reason,
+        who=waiver.who,
+        until=str(waiver.until),
+        findings=count,
+    )

@@ -1,0 +1,167 @@
+"""A plan as a tree to read: what goes where, from where, and what does not, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from compliance.packing.plan import Entry, Plan
+from compliance.packing.standing import Standing
+from compliance.packing.summary import size_text
+from compliance.terminal import clean, columns, wrap
+
+MOST = 40
+"""Lines about files left out; the JSON plan has them all."""
+
+
+def to_text(plan: Plan, target: str, standing: Standing, width: int) -> str:
+    """The plan for a terminal."""
+    return "\n".join(_lines(plan, target, standing, width)) + "\n"
+
+
+def _lines(plan: Plan, target: str, standing: Standing, width: int) -> Iterator[str]:
+    config = plan.config
+    division = f", {config.division}" if config.division else ""
+    yield f"{clean(config.submitter)}: {plan.rules.title}{division}"
+    said = f"{len(plan.entries)} files, {size_text(plan.size)}, to {clean(target)}"
+    if standing.unchanged:
+        said += " (which has all of it already)"
+    elif standing.exists:
+        said += f" ({_changes(standing)})"
+    yield from wrap(said, width, "  ", "  ")
+    yield ""
+    yield f"{clean(config.submitter)}/"
+    yield from _tree(plan, standing, width)
+    yield from _told("Missing", ((m.place, m.said) for m in plan.missing), width)
+    refused = [(each.shown, each.why) for each in plan.left_out if each.refused]
+    yield from _told("Refused", refused, width)
+    left = [(each.shown, each.why) for each in plan.left_out if not each.refused]
+    yield from _told("Left out", left, width)
+    yield from _told("Conflicts", ((c.place, c.said) for c in plan.conflicts), width)
+
+
+def _changes(standing: Standing) -> str:
+    counts = {
+        "new": len(standing.new),
+        "changed": len(standing.different),
+        "no more there": len(standing.extra),
+        "as they are": len(standing.same),
+    }
+    return ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+
+
+# --- the tree ---
+
+
+def _tree(plan: Plan, standing: Standing, width: int) -> Iterator[str]:
+    remarks: dict[str, list[str]] = {}
+    for remark in plan.remarks:
+        remarks.setdefault(remark.place, []).append(remark.said)
+    yield from _remarks(remarks.get(".", ()), 1, width)
+    shown: tuple[str, ...] = ()
+    for place, entries in _rows(plan):
+        *above, name = place.split("/")
+        for depth, part in enumerate(above):
+            if shown[: depth + 1] != tuple(above[: depth + 1]):
+                yield f"{'  ' * (depth + 1)}{clean(part)}/"
+                yield from _remarks(remarks.get("/".join(above[: depth + 1]), ()), depth + 2, width)
+                shown = tuple(above[: depth + 1])
+        shown = tuple(above)
+        yield from _row(plan, name, entries, len(above) + 1, standing, width)
+
+
+def _rows(plan: Plan) -> Iterator[tuple[str, list[Entry]]]:
+    """The files in order; a folder that is copied whole is one row."""
+    from compliance.tree import natural
+
+    whole: dict[str, list[Entry]] = {}
+    single: dict[str, list[Entry]] = {}
+    for entry in plan.sorted():
+        folder = next((f for f in plan.folders if entry.place.startswith(f"{f}/")), None)
+        (single if folder is None else whole).setdefault(folder or entry.place, []).append(entry)
+    for place in natural([*whole, *single]):
+        yield place, whole.get(place) or single[place]
+
+
+def _row(
+    plan: Plan, name: str, entries: list[Entry], depth: int, standing: Standing, width: int
+) -> Iterator[str]:
+    indent = "  " * depth
+    place = entries[0].place
+    if place.rpartition("/")[2] == name and len(entries) == 1:
+        source, label = entries[0].source.shown, clean(name)
+        notes = [entries[0].why] if entries[0].why else []
+    else:
+        folder = next(f for f in plan.folders if place.startswith(f"{f}/"))
+        count = f"{len(entries)} file{'s' if len(entries) > 1 else ''}"
+        source, label = plan.folders[folder], f"{clean(name)}/ ({count})"
+        notes = []
+    if standing.exists and any(entry.place in standing.different for entry in entries):
+        notes.append("changed")
+    head = f"{indent}{label}"
+    gap = " " * max(2, 34 - columns(head))
+    line = f"{head}{gap}< {clean(source)}"
+    if columns(line) <= width:
+        yield line
+    else:
+        yield head
+        yield f"{indent}  < {clean(source)}"
+    yield from _remarks(notes, depth + 1, width)
+
+
+def _remarks(said: Iterable[str], depth: int, width: int) -> Iterator[str]:
+    indent = "  " * depth
+    for text in said:
+        yield from wrap(clean(text), width, f"{indent}- ", f"{indent}  ")
+
+
+def _told(title: str, items: Iterable[tuple[str, str]], width: int) -> Iterator[str]:
+    found = list(items)
+    if not found:
+        return
+    yield ""
+    yield f"{title}: {len(found)}"
+    for place, said in found[:MOST]:
+        yield from wrap(f"{clean(place)}: {clean(said)}", width, "  - ", "    ")
+    if len(found) > MOST:
+        yield f"  - and {len(found) - MOST} more"
+
+
+# --- for scripts ---
+
+
+def to_json(plan: Plan, target: str, standing: Standing) -> str:
+    """The plan as data."""
+    return json.dumps(_data(plan, target, standing), indent=2) + "\n"
+
+
+def _data(plan: Plan, target: str, standing: Standing) -> dict[str, Any]:
+    def said(items: Iterable[Any]) -> list[dict[str, str]]:
+        return [{"place": each.place, "said": each.said} for each in items]
+
+    return {
+        "schema": "podium.plan/1",
+        "submitter": plan.config.submitter,
+        "rules": {"usage": plan.rules.usage, "round": plan.rules.name},
+        "target": target,
+        "unchanged": standing.unchanged,
+        "files": [
+            {
+                "place": entry.place,
+                "source": entry.source.shown,
+                "size": entry.source.size,
+                "renamed": entry.place.rpartition("/")[2] != entry.source.shown.rpartition("/")[2],
+                "why": entry.why,
+            }
+            for entry in plan.sorted()
+        ],
+        "remarks": said(plan.remarks),
+        "missing": said(plan.missing),
+        "conflicts": said(plan.conflicts),
+        "left_out": [
+            {"source": each.shown, "why": each.why, "refused": each.refused}
+            for each in plan.left_out
+        ],
+        "dropped": standing.extra,
+    }
