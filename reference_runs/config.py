@@ -83,6 +83,10 @@ class Config:
         left_out = {"train_samples", "eval_samples"}  # logged when the timed part begins
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
 
+    def metadata(self, round_name: str) -> Mapping[str, Mapping[str, Any]]:
+        """What a round wants in a record's metadata, by key; nothing for most benchmarks."""
+        return {}
+
     def weights(self, round_name: str) -> tuple[str, ...]:
         """Tensor names whose initialisation the round wants logged; none in most rounds."""
         return ()

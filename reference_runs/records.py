@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 def hyperparameters(log: Logger, config: Config, setting: Setting) -> None:
     """Log the config's records for the round, and the tensors whose initialisation it wants."""
-    log.hyperparameters({"target_accuracy": config.target, **config.records(setting.round)})
+    records = {"target_accuracy": config.target, **config.records(setting.round)}
+    metadata = config.metadata(setting.round)
+    log.hyperparameters({key: value for key, value in records.items() if key not in metadata})
+    for key, told in metadata.items():
+        log.event(key, records[key], told)
     for tensor in config.weights(setting.round):
         log.event(keys.WEIGHTS_INITIALIZATION, metadata={"tensor": tensor})
