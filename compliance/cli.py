@@ -44,6 +44,7 @@ COMMANDS = {
     "init": "submission.init",
     "preflight": "preflight.preflight",
     "watch": "watch.watch",
+    "pack": "pack.pack",
     "bundle": "unpack.bundle",
     "unpack": "unpack.unpack",
 }
