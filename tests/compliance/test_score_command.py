@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from compliance import score
-from compliance.commands.score import EPILOG, score_command
+from compliance.commands.score import EPILOG_SCORE, score_command
 from compliance.errors import NothingToJudge
 from compliance.score_compare import comparable
 from compliance.score_render import sheets
@@ -28,7 +28,7 @@ from tests.builders import LogBuilder, build
 from tests.compliance.trees import HOUR_MS, Submission, as_run, usual
 
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command("score", epilog=EPILOG)(score_command)
+app.command("score", epilog=EPILOG_SCORE)(score_command)
 
 
 def podium(*arguments: object, columns: int = 80) -> Result:
