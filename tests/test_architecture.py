@@ -109,7 +109,7 @@ one command that starts the trainers."""
 
 ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
-    "git": ("compliance/git.py",),
+    "git": ("compliance/packing/git.py",),
     "scipy": ("rules/convergence/",),
     "numpy": ("rules/convergence/", "logging_spec/", "reference_runs/"),
     "detect_secrets": ("compliance/leak",),

@@ -163,6 +163,17 @@ def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
         return list(pool.map(lambda each: as_it_lies(each, target / each.place), plan.sorted()))
 
 
+def remade(order: Order, plan: Plan, target: Path) -> Packed:
+    """A tree that others have added files to, judged anew: theirs are told of as kept."""
+    standing = compare(plan, target)
+    allow(plan, standing, target, (), (".",))
+    packed = Packed(plan, target, standing, "unchanged", copied=hashes(plan, target, order.jobs))
+    receipt = _judged(order, packed, target)
+    if plan.conflicts or (receipt.gate.verdict == "rejected" and not order.force):
+        packed.state = "rejected"
+    return packed
+
+
 # --- the receipt ---
 
 

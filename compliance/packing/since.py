@@ -1,0 +1,97 @@
+"""What a branch changes: whose folders, how large, and whether the result still passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compliance.choose import Wish
+from compliance.find import is_submission
+from compliance.hygiene import LARGE
+from compliance.packing.gate import errors_of, judge
+from compliance.packing.git import Change, Clone
+from compliance.report import Report
+from compliance.terminal import clean, wrap
+
+MOST = 20
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a branch changes since a ref, by folder, and the reports of the submissions changed."""
+
+    branch: str
+    ref: str
+    folders: dict[str, list[Change]] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether nothing stands against the branch."""
+        passed = all(report.verdict == "accepted" for report in self.reports.values())
+        return passed and not self.problems
+
+
+def check_since(place: Path, ref: str, jobs: int) -> Changes:
+    """Judge what the checked-out branch of a clone changes; raises UsageFault.
+
+    The work tree must be as committed: it is what is judged.
+    """
+    clone = Clone(place)
+    clone.refuse_changed()
+    changes = Changes(clone.head(), ref)
+    for change in clone.changes(ref):
+        top = change.path.partition("/")[0] if "/" in change.path else ""
+        changes.folders.setdefault(top, []).append(change)
+    changes.problems += _problems(changes, clone)
+    for name in changes.folders:
+        folder = clone.root / name
+        if name and is_submission(folder):
+            changes.reports[name] = judge(folder, Wish().choose(folder).rules, jobs)
+    return changes
+
+
+def _problems(changes: Changes, clone: Clone) -> Iterator[str]:
+    if not changes.folders:
+        yield "the branch changes nothing"
+    submitters = sorted(filter(None, changes.folders))
+    if len(submitters) > 1:
+        yield f"it changes the folders of {len(submitters)} submitters: {', '.join(submitters)}"
+    for change in changes.folders.get("", ()):
+        yield f"{change.path} lies in no submitter's folder"
+    for name in submitters:
+        folder = clone.root / name
+        if folder.exists() and not is_submission(folder):
+            yield f"{name} is no submission: it needs results and systems"
+    for path, size in clone.large_blobs(changes.ref, LARGE):
+        yield f"{path} has {size / (1 << 20):.1f} MiB in a commit, and 50 MiB is the most"
+
+
+def to_text(changes: Changes, width: int) -> str:
+    """What was found, for a terminal."""
+    return "\n".join(_lines(changes, width)) + "\n"
+
+
+def _lines(changes: Changes, width: int) -> Iterator[str]:
+    yield f"{clean(changes.branch)} since {clean(changes.ref)}"
+    for name, found in changes.folders.items():
+        counts = {how: sum(each.how == how for each in found) for how in "AMDT"}
+        words = {"A": "new", "M": "changed", "D": "gone", "T": "of another kind"}
+        told = ", ".join(f"{count} {words[how]}" for how, count in counts.items() if count)
+        yield f"  {clean(name) or '(top)'}: {told}"
+    for problem in changes.problems:
+        yield from wrap(clean(problem), width, "  ! ", "    ")
+    for name, report in changes.reports.items():
+        rules, counts_ = report.rules, report.counts
+        yield (
+            f"{clean(name)}, {rules.usage} {rules.round}: {report.verdict}; {counts_.error} "
+            f"errors, {counts_.warning} warnings"
+        )
+        errors = errors_of(report)
+        for finding in errors[:MOST]:
+            told = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
+            yield from wrap(told, width, "  - ", "    ")
+        if len(errors) > MOST:
+            yield f"  - and {len(errors) - MOST} more"
