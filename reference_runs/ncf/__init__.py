@@ -1,0 +1,1 @@
+"""Recommendation: neural collaborative filtering, NeuMF on MovieLens-20M."""
