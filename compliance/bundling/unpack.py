@@ -94,9 +94,10 @@ def _archive(path: Path) -> Iterator[IO[bytes]]:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise NothingToJudge(f"{path} is no regular file")
     with os.fdopen(handle, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise NothingToJudge(f"{path} is no regular file")
         yield stream
 
 
