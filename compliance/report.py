@@ -14,6 +14,7 @@ from compliance import outcome
 from compliance.outcome import SCHEMA, Outcome
 from rules.finding import Finding
 
+
 class _Model(BaseModel):
     model_config = ConfigDict(ser_json_inf_nan="strings", frozen=True, from_attributes=True)
 

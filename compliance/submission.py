@@ -13,11 +13,11 @@ from compliance.documents import judge_documents
 from compliance.facts import Facts
 from compliance.hygiene import check_repository
 from compliance.judge import LogVerdict
+from compliance.outcome import RcpEntry, ResultEntry, SubmissionEntry
 from compliance.package import judge_result, judge_together
 from compliance.params import RCP, SEEDS, Params
 from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
-from compliance.outcome import RcpEntry, ResultEntry, SubmissionEntry
 from compliance.scaling import read_scaling
 from compliance.score_parts import counted, normalises
 from compliance.scores import Score, choose_factor, score_result

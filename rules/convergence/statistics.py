@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import fmean
 
+from rules.convergence.student import QUANTILES
+
 ALPHA = 0.05
 """One-sided level of the test: training rules, RCP examples."""
 
@@ -36,6 +38,8 @@ def deviation(values: Sequence[float]) -> float:
 @cache
 def t_quantile(freedom: int) -> float:
     """Student's t that is exceeded with probability ALPHA, for that many degrees of freedom."""
+    if 0 < freedom <= len(QUANTILES):
+        return QUANTILES[freedom - 1]
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(freedom, 1 - ALPHA))

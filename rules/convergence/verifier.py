@@ -6,6 +6,9 @@ sums are numpy's, the minimum is searched for by halving, pruning takes a single
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Sequence
 
 from rules.convergence.policy import ONE_EVALUATION
@@ -15,6 +18,9 @@ from rules.convergence.way import Reference, Way
 TOLERANCE = 1e-4
 """Width at which the search for the minimum ends, in the benchmark's unit."""
 
+_BLOCK = 128
+"""Numbers that numpy adds in one go."""
+
 UNFINISHED = 1e9
 """What a run that did not converge counts for: less than gpt3's tokens, so there it is dropped as
 the fastest.
@@ -22,17 +28,43 @@ the fastest.
 
 
 def mean_of_trimmed(values: Sequence[float], drop: int) -> float:
-    """The trimmed mean, summed as numpy does."""
-    import numpy
-
-    return float(numpy.mean(trimmed(values, drop)))
+    """The trimmed mean, summed as numpy does; NaN of no values."""
+    kept = trimmed(values, drop)
+    return numpy_sum(kept) / len(kept) if kept else math.nan
 
 
 def deviation_of_all(values: Sequence[float], drop: int) -> float:  # noqa: ARG001 - as the policy's
     """Population deviation of all the values, the dropped ones too (since July 2024)."""
-    import numpy
+    if not values:
+        return math.nan
+    count = len(values)
+    mean = numpy_sum(sorted(values)) / count
+    return math.sqrt(
+        numpy_sum([(value - mean) * (value - mean) for value in sorted(values)]) / count
+    )
 
-    return float(numpy.std(sorted(values)))
+
+def numpy_sum(values: Sequence[float]) -> float:
+    """The sum of up to 128 numbers in the order in which numpy adds them: eight partial sums.
+
+    More are added by numpy itself, which takes longer to load than a submission takes to judge.
+    """
+    if len(values) > _BLOCK:
+        import numpy
+
+        return float(numpy.sum(values))
+    whole = len(values) // 8 * 8
+    if not whole:
+        return sum_in_order(values)
+    parts = [sum_in_order(values[lane:whole:8]) for lane in range(8)]
+    while len(parts) > 1:
+        parts = [first + second for first, second in zip(parts[::2], parts[1::2], strict=True)]
+    return sum_in_order([parts[0], *values[whole:]])
+
+
+def sum_in_order(values: Sequence[float]) -> float:
+    """The plain sum, rounded after each number; the built-in `sum` does better than that."""
+    return functools.reduce(operator.add, values, 0.0)
 
 
 def minimum_by_halving(mean: float, spread: float, references: int, submitted: int) -> float:

@@ -15,8 +15,15 @@ from rules.convergence.data import Point
 from rules.convergence.facts import RunFacts, unit_of
 from rules.convergence.policy import POLICY
 from rules.convergence.runs import needed_runs
-from rules.convergence.statistics import lower_hull, minimum_mean, olympic_mean
-from rules.convergence.verifier import VERIFIER
+from rules.convergence.statistics import (
+    ALPHA,
+    lower_hull,
+    minimum_mean,
+    olympic_mean,
+    t_quantile,
+)
+from rules.convergence.student import QUANTILES
+from rules.convergence.verifier import VERIFIER, deviation_of_all, mean_of_trimmed
 from rules.convergence.way import references_of
 from rules.finding import Profile
 
@@ -273,3 +280,27 @@ def test_units_and_runs_by_round() -> None:
     assert needed_runs("training", "0.6", "minigo") == 20
     assert needed_runs("hpc", "0.7", "deepcam") == 5
     assert needed_runs("training", "4.0", "unet3d") == 40
+
+
+# --- numbers that libraries would give ---
+
+NUMBERS = st.lists(st.floats(0.0, 1e10) | st.integers(0, 10**9), min_size=1, max_size=140)
+
+
+def test_the_table_of_students_t_is_that_of_the_library() -> None:
+    from scipy.special import stdtrit
+
+    freedoms = range(1, len(QUANTILES) + 3)
+    assert [t_quantile(n) for n in freedoms] == [float(stdtrit(n, 1 - ALPHA)) for n in freedoms]
+
+
+@given(NUMBERS, st.integers(0, 4))
+def test_the_verifiers_sums_are_numpys_to_the_last_bit(values: list[float], drop: int) -> None:
+    import numpy
+
+    kept = sorted(values)[drop : len(values) - drop]
+    assert deviation_of_all(values, drop) == float(numpy.std(sorted(values)))
+    if kept:
+        assert mean_of_trimmed(values, drop) == float(numpy.mean(kept))
+    else:
+        assert math.isnan(mean_of_trimmed(values, drop))
