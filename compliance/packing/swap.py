@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -55,7 +56,9 @@ def _renamed(first: Path, second: Path, flags: int) -> bool:
     raise OSError(number, os.strerror(number), str(second))
 
 
-def put_in_place(new: Path, target: Path, *, exchange: bool = True) -> Path | None:
+def put_in_place(
+    new: Path, target: Path, tell: Callable[[str], None], *, exchange: bool = True
+) -> Path | None:
     """Give a new tree the target's name; where the old tree lies now, if there was one.
 
     Where the system cannot exchange two names at once, the old tree is set aside first: `recover`
@@ -69,6 +72,7 @@ def put_in_place(new: Path, target: Path, *, exchange: bool = True) -> Path | No
         return new
     aside = new.parent / OLD
     os.rename(target, aside)
+    tell("set aside")
     try:
         os.rename(new, target)
     except OSError:

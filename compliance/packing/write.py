@@ -58,7 +58,7 @@ class Stage:
     def put(self, *, exchange: bool = True) -> None:
         """Swap the tree in; from then on the new one stands."""
         self.tell("before the swap")
-        put_in_place(self.tree, self.target, exchange=exchange)
+        put_in_place(self.tree, self.target, self.tell, exchange=exchange)
         self.tell("after the swap")
 
 
