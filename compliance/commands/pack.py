@@ -107,7 +107,7 @@ def pack(
     """
     count = jobs or os.cpu_count() or 1
     if since is not None:
-        raise typer.Exit(_since(git or Path(), since, count))
+        raise typer.Exit(_since(git or Path(), since, (usage and usage.value, round), count))
     given: dict[str, Any] = {
         "submitter": submitter,
         "usage": usage and usage.value,
@@ -204,10 +204,11 @@ def _status(packed: Packed) -> Exit:
     return Exit.CLEAN if planned or packed.state in ("packed", "unchanged") else Exit.FOUND
 
 
-def _since(clone: Path, ref: str, jobs: int) -> Exit:
+def _since(clone: Path, ref: str, wish: tuple[str | None, str | None], jobs: int) -> Exit:
+    from compliance.choose import Wish
     from compliance.output import print_text, width
     from compliance.packing.since import check_since, to_text
 
-    changes = check_since(clone, ref, jobs)
+    changes = check_since(clone, ref, Wish(*wish), jobs)
     print_text(to_text(changes, width()))
     return Exit.CLEAN if changes.accepted else Exit.FOUND

@@ -13,6 +13,8 @@ from compliance.packing.gate import errors_of, judge
 from compliance.packing.git import Change, Clone
 from compliance.report import Report
 from compliance.terminal import clean, wrap
+from rules.catalogue import find_round, rounds_of
+from rules.round import Round
 
 MOST = 20
 
@@ -34,10 +36,11 @@ class Changes:
         return passed and not self.problems
 
 
-def check_since(place: Path, ref: str, jobs: int) -> Changes:
+def check_since(place: Path, ref: str, wish: Wish, jobs: int) -> Changes:
     """Judge what the checked-out branch of a clone changes; raises UsageFault.
 
-    The work tree must be as committed: it is what is judged.
+    The work tree must be as committed: it is what is judged. Where neither an option nor a folder
+    tells the round, the branch's name does: SUBMITTER-ROUND.
     """
     clone = Clone(place)
     clone.refuse_changed()
@@ -49,8 +52,16 @@ def check_since(place: Path, ref: str, jobs: int) -> Changes:
     for name in changes.folders:
         folder = clone.root / name
         if name and is_submission(folder):
-            changes.reports[name] = judge(folder, Wish().choose(folder).rules, jobs)
+            changes.reports[name] = judge(folder, _rules(folder, changes.branch, wish), jobs)
     return changes
+
+
+def _rules(folder: Path, branch: str, wish: Wish) -> Round:
+    choice = wish.choose(folder)
+    usage, name = choice.rules.usage, branch.rpartition("-")[2]
+    if choice.chosen_by == "default" and name in rounds_of(usage):
+        return find_round(usage, name)
+    return choice.rules
 
 
 def _problems(changes: Changes, clone: Clone) -> Iterator[str]:

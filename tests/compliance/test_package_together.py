@@ -6,13 +6,23 @@ from pathlib import Path
 
 import msgspec
 
+from compliance import check
 from compliance.alike import copies
 from compliance.package import judge_together
+from compliance.session import Options, check_paths
 from compliance.tree import scan
 from compliance.verdicts import By
 from rules.finding import Finding, Profile, Severity
 from tests.builders import LogBuilder, build
 from tests.compliance.trees import Submission, as_run, throughput, usual
+
+WAIVED = """[[waiver]]
+rule = "result.copied-run"
+place = "*"
+reason = "the two hand in one system together"
+who = "the results chair"
+until = 2099-01-01
+"""
 
 
 def together(tree: Submission, profile: Profile = Profile.POLICY) -> dict[str, list[Finding]]:
@@ -53,6 +63,35 @@ def test_a_copy_at_another_time_is_found(tmp_path: Path) -> None:
 def test_a_copy_on_another_system_is_found(tmp_path: Path) -> None:
     tree = usual(tmp_path).system("second").result("second")
     assert len(together(tree)["result.copied-run"]) == 3
+
+
+def test_a_copy_by_another_submitter_is_found(tmp_path: Path) -> None:
+    usual(tmp_path)
+    other = Submission(tmp_path, usual(tmp_path).which, "Bmce").system().code().result(start=40)
+    assert [f.id for f in check(tmp_path, round="5.1").findings] == []
+    other.log(2)
+    [finding] = check(tmp_path, round="5.1").findings
+    assert (finding.id, finding.severity) == ("result.copied-run", "warning")
+    assert finding.path == f"Bmce/{other.folder()}/result_2.txt"
+    assert f"Acme/{other.folder()}/result_2.txt" in finding.message
+    assert check(tmp_path, round="5.1", profile="verifier").findings == []
+
+
+def test_the_waivers_of_a_submission_cover_copies_from_another(tmp_path: Path) -> None:
+    usual(tmp_path)
+    other = Submission(tmp_path, usual(tmp_path).which, "Bmce").system().code().result()
+    assert [f.waived for f in check(tmp_path, round="5.1").findings] == [False] * 3
+    other.write("waivers.toml", WAIVED)
+    assert [f.waived for f in check(tmp_path, round="5.1").findings] == [True] * 3
+
+
+def test_runs_of_another_round_are_no_copies(tmp_path: Path) -> None:
+    usual(tmp_path / "training_results_v5.1")
+    usual(tmp_path / "training_results_v5.0")
+    places = [tmp_path / "training_results_v5.1", tmp_path / "training_results_v5.0"]
+    report = check_paths(places, Options())
+    assert len(report.submissions) == 2
+    assert "result.copied-run" not in {finding.id for finding in report.findings}
 
 
 def test_runs_of_their_own_are_no_copies(tmp_path: Path) -> None:
