@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from compliance.facts import Facts
@@ -72,19 +73,28 @@ def spelled(value: Any) -> str:
 # --- several results ---
 
 
-def copies(runs: Iterable[tuple[str, Facts]], by: By) -> Iterator[Finding]:
+@dataclass(slots=True)
+class Seen:
+    """The runs looked at so far: where each lies, by its marks, as logged and from its start."""
+
+    logged: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    moved: dict[tuple[Any, ...], str] = field(default_factory=dict)
+
+
+def copies(
+    runs: Iterable[tuple[str, Facts]], by: By, seen: Seen | None = None
+) -> Iterator[Finding]:
     """Runs that share their times and evaluations with another: one run handed in twice.
 
-    Give all runs of a submission, or of a round: copies are found across systems and submitters.
+    Copies are found across systems, and across submitters where `seen` goes from one to the next.
     """
-    seen: dict[tuple[Any, ...], str] = {}
-    moved: dict[tuple[Any, ...], str] = {}
+    known = Seen() if seen is None else seen
     for shown, facts in runs:
         marks = facts.fingerprint
         if len(marks) < _LEAST_MARKS:
             continue
-        same = seen.setdefault(marks, shown)
-        alike = moved.setdefault(_from_its_start(marks), shown)
+        same = known.logged.setdefault(marks, shown)
+        alike = known.moved.setdefault(_from_its_start(marks), shown)
         if same != shown:
             said = f"this log has the times and evaluations of {same}; each run must be its own"
         elif alike != shown:

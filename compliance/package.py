@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from compliance.alike import copies, one_kind, overlaps
+from compliance.alike import Seen, copies, one_kind, overlaps
 from compliance.scaling import read_scaling
 from compliance.scores import median_window
 from compliance.throughput import without_strong
@@ -19,11 +19,16 @@ _AT_THE_END = 20
 """Findings about names in one folder beyond this many are counted in the last one."""
 
 
-def judge_together(tree: Tree, results: Sequence[ResultVerdict], by: By) -> Iterator[Finding]:
-    """What only shows when all results of a submission are seen: the policy's demands."""
+def judge_together(
+    tree: Tree, results: Sequence[ResultVerdict], by: By, seen: Seen | None = None
+) -> Iterator[Finding]:
+    """What only shows when all results of a submission are seen: the policy's demands.
+
+    `seen` has the runs of submissions judged before, and takes those of this one.
+    """
     if by.verifier:
         return
-    yield from copies(((run.shown, run.facts) for v in results for run in v.runs), by)
+    yield from copies(((run.shown, run.facts) for v in results for run in v.runs), by, seen)
     yield from overlaps(results, tree.place("results"), by)
     yield from without_strong(tree, results, by)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
+from compliance.alike import Seen
 from compliance.code import Code
 from compliance.documents import judge_documents
 from compliance.facts import Facts
@@ -78,14 +79,26 @@ class Leave:
         return apply_waivers(findings, self.own, date.today())[len(findings) :]
 
 
-def judge_submission(tree: Tree, by: By, verdicts: Verdicts, leave: Leave = Leave()) -> Judged:
-    """Judge one submission whose logs are judged already; waivers mark their findings, too."""
-    return _Submission(tree, by, verdicts, leave).judge()
+def judge_submission(
+    tree: Tree,
+    by: By,
+    verdicts: Verdicts,
+    leave: Leave = Leave(),
+    *,
+    seen: Seen | None = None,
+) -> Judged:
+    """Judge one submission whose logs are judged already; waivers mark their findings, too.
+
+    `seen` has the runs of the round's other submissions, among which there may be copies.
+    """
+    return _Submission(tree, by, verdicts, leave, seen).judge()
 
 
 class _Submission:
-    def __init__(self, tree: Tree, by: By, verdicts: Verdicts, leave: Leave) -> None:
-        self.tree, self.by, self.verdicts = tree, by, verdicts
+    def __init__(
+        self, tree: Tree, by: By, verdicts: Verdicts, leave: Leave, seen: Seen | None
+    ) -> None:
+        self.tree, self.by, self.verdicts, self.seen = tree, by, verdicts, seen
         self.systems: dict[str, SystemVerdict] = {}
         self.findings: list[Finding] = []
         self.logs: list[Finding] = []
@@ -103,7 +116,7 @@ class _Submission:
         for system, path in tree.systems.items():
             self._system(system, path)
         results = [self._result(folder) for folder in tree.results]
-        self.findings += judge_together(tree, results, by)
+        self.findings += judge_together(tree, results, by, self.seen)
         self.findings += judge_documents(tree, [(v.folder, v.runs) for v in results], by, self.code)
         if self.leave.in_tree:
             self.findings += self.params.findings
