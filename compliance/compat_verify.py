@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compliance.choose import Wish
 from compliance.compat_package import compat_repo
 from compliance.errors import UsageFault
 from compliance.find import is_submission
@@ -56,7 +57,7 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     The flags are those of the submission's own package_checker_params, as the official script has
     it; here in every spelling.
     """
-    _must_be_submission(folder)
+    _must_be_submission(folder, Wish(usage, ruleset))
     params = Params(folder, Profile.POLICY, str)
     flags = Flags(bypass=params.flags(""))
     told, accepted, report = _checked(folder, usage, ruleset, flags)
@@ -65,7 +66,7 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
 
 
 def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Outcome]:
-    _must_be_submission(folder)
+    _must_be_submission(folder, Wish(usage, ruleset))
     options = Options(
         usage, ruleset, Profile.VERIFIER, strict=flags.werror, waivers=_waivers(flags)
     )
@@ -83,10 +84,10 @@ def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str,
     return f"{text}\n", passed, report
 
 
-def _must_be_submission(folder: Path) -> None:
+def _must_be_submission(folder: Path, wish: Wish) -> None:
     if not folder.is_dir():
         raise UsageFault(f"no such folder: {folder}")
-    if not is_submission(folder):
+    if not is_submission(folder, wish):
         raise UsageFault(f"{folder} is no submission; must have results and systems")
 
 

@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from compliance.choose import Wish
 from compliance.errors import NothingToJudge
 
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
+
+FIRST, DEEPEST = "0.5", 3
+"""In 0.5 submissions lie up to so many folders lower: of the version, the submitter, a task."""
 
 _LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
 
@@ -46,8 +50,24 @@ class Target:
         return os.path.dirname(self.path)
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
+
+    `nearly` have the `results` of a submission, but not its `systems`.
+    """
+
+    kind: Kind
+    submissions: tuple[Path, ...] = ()
+    nearly: tuple[Path, ...] = ()
+
+
 def kind_of(path: Path) -> Kind:
     """What PATH is; raises NothingToJudge where there is no such path."""
+    return _held(path, None).kind
+
+
+def _held(path: Path, wish: Wish | None) -> Held:
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
@@ -59,17 +79,50 @@ def kind_of(path: Path) -> Kind:
     except ValueError:
         raise NothingToJudge(f"no such file or folder: {path}") from None
     if not folder:
-        return Kind.SYSTEM if path.suffix == ".json" else Kind.LOG
-    if is_submission(path):
-        return Kind.SUBMISSION
-    if any(is_submission(sub) for sub in _folders(path)):
-        return Kind.ROUND
-    return Kind.LOOSE
+        return Held(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
+    if is_submission(path, wish):
+        return Held(Kind.SUBMISSION, (path,))
+    found = tuple(_below(path, wish))
+    nearly = [path, *(sub for sub in _folders(path) if sub not in found)] if wish else []
+    return Held(
+        Kind.ROUND if found else Kind.LOOSE,
+        found,
+        tuple(each for each in nearly if (each / "results").is_dir()),
+    )
 
 
-def is_submission(folder: Path) -> bool:
-    """Whether a folder has the `results` and `systems` of a submitter."""
-    return (folder / "results").is_dir() and (folder / "systems").is_dir()
+def is_submission(folder: Path, wish: Wish | None = None) -> bool:
+    """Whether a folder has the `results` and `systems` of a submitter.
+
+    Rounds 0.5 and 0.6, as `wish` tells them, do without `systems`: descriptions lay with results.
+    """
+    if not (folder / "results").is_dir():
+        return False
+    if (folder / "systems").is_dir():
+        return True
+    from compliance.tree_names import is_early
+
+    return wish is not None and is_early(wish.choose(folder).rules)
+
+
+def _below(path: Path, wish: Wish | None) -> Iterator[Path]:
+    """The submissions in a folder: just below it, or deeper in the layout of 0.5."""
+    for sub in _folders(path):
+        if is_submission(sub, wish):
+            yield sub
+        elif wish is not None and wish.choose(path).rules.name == FIRST:
+            yield from _deeper(sub, wish)
+
+
+def _deeper(path: Path, wish: Wish) -> Iterator[Path]:
+    for folder, subfolders, _ in os.walk(path):
+        here = Path(folder)
+        subfolders.sort()
+        if is_submission(here, wish):
+            yield here
+            subfolders.clear()
+        elif len(here.parts) - len(path.parts) >= DEEPEST:
+            subfolders.clear()
 
 
 def _folders(path: Path) -> Iterator[Path]:
@@ -81,66 +134,77 @@ def _folders(path: Path) -> Iterator[Path]:
     return (path / name for name in names)
 
 
-def submissions(kinds: Mapping[Path, Kind]) -> list[tuple[Path, str]]:
-    """The submissions among the paths and just below them, with the path a report shows."""
+def submissions(held: Mapping[Path, Held]) -> list[tuple[Path, str]]:
+    """The submissions among the paths and below them, with the path a report shows."""
     found: dict[Path, str] = {}
-    alone = len(kinds) == 1
-    for path, kind in kinds.items():
-        if kind is Kind.SUBMISSION:
-            found.setdefault(path, "" if alone else str(path))
-        elif kind is Kind.ROUND:
-            for sub in _folders(path):
-                if is_submission(sub):
-                    found.setdefault(sub, sub.name if alone else str(sub))
+    for path, what in held.items():
+        for one in what.submissions:
+            found.setdefault(one, _shown(one, path, alone=len(held) == 1))
     return list(found.items())
 
 
-def kinds_of(paths: list[Path]) -> dict[Path, Kind]:
-    """What each path is; raises NothingToJudge where one does not exist."""
-    return {path: kind_of(path) for path in paths}
+def nearly_submissions(held: Mapping[Path, Held]) -> list[str]:
+    """Folders that lack only `systems` to be submissions, as a report shows them."""
+    alone = len(held) == 1
+    return [
+        _shown(one, path, alone=alone) or "." for path, what in held.items() for one in what.nearly
+    ]
 
 
-def targets(kinds: Mapping[Path, Kind], *, empty: bool = False) -> list[Target]:
+def _shown(folder: Path, root: Path, *, alone: bool) -> str:
+    if not alone:
+        return str(folder)
+    return "" if folder == root else folder.relative_to(root).as_posix()
+
+
+def kinds_of(paths: list[Path], wish: Wish | None = None) -> dict[Path, Held]:
+    """What each path holds; raises NothingToJudge where one does not exist."""
+    return {path: _held(path, wish or Wish()) for path in paths}
+
+
+def targets(held: Mapping[Path, Held], *, empty: bool = False) -> list[Target]:
     """Every file to judge below the paths, in order.
 
     Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
     is judged, too.
     """
     found: dict[str, Target] = {}
-    for path, kind in kinds.items():
-        for target in _targets(path, kind, alone=len(kinds) == 1):
+    for path, what in held.items():
+        for target in _targets(path, what, alone=len(held) == 1):
             found.setdefault(target.path, target)
     if not found and not empty:
-        names = ", ".join(str(path) for path in kinds)
+        names = ", ".join(str(path) for path in held)
         raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
     return list(found.values())
 
 
-def _targets(path: Path, kind: Kind, *, alone: bool) -> Iterator[Target]:
+def _targets(path: Path, held: Held, *, alone: bool) -> Iterator[Target]:
+    kind, tops = held.kind, held.submissions
     if kind in (Kind.LOG, Kind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
         return
-    if kind is Kind.SUBMISSION:
-        tops = [path]
-    elif kind is Kind.ROUND:
-        tops = [sub for sub in _folders(path) if is_submission(sub)]
-    else:
-        tops = []
     for top in tops:
         yield from _logs(top / "results", path, alone=alone, submission=str(top))
-    if not tops:
+    if kind is Kind.LOOSE:
         yield from _logs(path, path, alone=alone)
     elif kind is Kind.ROUND:
         # What a folder that is no submission holds must not be passed over in silence.
         for sub in _folders(path):
             if sub not in tops:
-                yield from _logs(sub, path, alone=alone)
+                yield from _logs(sub, path, alone=alone, without=frozenset(map(str, tops)))
 
 
-def _logs(below: Path, root: Path, *, alone: bool, submission: str = "") -> Iterator[Target]:
+def _logs(
+    below: Path,
+    root: Path,
+    *,
+    alone: bool,
+    submission: str = "",
+    without: frozenset[str] = frozenset(),
+) -> Iterator[Target]:
     # Links to folders are not followed: they may lead out of the tree, or in a circle.
     for folder, subfolders, files in os.walk(below):
-        subfolders.sort()
+        subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
         shown = os.path.relpath(folder, root) if alone else folder
         names = [name for name in files if _LOG_NAME.match(name)]
         # A folder named like a log is judged, so that it is reported and not passed over.

@@ -7,17 +7,14 @@ What the path does not say is taken from the logs.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compliance.facts import Facts
-from compliance.tree import PRUNED, SCALINGS, Scaling
+from compliance.tree import PRUNED, SCALINGS, Scaling, submitter_of
 from rules.round import Round
-
-_FIRST_ROUND = re.compile(r"v0\.5\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +51,12 @@ def place_of(folder: Path, shown: str) -> Place:
     return Place(
         folder,
         shown,
-        _submitter(parts[:at]),
+        submitter_of(root),
         system,
         rest[0],
         scaling,
         root / "systems" / f"{system}.json",
     )
-
-
-def _submitter(parts: tuple[str, ...]) -> str:
-    for index, part in enumerate(parts[:-1]):
-        if _FIRST_ROUND.fullmatch(part):
-            return parts[index + 1]
-    return parts[-1]
 
 
 def filled(place: Place, facts: Iterable[Facts], rules: Round) -> Place:

@@ -6,12 +6,12 @@ import fnmatch
 import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from compliance.choose import Choice, Wish, forget
-from compliance.find import Kind, Target, kinds_of, submissions, targets
+from compliance.find import Kind, Target, kinds_of, nearly_submissions, submissions, targets
 from compliance.judge import LogVerdict, judge_log
 from compliance.outcome import (
     FileEntry,
@@ -28,6 +28,7 @@ from rules.finding import Finding, Profile, Severity
 from rules.round import Round
 
 if TYPE_CHECKING:
+    from compliance.alike import Seen
     from compliance.report import Report
     from compliance.waivers import Waivers
 
@@ -112,6 +113,7 @@ class Gathered:
     packages: list[tuple[Path, str]]
     choices: list[Choice]
     judged: dict[str, Judged]
+    nearly: list[str] = field(default_factory=list)
 
     @property
     def several(self) -> bool:
@@ -130,16 +132,16 @@ def gather(
 
     `for_scores` takes the facts of loose logs, too.
     """
-    kinds = kinds_of(paths)
-    packages = submissions(kinds)
-    found = targets(kinds, empty=bool(packages))
     forget()
     wish = Wish(options.usage, options.round)
+    held = kinds_of(paths, wish)
+    packages = submissions(held)
+    found = targets(held, empty=bool(packages))
     choices = [wish.choose(target.folder) for target in found]
     choices += [wish.choose(root) for root, _ in packages]
     tasks = [_task(t, c, options, for_scores) for t, c in zip(found, choices, strict=False)]
     judged = {one.path: one for one in _judge_all(tasks, options.jobs, progress)}
-    return Gathered(found, packages, choices, judged)
+    return Gathered(found, packages, choices, judged, nearly_submissions(held))
 
 
 def check_paths(
@@ -155,6 +157,7 @@ def check_paths(
     for root, shown in gathered.packages:
         session.take_submission(root, shown, wish.choose(root).rules)
     session.take_files()
+    session.take_nearly(gathered.nearly)
     session.finish()
     return conclude(
         rules_of(gathered, options),
@@ -187,9 +190,11 @@ class _Session:
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
         self.tolerated: set[str] = set()
+        self.seen: dict[tuple[str, str], Seen] = {}
 
     def take_submission(self, root: Path, shown: str, rules: Round) -> None:
         """Judge a package on top of its logs' verdicts."""
+        from compliance.alike import Seen
         from compliance.submission import Leave, judge_submission
         from compliance.tree import scan
         from compliance.verdicts import By
@@ -204,6 +209,7 @@ class _Session:
             By(rules, self.options.profile),
             verdict,
             Leave(self.options.waivers, self.options.waivers_in_tree),
+            seen=self.seen.setdefault((rules.usage, rules.name), Seen()),
         )
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
         self.submissions.append(package.entry)
@@ -230,6 +236,14 @@ class _Session:
             if one.shown in self.tolerated:
                 kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
             self.findings += kept
+
+    def take_nearly(self, folders: list[str]) -> None:
+        """Tell of folders that look like submissions, and are judged as loose logs."""
+        if folders and self.options.profile is Profile.POLICY:
+            from compliance.tree_rules import no_systems
+
+            told = map(no_systems, folders)
+            self.findings += [finding for finding in told if self.options.wants(finding.id)]
 
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:

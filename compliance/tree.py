@@ -5,6 +5,7 @@ Links to folders are never followed: they are told of, as is what cannot be read
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable
@@ -22,6 +23,8 @@ RESULT_NAME = re.compile(r"result_(\d+)\.txt")
 
 LOOSE_NAME = re.compile(r"result_.*\.txt", re.DOTALL)
 """What the official checker takes for a run's log."""
+
+_FIRST_ROUND = re.compile(r"v0\.5\.\d+")
 
 SCALINGS: tuple[Scaling, ...] = ("strong", "weak")
 PRUNED, POWER = "pruned_results", "power"
@@ -108,7 +111,16 @@ def has_scalings(rules: Round) -> bool:
 
 def scan(root: Path, shown: str, rules: Round) -> Tree:
     """Read the shape of a submission; never raises."""
-    return _Scan(Tree(root, shown, root.absolute().name), rules).tree
+    return _Scan(Tree(root, shown, submitter_of(root)), rules).tree
+
+
+def submitter_of(root: Path) -> str:
+    """Who submits, by the folder's name; in 0.5 the submitter's lies right below `v0.5.x`."""
+    parts = root.absolute().parts
+    for version, below in itertools.pairwise(parts):
+        if _FIRST_ROUND.fullmatch(version):
+            return below
+    return parts[-1]
 
 
 class _Scan:

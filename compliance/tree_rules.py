@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from compliance.tree import Misplaced, Tree
 from compliance.tree_names import is_early
 from compliance.verdicts import By
-from rules.finding import Finding, StatedBy
+from rules.finding import Finding, Severity, StatedBy
 
 MOST_PER_RULE = 50
 """Findings of one rule beyond this many are counted in the last one."""
@@ -26,6 +26,22 @@ def judge_tree(tree: Tree, by: By) -> Iterator[Finding]:
     yield from _descriptions(tree, by)
     yield from _surplus(tree, by)
     yield from _misplaced(tree, by)
+
+
+def no_systems(folder: str) -> Finding:
+    """A folder that would be a submission if it had `systems`: a note, as its logs are judged."""
+    return Finding(
+        "tree.no-systems",
+        Severity.NOTE,
+        folder,
+        None,
+        None,
+        "the folder has results, but no systems: its logs are judged one by one, not as a "
+        "submission",
+        hint="describe each system in systems/<system>.json: podium doctor says how",
+        cites="submission rules, Directory structure",
+        stated_by=StatedBy.POLICY,
+    )
 
 
 def _descriptions(tree: Tree, by: By) -> Iterator[Finding]:

@@ -101,6 +101,14 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "what cannot be read cannot be judged, and is not passed",
         "make it readable",
     ),
+    "tree.no-systems": FixedText(
+        "a folder with results has systems beside them",
+        "without descriptions of its systems a folder is no submission: its logs are judged, but "
+        "not the number of runs, their seeds or what they reach together",
+        hint="describe each system in systems/<system>.json",
+        severity=Severity.NOTE,
+        stated_by=StatedBy.POLICY,
+    ),
     "result.too-few-runs": _both(
         "a result has the number of runs that its benchmark needs",
         "the score is a mean over runs without the fastest and slowest: fewer do not define it",
