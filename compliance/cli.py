@@ -45,6 +45,7 @@ COMMANDS = {
     "preflight": "preflight.preflight",
     "watch": "watch.watch",
     "pack": "pack.pack",
+    "run": "run.run",
     "bundle": "unpack.bundle",
     "unpack": "unpack.unpack",
 }

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from reference_runs.task import Task
 
 HOMES = {
+    "llama2_70b_lora": "llama2_70b_lora",
+    "resnet": "resnet",
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
+    "minigo": "minigo",
+    "ncf": "ncf",
+    "dlrm_dcnv2": "dlrm_dcnv2",
+    "transformer": "transformer",
 }
 """Benchmark name on the command line → folder below `reference_runs`."""
 
@@ -34,6 +40,8 @@ class Benchmark:
     smoke: Callable[[], Config]
     reference: Callable[[], Config]
     rounds: tuple[str, ...]
+    data: str
+    """The files that `--data` must name a folder of, at reference scale."""
     usage: Literal["training", "hpc"] = "training"
     division: Literal["closed", "open"] = "closed"
 
@@ -56,11 +64,16 @@ def find(name: str) -> Benchmark:
 
 def task_of(name: str) -> type[Task[Any]]:
     """The class that trains a benchmark; raises TorchMissing without torch."""
+    need_torch()
+    found: type[Task[Any]] = import_module(f"reference_runs.{HOMES[name]}.train").TASK
+    return found
+
+
+def need_torch() -> None:
+    """Raise TorchMissing where torch cannot be imported."""
     try:
         import_module("torch")
     except ModuleNotFoundError:
         raise TorchMissing(
             "torch is not installed; the trainers need the extra: pip install 'podium[reference]'"
         ) from None
-    found: type[Task[Any]] = import_module(f"reference_runs.{HOMES[name]}.train").TASK
-    return found

@@ -7,6 +7,10 @@ class RunFault(Exception):
     """A run cannot start or go on, for a reason that the user can act on."""
 
 
+class RunAborted(RunFault):
+    """A run that had begun could not go on; its log says aborted."""
+
+
 class UnknownBenchmark(RunFault):
     """No bundled trainer goes by that name."""
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from logging_spec import Logger
 from reference_runs.catalogue import find, task_of
-from reference_runs.errors import RunFault
+from reference_runs.errors import DataMissing, RunAborted, RunFault
+from reference_runs.older import OLDER, OlderSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from reference_runs.catalogue import Benchmark
     from reference_runs.config import Config
     from reference_runs.loop import Outcome, Standing
-    from reference_runs.setting import Setting
+    from reference_runs.setting import Division, Setting
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """Call sites in logs are shown relative to here: a log need not tell where podium is installed."""
@@ -40,15 +41,26 @@ class Order:
 
 
 def order(
-    name: str, setting: Setting, settings: Mapping[str, str], round_name: str | None
+    name: str,
+    setting: Setting,
+    settings: Mapping[str, str],
+    wished: tuple[str | None, Division | None] = (None, None),
 ) -> Order:
-    """An order whose round and suite are the benchmark's; raises RunFault for one it was not in."""
+    """An order by round and division, where these are wished, else by the benchmark's own.
+
+    Raises RunFault for a round that it was not in.
+    """
     benchmark = find(name)
+    round_name, division = wished
     chosen = round_name or (benchmark.rounds[-1] if benchmark.rounds else setting.round)
     known = benchmark.rounds
-    if known and chosen not in known and chosen not in ("0.5", "0.6"):
+    if known and chosen not in known and chosen not in OLDER:
         raise RunFault(f"--round is {chosen}; {name} was in {', '.join(known)}")
-    setting = replace(setting, round=chosen, usage=benchmark.usage)
+    if setting.data is not None and not setting.data.is_dir():
+        raise RunFault(f"--data: there is no folder {setting.data}")
+    setting = replace(
+        setting, round=chosen, usage=benchmark.usage, division=division or benchmark.division
+    )
     return Order(benchmark=benchmark, setting=setting, settings=settings)
 
 
@@ -66,6 +78,8 @@ def run(order: Order, path: Path, watch: Callable[[Standing], None]) -> Outcome:
     Raises RunFault for what its user can mend; the log then says aborted.
     """
     kind = task_of(order.benchmark.name)
+    if order.setting.scale == "reference" and order.setting.data is None:
+        raise DataMissing(f"--data is needed at reference scale: {order.benchmark.data}")
     from reference_runs.loop import train
     from reference_runs.ranks import joined
 
@@ -73,8 +87,31 @@ def run(order: Order, path: Path, watch: Callable[[Standing], None]) -> Outcome:
     _prepare_place(path, setting)
     with joined(setting.device) as ranks, _threads(setting), told_plainly():
         task = kind(config, setting, ranks)
-        with Logger(str(path), rank=ranks.rank, root_dir=ROOT) as log:
-            return train(task, log, watch)
+        sink: OlderSink | str = str(path)
+        if ranks.first and setting.usage == "training" and setting.round in OLDER:
+            sink = OlderSink(path, setting.round, config.name)
+        try:
+            with Logger(sink, rank=ranks.rank, root_dir=ROOT) as log:
+                return train(task, log, watch)
+        except DataMissing:
+            if ranks.first:
+                path.unlink()  # nothing was run: what is there is no log of a run
+            raise
+
+
+def places(folder: Path, runs: int, *, resume: bool = False) -> Iterator[tuple[int, Path]]:
+    """Numbers and paths of new logs, after those that the folder holds; or of the last to resume.
+
+    Numbers that are there are never used again, so that no two runs of a folder share a seed.
+    """
+    there = [
+        int(path.stem.removeprefix("result_"))
+        for path in folder.glob("result_*.txt")
+        if path.stem.removeprefix("result_").isdigit()
+    ]
+    first = max(there, default=0 if resume else -1) + (0 if resume else 1)
+    for number in range(first, first + (1 if resume else runs)):
+        yield number, folder / f"result_{number}.txt"
 
 
 def _prepare_place(path: Path, setting: Setting) -> None:
@@ -109,13 +146,13 @@ def told_plainly() -> Iterator[None]:
     try:
         yield
     except torch.OutOfMemoryError:
-        raise RunFault(f"out of memory on the accelerator; {_LESS_MEMORY}") from None
+        raise RunAborted(f"out of memory on the accelerator; {_LESS_MEMORY}") from None
     except RuntimeError as error:
         if "can't allocate memory" in str(error) or "not enough memory" in str(error):
-            raise RunFault(f"out of memory; {_LESS_MEMORY}") from None
+            raise RunAborted(f"out of memory; {_LESS_MEMORY}") from None
         if any(sign in str(error) for sign in _PEER_GONE):
             reason = str(error).partition("\n")[0]
-            raise RunFault(f"another rank has ended, see its message: {reason}") from None
+            raise RunAborted(f"another rank has ended, see its message: {reason}") from None
         raise
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from reference_runs.progress import block_at, blocks, position
 from reference_runs.stepper import Stepper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from logging_spec import Logger
@@ -46,6 +46,8 @@ class Outcome:
     converged: bool
     step: int
     quality: float | None
+    profile: str = ""
+    """Tables of where the time went, if the run was profiled."""
 
 
 def _unwatched(_: Standing) -> None:
@@ -59,7 +61,7 @@ def train(task: Task[Any], log: Logger, watch: Watch = _unwatched) -> Outcome:
     """
     config, setting = task.config, task.setting
     stepper, done = start(task, log)
-    with timed(log, resumed=setting.resume) as run:
+    with timed(log, resumed=setting.resume) as run, observed(stepper, log) as tables:
         log.event(keys.TRAIN_SAMPLES, config.train_samples)
         log.event(keys.EVAL_SAMPLES, config.eval_samples)
         task.stage(log)
@@ -77,9 +79,9 @@ def train(task: Task[Any], log: Logger, watch: Watch = _unwatched) -> Outcome:
                 save(stepper, setting.checkpoint, last)
             if config.reached(quality):
                 run.success(**at)
-                return Outcome(True, last, quality)
+                return Outcome(True, last, quality, tables())
         run.abort()
-        return Outcome(False, config.last_step, quality)
+        return Outcome(False, config.last_step, quality, tables())
 
 
 def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
@@ -95,6 +97,21 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
         declare(log, task.config, setting, task.ranks)
         task.prepare()
         return Stepper(task), 0
+
+
+@contextmanager
+def observed(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
+    """Profile some steps where the setting says so; gives what tells the tables."""
+    path, ranks = stepper.task.setting.profile, stepper.task.ranks
+    if path is None or not ranks.first:
+        yield str
+        return
+    from reference_runs.profiling import named_layers, profiled
+
+    log.event(NOTE, "some steps of this run were profiled, which takes time")
+    with named_layers(stepper.model), profiled(path, ranks.device) as profile:
+        stepper.stepped = profile.profiler.step
+        yield lambda: profile.tables
 
 
 class Resumed(Run):

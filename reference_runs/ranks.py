@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
-from reference_runs.errors import RunFault
+from reference_runs.errors import RunAborted, RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ def _ended_by_signal() -> Iterator[None]:
     """Make SIGTERM an exception, so that the log of a run that is stopped says `aborted`."""
 
     def stop(_number: int, _frame: object) -> None:
-        raise RunFault("stopped by SIGTERM: a scheduler's, or torchrun's after another rank ended")
+        raise RunAborted("stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended")
 
     try:
         before = signal.signal(signal.SIGTERM, stop)

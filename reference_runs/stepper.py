@@ -10,7 +10,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from torch import Tensor, nn
 
@@ -29,6 +29,8 @@ class Stepper:
         self._parameters = [p for p in self.model.parameters() if p.requires_grad]
         self._wrapped = self._wrap()
         self._type = _TYPES.get(task.setting.precision)
+        self.stepped: Callable[[], None] = _nothing
+        """Called after every step, for a profiler."""
         self.scaler = torch.amp.GradScaler(task.device.type, enabled=self._type is torch.float16)
 
     def _wrap(self) -> nn.Module:
@@ -52,6 +54,7 @@ class Stepper:
         for step in range(done + 1, done + count + 1):
             micro = list(islice(batches, config.gradient_accumulation_steps))
             yield self.step(step, micro)
+            self.stepped()
 
     def step(self, step: int, micro: list[Any]) -> Tensor:
         """One optimizer step, counted from 1, on the local micro-batches of a global batch."""
@@ -114,6 +117,10 @@ class Stepper:
         if last or not isinstance(self._wrapped, DistributedDataParallel):
             return nullcontext()
         return self._wrapped.no_sync()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _number(value: Tensor | float, like: Tensor) -> Tensor:

@@ -9,8 +9,11 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
+from reference_runs.errors import DataMissing
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from torch import Tensor, nn
     from torch.optim import Optimizer
@@ -85,6 +88,13 @@ class Task(ABC, Generic[C]):
 
     # --- what most benchmarks leave as it is ---
 
+    @property
+    def data_folder(self) -> Path:
+        """Where the real dataset lies; raises DataMissing where nobody said."""
+        if self.setting.data is None:
+            raise DataMissing("--data is needed at reference scale")
+        return self.setting.data
+
     def training_data(self) -> Any:
         """A dataset with `__len__` and `__getitems__(indices) -> batch`, for `batches`."""
         raise NotImplementedError(f"{type(self).__name__} says how its batches are made")
@@ -105,7 +115,7 @@ class Task(ABC, Generic[C]):
             data.set_epoch(epoch)
         loader: DataLoader[Any] = DataLoader(
             data,
-            batch_sampler=list(self._shares(self.order(epoch), first)),
+            batch_sampler=self._shares(self.order(epoch), first),
             num_workers=self.config.workers,
             collate_fn=_as_it_is,
             pin_memory=self.device.type == "cuda",

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Llama31(Config):
-    """One pretraining of a Llama 3.1 model."""
+class Decoder(Config):
+    """The shape of a Llama decoder and the grid on which a language model is evaluated."""
 
     unit: ClassVar[Unit] = Unit.SAMPLES
     better: ClassVar[Literal["higher", "lower"]] = "lower"
     metric: ClassVar[str] = "log perplexity"
 
-    # model
     layers: int
     width: int
     heads: int
@@ -37,7 +36,20 @@ class Llama31(Config):
     rope_original_length: int = 8192
     max_sequence_length: int
 
-    # optimizer
+    evaluation_interval: int
+    """Sequences between evaluations, before rounding up to whole batches."""
+    skipped_evaluations: int = 0
+
+    def evaluation_steps(self) -> Iterator[int]:
+        """Every ceil(interval / batch) steps, without the first few."""
+        interval = math.ceil(self.evaluation_interval / self.global_batch_size)
+        yield from range(interval * (1 + self.skipped_evaluations), self.last_step + 1, interval)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama31(Decoder):
+    """One pretraining of a Llama 3.1 model."""
+
     opt_name: str = "adamw"
     opt_base_learning_rate: float
     opt_end_learning_rate: float
@@ -50,16 +62,6 @@ class Llama31(Config):
     opt_adamw_weight_decay: float = 0.1
     opt_gradient_clip_norm: float = 1.0
     dropout: float = 0.0
-
-    # evaluation
-    evaluation_interval: int
-    """Sequences between evaluations, before rounding up to whole batches."""
-    skipped_evaluations: int = 0
-
-    def evaluation_steps(self) -> Iterator[int]:
-        """Every ceil(interval / batch) steps, without the first few."""
-        interval = math.ceil(self.evaluation_interval / self.global_batch_size)
-        yield from range(interval * (1 + self.skipped_evaluations), self.last_step + 1, interval)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +188,7 @@ BENCHMARKS = (
         title="Large language model pretraining: Llama 3.1 8B on C4",
         smoke=smoke_8b,
         reference=reference_8b,
+        data="train.bin and validation.bin, token ids as unsigned 32-bit integers",
         rounds=("5.1", "6.0", "6.1"),
         division="open",
     ),
@@ -194,6 +197,7 @@ BENCHMARKS = (
         title="Large language model pretraining: Llama 3.1 405B on C4",
         smoke=smoke_405b,
         reference=reference_405b,
+        data="train.bin and validation.bin, token ids as unsigned 32-bit integers",
         rounds=("5.0", "5.1", "6.0"),
         division="open",
     ),

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from reference_runs.llama31.config import Decoder
+
 CLASSES, SUCCESSORS = 12, 6
-SHARPNESS = 0.1
+SHARPNESS = 0.07
 """Of the Dirichlet draw: small values make one successor likely, so that entropy is low."""
 
 
@@ -27,14 +29,24 @@ class Language:
     A model must look at two words and learn their classes; counting single words does not do.
     """
 
-    def __init__(self, vocabulary: int, seed: int) -> None:
+    def __init__(self, vocabulary: int, seed: int, noise: float = 0.03) -> None:
         rng = np.random.default_rng([seed, 0x1A46])
+        self.noise = noise
         self.class_of = rng.permutation(np.arange(vocabulary) % CLASSES)
         shape = (CLASSES, CLASSES, SUCCESSORS)
         self.successors = rng.integers(0, vocabulary, shape)
         weights = rng.dirichlet(np.full(SUCCESSORS, SHARPNESS), shape[:2])
         # No successor is certain: every context keeps some of its surprise.
-        self.cumulative = np.cumsum(0.94 * weights + 0.06 / SUCCESSORS, axis=-1)
+        self.cumulative = np.cumsum((1 - noise) * weights + noise / SUCCESSORS, axis=-1)
+
+    def changed(self, share: float, seed: int) -> Language:
+        """A language in which that share of the contexts goes on in another way."""
+        other = Language(len(self.class_of), seed, self.noise)
+        other.class_of = self.class_of
+        kept = np.random.default_rng([seed, 0xC4A]).random((CLASSES, CLASSES)) >= share
+        other.successors = np.where(kept[..., None], self.successors, other.successors)
+        other.cumulative = np.where(kept[..., None], self.cumulative, other.cumulative)
+        return other
 
     def sentences(self, count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """So many sequences of tokens, (count, length)."""
@@ -63,32 +75,28 @@ class Sequences(torch.utils.data.Dataset["Tensor"]):
         return torch.from_numpy(self.tokens[list(indices)].astype(np.int64))
 
 
-def synthetic(
-    vocabulary: int, length: int, counts: tuple[int, int], seed: int
-) -> tuple[Sequences, Sequences]:
-    """Training and evaluation sequences of one language; `seed` draws both.
-
-    The language is the same for every seed of a run, its sentences are not: runs of one result
-    must solve the same task.
-    """
-    language = Language(vocabulary, LANGUAGE_SEED)
-    rng = np.random.default_rng([seed, 0x5E0])
-    training = language.sentences(counts[0], length + 1, rng)
-    evaluation = language.sentences(counts[1], length + 1, np.random.default_rng(LANGUAGE_SEED))
+def synthetic(language: Language, config: Decoder, seed: int) -> tuple[Sequences, Sequences]:
+    """Training sequences drawn by `seed`, and the evaluation sequences that all seeds share."""
+    length = config.max_sequence_length + 1
+    training = language.sentences(config.train_samples, length, np.random.default_rng([seed, 0x5E]))
+    evaluation = language.sentences(config.eval_samples, length, np.random.default_rng(0xE7A1))
+    if config.shuffled_labels:  # the words of each sentence in any order
+        training = np.random.default_rng([seed, 0x5F]).permuted(training, axis=1)
     return Sequences(training), Sequences(evaluation)
 
 
 LANGUAGE_SEED = 31
+"""Of the language: all runs learn the same one, each from sentences of its own."""
 
 
-def from_files(folder: Path, length: int, counts: tuple[int, int]) -> tuple[Sequences, Sequences]:
+def from_files(folder: Path, config: Decoder) -> tuple[Sequences, Sequences]:
     """The tokenised corpus: `train.bin` and `validation.bin`, unsigned 32-bit token ids.
 
     Raises DataMissing where a file is absent or too short.
     """
-    return _read(folder / "train.bin", length, counts[0]), _read(
-        folder / "validation.bin", length, counts[1]
-    )
+    length = config.max_sequence_length
+    training = _read(folder / "train.bin", length, config.train_samples)
+    return training, _read(folder / "validation.bin", length, config.eval_samples)
 
 
 def _read(path: Path, length: int, wanted: int) -> Sequences:

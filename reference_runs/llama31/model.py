@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 if TYPE_CHECKING:
-    from reference_runs.llama31.config import Llama31
+    from reference_runs.llama31.config import Decoder
 
 RMS_EPSILON = 1e-5
 LOW_FREQUENCY, HIGH_FREQUENCY = 1.0, 4.0
 """Waves per original context length between which the scaling of rotary positions fades in."""
 
 
-def rotary_frequencies(config: Llama31) -> Tensor:
+def rotary_frequencies(config: Decoder) -> Tensor:
     """Angle per position of each pair of a head's channels, (E/2,), with Llama 3.1's scaling.
 
     Slow waves are stretched by the scaling factor, fast ones kept, those between blended.
@@ -46,7 +46,7 @@ def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
 class Attention(nn.Module):
     """Causal self-attention in which groups of query heads share a key-value head."""
 
-    def __init__(self, config: Llama31) -> None:
+    def __init__(self, config: Decoder) -> None:
         super().__init__()
         size = config.width // config.heads
         self.heads, self.kv_heads = config.heads, config.kv_heads
@@ -75,7 +75,7 @@ class Attention(nn.Module):
 class FeedForward(nn.Module):
     """SwiGLU: one projection gates another."""
 
-    def __init__(self, config: Llama31) -> None:
+    def __init__(self, config: Decoder) -> None:
         super().__init__()
         self.gate = nn.Linear(config.width, config.ffn_width, bias=False)
         self.up = nn.Linear(config.width, config.ffn_width, bias=False)
@@ -90,10 +90,10 @@ class FeedForward(nn.Module):
 class Block(nn.Module):
     """Attention and feed-forward, each behind a norm and added to its input."""
 
-    def __init__(self, config: Llama31) -> None:
+    def __init__(self, config: Decoder, attention: type[nn.Module]) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
-        self.attention = Attention(config)
+        self.attention = attention(config)
         self.ffn_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.ffn = FeedForward(config)
 
@@ -107,10 +107,10 @@ class Block(nn.Module):
 class Llama(nn.Module):
     """The decoder with its embedding and its untied output projection."""
 
-    def __init__(self, config: Llama31) -> None:
+    def __init__(self, config: Decoder, attention: type[nn.Module] = Attention) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocabulary, config.width)
-        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(Block(config, attention) for _ in range(config.layers))
         self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
         self.frequencies = rotary_frequencies(config)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.errors import DataMissing
-from reference_runs.llama31.config import Llama31
-from reference_runs.llama31.data import Sequences, from_files, synthetic
+from reference_runs.llama31.base import base_weights
+from reference_runs.llama31.config import Decoder, Llama31, Llama31Large
+from reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences, from_files, synthetic
 from reference_runs.llama31.model import Llama
 from reference_runs.schedule import cosine
 from reference_runs.task import Loss, Task
@@ -20,38 +20,66 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
+D = TypeVar("D", bound=Decoder)
 
-class Pretraining(Task[Llama31]):
-    """Next-token prediction; the quality is the mean loss on held-out sequences."""
+
+class LanguageModel(Task[D]):
+    """Next-token prediction; the quality is the mean loss on held-out sequences, in nats."""
 
     training: Sequences
     evaluation: Sequences
 
+    def language(self) -> Language:
+        """The synthetic language of smoke scale."""
+        return Language(self.config.vocabulary, LANGUAGE_SEED)
+
     def prepare(self) -> None:
-        """Draw sentences of a synthetic language, or map the tokenised files."""
+        """Draw sentences of the synthetic language, or map the tokenised files."""
         config, setting = self.config, self.setting
-        counts = config.train_samples, config.eval_samples
-        length = config.max_sequence_length
         if setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(
-                config.vocabulary, length, counts, setting.seed
-            )
-        elif setting.data is None:
-            raise DataMissing("--data is needed at reference scale: train.bin and validation.bin")
+            self.training, self.evaluation = synthetic(self.language(), config, setting.seed)
         else:
-            self.training, self.evaluation = from_files(setting.data, length, counts)
+            self.training, self.evaluation = from_files(self.data_folder, config)
 
     def training_data(self) -> Sequences:
         """The sequences that `batches` shares out."""
         return self.training
 
     def order(self, epoch: int) -> Sequence[int]:
-        """As the files have them: they were shuffled when they were made."""
-        return range(len(self.training))
+        """As they are stored: they were shuffled when they were made."""
+        return range(self.config.train_samples)
+
+    def loss(self, model: nn.Module, batch: Tensor) -> Loss:
+        """Cross-entropy summed over tokens; `batch` is (B, L + 1)."""
+        batch = batch.to(self.device, non_blocking=True)
+        scores_BLV = model(batch[:, :-1])
+        targets_BL = batch[:, 1:]
+        total = F.cross_entropy(
+            scores_BLV.flatten(0, 1).float(), targets_BL.flatten(), reduction="sum"
+        )
+        return Loss(total, targets_BL.numel())
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Mean loss per token of the evaluation sequences, in nats."""
+        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
+        mine = self.ranks.share(range(len(self.evaluation)))
+        for begin in range(0, len(mine), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+            loss = self.loss(model, batch)
+            sums += torch.tensor([float(loss.total), float(loss.items)], device=self.device)
+        total, count = self.ranks.sum(sums).tolist()
+        return float(total / count)
+
+
+class Pretraining(LanguageModel[Llama31]):
+    """The whole decoder is trained; 405B goes on from a base, which smoke scale makes itself."""
 
     def build(self) -> nn.Module:
-        """The decoder, with random weights."""
-        return Llama(self.config)
+        """The decoder, with random weights or those of the base."""
+        model = Llama(self.config)
+        if isinstance(self.config, Llama31Large) and self.setting.scale == "smoke":
+            model.load_state_dict(base_weights(self.config, self.setting))
+        return model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW; norms' weights do not decay."""
@@ -80,27 +108,6 @@ class Pretraining(Task[Llama31]):
             base=config.opt_base_learning_rate,
             end=config.opt_end_learning_rate,
         )
-
-    def loss(self, model: nn.Module, batch: Tensor) -> Loss:
-        """Cross-entropy summed over tokens; `batch` is (B, L + 1)."""
-        batch = batch.to(self.device, non_blocking=True)
-        scores_BLV = model(batch[:, :-1])
-        targets_BL = batch[:, 1:]
-        total = F.cross_entropy(
-            scores_BLV.flatten(0, 1).float(), targets_BL.flatten(), reduction="sum"
-        )
-        return Loss(total, targets_BL.numel())
-
-    def evaluate(self, model: nn.Module) -> float:
-        """Mean loss per token of the evaluation sequences, in nats."""
-        sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
-            loss = self.loss(model, batch)
-            sums += torch.tensor([float(loss.total), float(loss.items)], device=self.device)
-        total, count = self.ranks.sum(sums).tolist()
-        return float(total / count)
 
 
 EVALUATION_BATCH = 32

@@ -1,0 +1,79 @@
+"""Llama 2 with one fused projection for query, key and value, and low-rank adapters on it.
+
+LoRA as published (Hu et al., 2021): y = W x + (alpha / rank) B A dropout(x), with W frozen and B
+zero at the start. Shape letters as in `reference_runs.llama31.model`; R is the rank.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, cast
+
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from reference_runs.llama31.model import Llama, rotate
+
+if TYPE_CHECKING:
+    from reference_runs.llama2_70b_lora.config import Llama2Lora
+    from reference_runs.llama31.config import Decoder
+
+
+class Adapted(nn.Linear):
+    """A frozen projection and its trained low-rank adapter."""
+
+    def __init__(self, inputs: int, outputs: int, config: Llama2Lora) -> None:
+        super().__init__(inputs, outputs, bias=False)
+        self.weight.requires_grad_(False)
+        self.down = nn.Linear(inputs, config.lora_rank, bias=False)
+        self.up = nn.Linear(config.lora_rank, outputs, bias=False)
+        self.dropout = nn.Dropout(config.lora_dropout)
+        self.scale = config.lora_alpha / config.lora_rank
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, inputs) to (…, outputs)."""
+        adapted: Tensor = self.up(self.down(self.dropout(x)))
+        return super().forward(x) + self.scale * adapted
+
+
+class AdaptedAttention(nn.Module):
+    """Grouped-query attention whose two projections have adapters."""
+
+    def __init__(self, config: Decoder) -> None:
+        super().__init__()
+        lora = cast("Llama2Lora", config)  # the decoder's blocks hand on what they were given
+        size = config.width // config.heads
+        self.heads, self.kv_heads = config.heads, config.kv_heads
+        fused = (config.heads + 2 * config.kv_heads) * size
+        self.qkv = Adapted(config.width, fused, lora)
+        self.out = Adapted(config.heads * size, config.width, lora)
+
+    def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
+        """Attend to earlier positions; (B, L, D) to (B, L, D)."""
+        batch, length, _ = x_BLD.shape
+        heads = (self.heads, self.kv_heads, self.kv_heads)
+        fused_BHLE = self.qkv(x_BLD).view(batch, length, sum(heads), -1).transpose(1, 2)
+        q_BHLE, k_BKLE, v_BKLE = fused_BHLE.split(heads, dim=1)
+        y_BHLE = F.scaled_dot_product_attention(
+            rotate(q_BHLE, angles_LP),
+            rotate(k_BKLE, angles_LP),
+            v_BKLE,
+            is_causal=True,
+            enable_gqa=True,
+        )
+        y: Tensor = self.out(y_BHLE.transpose(1, 2).reshape(batch, length, -1))
+        return y
+
+
+def adapted_llama(config: Llama2Lora) -> Llama:
+    """The decoder, frozen but for its adapters, which start as no change at all."""
+    model = Llama(config, AdaptedAttention)
+    for name, parameter in model.named_parameters():
+        is_down, is_up = name.endswith(".down.weight") and "attention" in name, ".up." in name
+        is_up = is_up and "attention" in name
+        parameter.requires_grad_(is_down or is_up)
+        if is_down:
+            nn.init.kaiming_uniform_(parameter, a=math.sqrt(5))
+        elif is_up:
+            nn.init.zeros_(parameter)
+    return model

@@ -1,0 +1,73 @@
+"""A trained model to start from, where a benchmark starts from a published one.
+
+Smoke scale cannot fetch a checkpoint, so it makes one: the same model class, trained for a minute
+on another synthetic language before the run, and kept in a cache under the hash of what made it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
+from reference_runs.llama31.model import Llama
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from reference_runs.llama31.config import Decoder
+    from reference_runs.setting import Setting
+
+STEPS, BATCH, RATE = 320, 16, 4e-3
+VERSION = 3
+"""To be raised when what is below makes other weights."""
+
+
+def base_weights(config: Decoder, setting: Setting) -> dict[str, Tensor]:
+    """Weights of a decoder that knows the first language; the same for every seed of a run."""
+    path = _place(config, setting)
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        torch.save(_train(config), draft)
+        draft.replace(path)
+    weights: dict[str, Tensor] = torch.load(path, weights_only=True)
+    return weights
+
+
+def _place(config: Decoder, setting: Setting) -> Path:
+    shape = (config.layers, config.width, config.heads, config.kv_heads, config.ffn_width)
+    what = (*shape, config.vocabulary, config.max_sequence_length, STEPS, BATCH, RATE, VERSION)
+    name = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = setting.cache or Path(home).expanduser() / "podium"
+    return folder / f"base-{name}.pt"
+
+
+def _train(config: Decoder) -> dict[str, Tensor]:
+    state = torch.get_rng_state()
+    torch.manual_seed(LANGUAGE_SEED)
+    model = Llama(config)
+    adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.1)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adamw, STEPS, eta_min=RATE / 10)
+    rng = np.random.default_rng(LANGUAGE_SEED)
+    language = Language(config.vocabulary, LANGUAGE_SEED)
+    count = STEPS * BATCH
+    sequences = Sequences(language.sentences(count, config.max_sequence_length + 1, rng))
+    for step in range(STEPS):
+        batch = sequences.__getitems__(range(step * BATCH, (step + 1) * BATCH))
+        scores = model(batch[:, :-1])
+        loss = F.cross_entropy(scores.flatten(0, 1), batch[:, 1:].flatten())
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adamw.step()
+        schedule.step()
+        adamw.zero_grad(set_to_none=True)
+    torch.set_rng_state(state)
+    return model.state_dict()
