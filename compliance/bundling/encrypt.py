@@ -21,8 +21,9 @@ from typing import IO, Any
 
 from compliance.bundling.archive import CHUNK, Writer
 from compliance.bundling.compress import HEAD, Packing, Source, packing_of
-from compliance.bundling.refusal import Damaged, Refused, needed
+from compliance.bundling.refusal import Damaged, Refused
 from compliance.errors import UsageFault
+from compliance.extras import needed
 
 ITERATIONS = 600_000
 """Of PBKDF2, when closing."""
@@ -86,7 +87,7 @@ class Opened:
 
 def close_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secret: str) -> None:
     """Close a stream for recipients, or by a passphrase where there are none."""
-    age = needed("pyrage", "age encryption")
+    age = needed("pyrage", "age encryption", "bundle")
     if recipients:
         age.encrypt_io(plain, out, [_recipient(age, text) for text in recipients])
         return
@@ -165,7 +166,7 @@ def _seen(plain: IO[bytes], shown: str, how: str) -> Opened:
 
 
 def _open_age(stream: IO[bytes], plain: IO[bytes], shown: str, keys: Keys) -> None:
-    age = needed("pyrage", "age encryption")
+    age = needed("pyrage", "age encryption", "bundle")
     work = _scrypt_work(stream)
     if work is None:
         if not keys.identities:
@@ -246,7 +247,8 @@ def _schemes(iterations: int | None) -> Iterator[_Scheme]:
 
 
 def _cipher(derived: bytes) -> Any:
-    ciphers = needed("cryptography.hazmat.primitives.ciphers", "the openssl format")
+    module = "cryptography.hazmat.primitives.ciphers"
+    ciphers = needed(module, "the openssl format", "bundle")
     modes, algorithms = ciphers.modes, ciphers.algorithms
     return ciphers.Cipher(algorithms.AES(derived[:_KEY]), modes.CBC(derived[_KEY:]))
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-from compliance.errors import ComplianceError, UsageFault
+from compliance.errors import ComplianceError
 
 
 class Refused(ComplianceError):
@@ -14,12 +11,3 @@ class Refused(ComplianceError):
 
 class Damaged(Exception):
     """A stream that is not what its format says; the reader of members adds which member."""
-
-
-def needed(module: str, what: str) -> Any:
-    """A module of the extra `bundle`; raises UsageFault where it is not installed."""
-    try:
-        return import_module(module)
-    except ImportError:
-        library = module.partition(".")[0]
-        raise UsageFault(f"{what} needs {library}: pip install 'podium[bundle]'") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -92,3 +93,85 @@ def schema(
             write_whole(output, text)
         else:
             sys.stdout.write(text)
+
+
+@app.command(
+    epilog="Examples:  podium system init systems/ex_n8.json --round 5.1    "
+    "podium system init systems/ex_n8.json --node n1.json --node n2.json    "
+    "podium system init systems/ex_n8.json --from sysinfo.json --set cooling=Liquid"
+)
+def init(
+    file: Annotated[Path, typer.Argument(help="The description to write.", metavar="FILE")],
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    node: Annotated[
+        list[Path] | None,
+        typer.Option(help="Probe of a node (`podium system probe`), instead of this one."),
+    ] = None,
+    told_by: Annotated[
+        list[Path] | None,
+        typer.Option("--from", help="mlperf-sysinfo's JSON, a log with :::SYSJSON, a description."),
+    ] = None,
+    set: Annotated[  # noqa: A002 - the option's name
+        list[str] | None, typer.Option("--set", help="FIELD=VALUE (repeatable).")
+    ] = None,
+    probe: Annotated[bool, typer.Option(help="Ask this machine what it is made of.")] = True,
+    input: Annotated[  # noqa: A002 - the option's name
+        bool, typer.Option("--input/--no-input", help="Ask for what is missing, in a terminal.")
+    ] = True,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over an older one.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Write a system description from what the machine and its surroundings tell.
+
+    What a person must still write begins with TODO, and `podium system check` names it. Of all
+    sources the first wins: --set, MLPERF_* variables, --from, podium.toml, --node or a probe.
+    Exit status: 0 written, 2 bad arguments.
+    """
+    from compliance.choose import Wish
+    from compliance.output import print_text, width
+    from compliance.probing.filling_text import to_text
+    from compliance.probing.session import (
+        Sources,
+        ask_for_missing,
+        draft_description,
+        refuse_older,
+        write_description,
+    )
+
+    with told():
+        refuse_older(file, replace=replace)
+        rules = Wish(usage.value if usage else None, round).choose(file.absolute().parent).rules
+        listed = (tuple(set or ()), os.environ, tuple(told_by or ()), tuple(node or ()))
+        draft = draft_description(file, rules, Sources(*listed, probe=probe))
+        if input and sys.stdin.isatty() and sys.stdout.isatty():
+            ask_for_missing(draft, _ask, typer.echo)
+        write_description(draft, file, replace=replace)
+    if not quiet:
+        print_text(to_text(draft, str(file), width()))
+
+
+def _ask(field: str, wanted: str) -> str:
+    return str(typer.prompt(f"{field} ({wanted})", default="", show_default=False))
+
+
+@app.command(
+    "probe",
+    epilog="Examples:  podium system probe    podium system probe --output n1.json    "
+    "srun --ntasks-per-node=1 podium system probe --output 'probe-%h.json'",
+)
+def probe_command(output: OutputOption = None) -> None:
+    """Tell what this node is made of, as JSON; `podium system init --node` reads it.
+
+    In --output, %h stands for the host's name.
+    """
+    from compliance.output import print_text, write_whole
+    from compliance.probing.probe import probe_node
+
+    with told():
+        found = probe_node()
+        if output is None:
+            print_text(found.to_json())
+        else:
+            host = found.host or "node"
+            write_whole(output.with_name(output.name.replace("%h", host)), found.to_json())

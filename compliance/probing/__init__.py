@@ -1,0 +1,1 @@
+"""What a machine is made of, found out by asking it; what cannot be found is left to a person."""
