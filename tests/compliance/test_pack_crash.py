@@ -160,7 +160,7 @@ def test_a_full_disk_leaves_the_old_tree(loose: Loose, monkeypatch: pytest.Monke
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(copying, "_write", full)
-    monkeypatch.setattr(copying, "_clone", lambda reading, writing: False)
+    monkeypatch.setattr(copying, "_clone", lambda *_: False)
     stands(loose, lambda: pack(order(loose)), "no space left to write it; what was there stands")
 
 
@@ -292,7 +292,7 @@ def test_a_log_written_to_while_it_is_copied_is_not_taken(
 
     monkeypatch.setattr(copying, "BLOCK", 512)
     monkeypatch.setattr(copying, "_write", write)
-    monkeypatch.setattr(copying, "_clone", lambda reading, writing: False)
+    monkeypatch.setattr(copying, "_clone", lambda *_: False)
     stands(loose, lambda: pack(order(loose)), "changed while it was read")
 
 
@@ -369,7 +369,7 @@ def test_the_exit_status_of_a_fault_is_that_of_bad_arguments(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(copying, "_write", full)
-    monkeypatch.setattr(copying, "_clone", lambda reading, writing: False)
+    monkeypatch.setattr(copying, "_clone", lambda *_: False)
     assert loose.pack() == Exit.USAGE
     assert capsys.readouterr().err.count("\n") == 1
     assert not (loose.work / "packed").exists()

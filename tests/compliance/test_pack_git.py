@@ -389,7 +389,7 @@ def test_since_judges_what_the_branch_changes(
     out = capsys.readouterr().out
     assert "Acme: 9 new" in out
     assert "Acme, training 5.1: accepted; 0 errors" in out  # by the branch's name
-    options = ["--git", str(clone), "--round", "5.0"]
+    options = ["--git", str(clone), "--round", "4.0"]
     assert run(["pack", "--since", "origin/main", *options]) == Exit.FOUND
 
 
