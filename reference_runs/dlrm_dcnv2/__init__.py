@@ -1,0 +1,1 @@
+"""Recommendation: DLRM with the low-rank cross network of DCNv2 on multi-hot click logs."""

@@ -1,0 +1,119 @@
+"""DLRM-DCNv2: table sizes, widths and optimizer at both scales.
+
+Source of the reference figures: the policy's benchmark table and hyperparameter section of rounds
+3.0 to 6.0, and the reference's published tables (rows, and ids per sample of each).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from reference_runs.catalogue import Benchmark
+from reference_runs.config import Config, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DENSE_FEATURES = 13
+EVALUATIONS = 20
+"""In the one epoch that training may take."""
+
+ROWS = (
+    *(40_000_000, 39_060, 17_295, 7_424, 20_265, 3, 7_122, 1_543, 63, 40_000_000, 3_067_956),
+    *(405_282, 10, 2_209, 11_938, 155, 4, 976, 14, 40_000_000, 40_000_000, 40_000_000),
+    *(590_152, 12_973, 108, 36),
+)
+IDS = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DlrmDcnv2(Config):
+    """One training on click logs: dense features, and bags of ids of categorical ones."""
+
+    name: ClassVar[str] = "dlrm_dcnv2"
+    unit: ClassVar[Unit] = Unit.FRACTIONS
+    metric: ClassVar[str] = "area under the ROC curve"
+
+    # model
+    rows: tuple[int, ...]
+    """Of each embedding table."""
+    ids: tuple[int, ...]
+    """How many rows of each table a sample sums."""
+    width: int
+    bottom_widths: tuple[int, ...]
+    """Of the perceptron for dense features; the last is that of an embedding."""
+    cross_layers: int = 3
+    cross_rank: int
+    top_widths: tuple[int, ...]
+    sparse_gradients: bool = False
+    """Whether a step's gradient of a table holds only the rows it used."""
+
+    # optimizer
+    opt_name: str = "adagrad"
+    opt_base_learning_rate: float
+    opt_adagrad_learning_rate_decay: float = 0.0
+    opt_adagrad_initial_accumulator_value: float = 0.0
+    opt_adagrad_epsilon: float = 1e-8
+    opt_weight_decay: float = 0.0
+    opt_learning_rate_warmup_steps: int = 0
+    opt_learning_rate_decay_start_step: int = 0
+    opt_learning_rate_decay_steps: int = 0
+
+    def evaluation_steps(self) -> Iterator[int]:
+        """Every floor(samples / (20 · batch)) steps, within one epoch."""
+        interval = max(1, self.train_samples // (self.global_batch_size * EVALUATIONS))
+        yield from range(interval, min(self.last_step, self.steps_per_epoch) + 1, interval)
+
+
+def smoke() -> DlrmDcnv2:
+    """Eight tables of at most 1000 rows and half a million clicks; about 10 s on one core."""
+    samples, batch = 500_000, 512
+    return DlrmDcnv2(
+        rows=(1000, 500, 300, 200, 100, 50, 20, 3),
+        ids=IDS[:8],
+        width=16,
+        bottom_widths=(32, 16),
+        cross_rank=16,
+        top_widths=(64, 32, 1),
+        global_batch_size=batch,
+        train_samples=samples,
+        eval_samples=20_000,
+        target=0.80275,
+        last_step=samples // batch,
+        opt_base_learning_rate=0.02,
+    )
+
+
+def reference() -> DlrmDcnv2:
+    """Criteo's terabyte as the reference convergence points of 6.0 were made, batch 65536."""
+    samples, batch = 4_195_197_692, 65_536
+    return DlrmDcnv2(
+        rows=ROWS,
+        ids=IDS,
+        width=128,
+        bottom_widths=(512, 256, 128),
+        cross_rank=512,
+        top_widths=(1024, 1024, 512, 256, 1),
+        sparse_gradients=True,
+        global_batch_size=batch,
+        train_samples=samples,
+        eval_samples=89_137_319,
+        target=0.80275,
+        last_step=samples // batch,
+        opt_base_learning_rate=0.004,
+        workers=2,
+    )
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="dlrm_dcnv2",
+        title="Recommendation: DLRM with DCNv2 on Criteo multi-hot",
+        smoke=smoke,
+        reference=reference,
+        rounds=("3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "6.0"),
+        data="day_0 to day_23 of Criteo, each _dense.npy, _labels.npy and _sparse_multi_hot.npz",
+        division="open",
+    ),
+)

@@ -1,0 +1,110 @@
+"""What DLRM-DCNv2 adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+from torchmetrics.functional.classification import binary_auroc
+
+from reference_runs.dlrm_dcnv2.config import DlrmDcnv2
+from reference_runs.dlrm_dcnv2.data import Clicks, Days, synthetic
+from reference_runs.dlrm_dcnv2.model import DlrmDcn
+from reference_runs.errors import DataMissing, RunFault
+from reference_runs.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+    from reference_runs.dlrm_dcnv2.data import Batch
+
+EVALUATION_BATCH = 4096
+TRAINING_DAYS, EVALUATION_DAYS = range(23), range(23, 24)
+
+
+class Clicking(Task[DlrmDcnv2]):
+    """Foretell clicks; the quality is the area under the ROC curve of all evaluation clicks."""
+
+    training: Clicks | Days
+    evaluation: Clicks | Days
+
+    def prepare(self) -> None:
+        """Draw clicks, or map Criteo's days: the first 23 to train, half of the last to evaluate.
+
+        Raises RunFault where the ranks' common gradient cannot be summed.
+        """
+        config, ranks = self.config, self.ranks
+        if config.sparse_gradients and ranks.world > 1 and ranks.device.type == "cuda":
+            raise RunFault(
+                "NCCL cannot sum sparse gradients: train in one process,"
+                " or with --set sparse_gradients=False"
+            )
+        if self.setting.scale == "smoke":
+            self.training, self.evaluation = synthetic(config, self.setting.seed)
+            return
+        self.training = Days(self.data_folder, TRAINING_DAYS)
+        self.evaluation = Days(self.data_folder, EVALUATION_DAYS, share=0.5)
+        found = len(self.training), len(self.evaluation)
+        wanted = config.train_samples, config.eval_samples
+        if found != wanted:
+            raise DataMissing(f"{self.data_folder} holds {found} samples; must hold {wanted}")
+
+    def training_data(self) -> Clicks | Days:
+        """The clicks that `batches` shares out."""
+        return self.training
+
+    def order(self, epoch: int) -> Sequence[int]:
+        """As they are: the files were shuffled when they were made, and the rules allow no more."""
+        return range(self.config.train_samples)
+
+    def build(self) -> nn.Module:
+        """Tables, perceptrons and cross network, with random weights."""
+        return DlrmDcn(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Adagrad on everything, tables included."""
+        config = self.config
+        adagrad = self.optimizer(
+            torch.optim.Adagrad,
+            model.parameters(),
+            lr_decay=config.opt_adagrad_learning_rate_decay,
+            weight_decay=config.opt_weight_decay,
+            initial_accumulator_value=config.opt_adagrad_initial_accumulator_value,
+            eps=config.opt_adagrad_epsilon,
+        )
+        return [adagrad]
+
+    def learning_rate(self, step: int) -> float:
+        """The same at every step."""
+        return self.config.opt_base_learning_rate
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Binary cross-entropy summed over samples."""
+        odds, label = self._odds(model, batch)
+        return Loss(F.binary_cross_entropy_with_logits(odds, label, reduction="sum"), len(label))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Area under the ROC curve, exact, over the evaluation samples of all ranks."""
+        odds, labels = [], []
+        begins = range(0, self.config.eval_samples, EVALUATION_BATCH)
+        for begin in self.ranks.share(begins):
+            end = min(begin + EVALUATION_BATCH, self.config.eval_samples)
+            some, label = self._odds(model, self.evaluation.__getitems__(range(begin, end)))
+            odds.append(some.cpu())
+            labels.append(label.cpu().bool())
+        everyone = self.ranks.gather((torch.cat(odds), torch.cat(labels)))
+        all_odds, all_labels = (torch.cat(parts) for parts in zip(*everyone, strict=True))
+        return float(binary_auroc(all_odds, all_labels.int()))
+
+    def _odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+        dense, ids, label = batch
+        near = [each.to(self.device, non_blocking=True) for each in ids]
+        odds = model(dense.to(self.device, non_blocking=True), near)
+        return odds.float(), label.to(self.device, non_blocking=True)
+
+
+TASK = Clicking

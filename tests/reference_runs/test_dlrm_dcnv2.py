@@ -1,0 +1,158 @@
+"""DLRM-DCNv2: the published size, its data on disk, and the logs of each of its rounds."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from reference_runs.dlrm_dcnv2.config import BENCHMARKS, IDS, ROWS, reference, smoke  # noqa: E402
+from reference_runs.dlrm_dcnv2.data import Days, Taste  # noqa: E402
+from reference_runs.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
+from reference_runs.dlrm_dcnv2.train import Clicking  # noqa: E402
+from reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from reference_runs.ranks import Ranks  # noqa: E402
+from reference_runs.setting import Setting  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+(BENCHMARK,) = BENCHMARKS
+PERCEPTRONS_AND_CROSS = 171_392 + 10_627_200 + 5_245_953
+"""Bottom 13-512-256-128, three crosses of rank 512 on 3456, top 1024-1024-512-256-1."""
+
+
+def test_the_reference_model_has_the_published_shapes() -> None:
+    with torch.device("meta"):
+        model = DlrmDcn(reference())
+    total = sum(p.numel() for p in model.parameters())
+    assert total == sum(ROWS) * 128 + PERCEPTRONS_AND_CROSS == 26_151_671_809
+    assert len(ROWS) == len(IDS) == 26
+    assert sum(IDS) == 214
+
+
+def test_a_step_reaches_every_tensor() -> None:
+    config = smoke().with_settings({"train_samples": "2048", "eval_samples": "256"})
+    task = Clicking(config, Setting(), Ranks(torch.device("cpu")))
+    task.prepare()
+    model = task.build()
+    loss = task.loss(model, next(task.batches(1, 0)))
+    loss.total.backward()
+    assert loss.items == config.global_batch_size
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+    assert 0 <= task.evaluate(model) <= 1
+
+
+def test_sparse_gradients_are_those_of_the_dense_ones() -> None:
+    grads = []
+    for sparse in ("False", "True"):
+        config = smoke().with_settings({"train_samples": "512", "sparse_gradients": sparse})
+        task = Clicking(config, Setting(), Ranks(torch.device("cpu")))
+        task.prepare()
+        torch.manual_seed(1)
+        model = task.build()
+        task.loss(model, next(task.batches(1, 0))).total.backward()
+        grads.append([p.grad.to_dense() for p in model.parameters()])
+    for dense, sparse in zip(*grads, strict=True):
+        assert torch.allclose(dense, sparse, rtol=1e-4, atol=1e-4)
+
+
+def test_sparse_gradients_are_refused_where_nccl_would_have_to_sum_them() -> None:
+    ranks = Ranks(torch.device("cuda"), rank=0, world=2)
+    with pytest.raises(RunFault, match="sparse_gradients"):
+        Clicking(reference(), Setting(scale="reference"), ranks).prepare()
+
+
+def test_the_reference_evaluates_twenty_times_in_its_one_epoch() -> None:
+    steps = list(reference().evaluation_steps())
+    assert steps == [n * math.floor(4_195_197_692 / (65_536 * 20)) for n in range(1, 21)]
+
+
+def test_no_feature_alone_tells_as_much_as_their_products() -> None:
+    from torchmetrics.functional.classification import binary_auroc
+
+    clicks = Taste(smoke().rows).draw(20_000, smoke().ids, [1])
+    labels = torch.from_numpy(clicks.labels).int()
+    counts = [np.bincount(bag[:, 0], clicks.labels) for bag in clicks.ids]
+    seen = [np.bincount(bag[:, 0]).clip(1) for bag in clicks.ids]
+    for bag, clicked, times in zip(clicks.ids, counts, seen, strict=True):
+        rate = torch.from_numpy((clicked / times)[bag[:, 0]])
+        assert float(binary_auroc(rate, labels)) < 0.75 < smoke().target
+
+
+def _days(folder: Path, count: int, samples: int) -> None:
+    rng = np.random.default_rng(0)
+    for day in range(count):
+        np.save(folder / f"day_{day}_dense.npy", rng.random((samples, 13), np.float32))
+        np.save(folder / f"day_{day}_labels.npy", rng.integers(0, 2, (samples, 1), np.int32))
+        tables = {
+            str(n): rng.integers(0, 3, (samples, each)).astype(np.int32)
+            for n, each in enumerate((3, 2))
+        }
+        np.savez(folder / f"day_{day}_sparse_multi_hot.npz", **tables)
+
+
+def test_days_are_read_in_place_and_follow_each_other(tmp_path: Path) -> None:
+    _days(tmp_path, 2, 10)
+    days = Days(tmp_path, range(2))
+    dense, ids, labels = days.__getitems__(range(8, 13))
+    assert len(days) == 20
+    assert (dense.shape, ids[0].shape, ids[1].shape) == ((5, 13), (5, 3), (5, 2))
+    for day, own, row in ((0, 8, 0), (0, 9, 1), (1, 0, 2), (1, 2, 4)):
+        with np.load(tmp_path / f"day_{day}_sparse_multi_hot.npz") as archive:
+            assert np.array_equal(ids[0][row], archive["0"][own])
+        assert dense[row, 0] == np.load(tmp_path / f"day_{day}_dense.npy")[own, 0]
+        assert labels[row] == np.load(tmp_path / f"day_{day}_labels.npy")[own, 0]
+
+
+def test_half_of_an_odd_day_is_rounded_up(tmp_path: Path) -> None:
+    _days(tmp_path, 1, 7)
+    assert len(Days(tmp_path, range(1), share=0.5)) == 4
+
+
+def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DataMissing, match="day 0"):
+        Days(tmp_path, range(1))
+    _days(tmp_path, 1, 4)
+    np.savez_compressed(tmp_path / "day_0_sparse_multi_hot.npz", **{"0": np.zeros((4, 3))})
+    with pytest.raises(DataMissing, match="compressed"):
+        Days(tmp_path, range(1))
+
+
+QUICK = {"train_samples": 40 * 512, "last_step": 2, "eval_samples": 2000, "target": 0.01}
+PINNED = {"eval_samples"}
+"""What no smoke run can say truthfully in the closed division."""
+
+
+@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
+def test_logs_of_every_round_pass_in_open_and_fail_by_pinned_keys_in_closed(
+    round_name: str, tmp_path: Path
+) -> None:
+    run = Smoke(name="dlrm_dcnv2", round=round_name, division="open", settings=QUICK)
+    assert run.train(tmp_path / "result_0.txt").converged
+    assert run.errors(tmp_path / "result_0.txt") == {
+        "policy": set(),
+        "verifier": set(),
+        "incumbent": set(),
+    }
+    run = Smoke(name="dlrm_dcnv2", round=round_name, division="closed", settings=QUICK)
+    run.train(tmp_path / "result_1.txt")
+    short = PINNED | {"target"}  # after two steps
+    assert run.errors(tmp_path / "result_1.txt") == {
+        "policy": short,
+        "verifier": short,
+        "incumbent": short,
+    }
+
+
+@pytest.mark.long
+def test_a_full_run_reaches_the_official_target(tmp_path: Path) -> None:
+    run = Smoke(name="dlrm_dcnv2", round="6.0", division="closed", settings={})
+    assert run.train(tmp_path / "result_0.txt").converged
+    assert run.errors(tmp_path / "result_0.txt") == {
+        "policy": PINNED,
+        "verifier": PINNED,
+        "incumbent": PINNED,
+    }
