@@ -17,6 +17,9 @@ from rules.round import Round
 
 ChosenBy = Literal["option", "config", "folder", "default"]
 
+LARGEST_CONFIG = 1 << 20
+"""Bytes of a podium.toml; a file that people write by hand is far smaller."""
+
 _FOLDER = re.compile(r"(training|hpc)[_-](?:results|submissions?)?[_-]?v?(\d+\.\d+)(?:\.\d+)?$")
 
 
@@ -88,8 +91,11 @@ def _configured(folder: str) -> tuple[str | None, str | None]:
 
 def _read_config(path: str) -> tuple[str | None, str | None] | None:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
             raise UsageFault(f"{path} cannot be read: it is no regular file")
+        if status.st_size > LARGEST_CONFIG:
+            raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
         with open(path, encoding="utf-8") as stream:
             data = tomllib.loads(stream.read())
     except (FileNotFoundError, NotADirectoryError, PermissionError):

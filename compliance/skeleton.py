@@ -92,13 +92,25 @@ def _files(skeleton: Skeleton) -> dict[str, str]:
     rules = skeleton.rules
     below = "strong/<benchmark>/" if has_scalings(rules) else "<benchmark>/"
     readme = PARAGRAPH.format(submitter=skeleton.submitter, title=rules.title, below=below)
-    config = {"usage": rules.usage, "round": rules.name, "submitter": skeleton.submitter}
-    # A JSON string is a TOML string, too: both escape alike.
-    toml = "".join(f"{key} = {json.dumps(value)}\n" for key, value in config.items())
-    files = {"README.md": readme, "podium.toml": toml}
+    files = {"README.md": readme, "podium.toml": _config(skeleton)}
     for system in skeleton.systems:
         files[f"systems/{system}.json"] = _description(skeleton, system)
     return files
+
+
+def _config(skeleton: Skeleton) -> str:
+    """A podium.toml with every field that `podium pack` knows: the unknown ones as comments."""
+    from compliance.packing.config import example
+
+    known = {
+        "submitter": skeleton.submitter,
+        "usage": skeleton.rules.usage,
+        "round": skeleton.rules.name,
+        "division": skeleton.division,
+        "into": "../packed",  # not into the folder that it is packed from
+    }
+    # A JSON string is a TOML string, too: both escape alike.
+    return example({name: json.dumps(value) for name, value in known.items()})
 
 
 def _description(skeleton: Skeleton, system: str) -> str:

@@ -39,6 +39,8 @@ class Schema(StrEnum):
 
     REPORT = "report"
     RECORD = "record"
+    CONFIG = "config"
+    RECEIPT = "receipt"
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
@@ -178,7 +180,7 @@ def hparams(
 def schema(
     of: Annotated[Schema, typer.Argument(help="Of what.")],
 ) -> None:
-    """Print the JSON Schema of a report or of a log record."""
+    """Print the JSON Schema of a report, a log record, podium.toml or a receipt."""
     from compliance.rules_view import answers
 
     answers.schema(of.value)

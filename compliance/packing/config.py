@@ -21,11 +21,10 @@ from pydantic import (
     field_validator,
 )
 
+from compliance.choose import LARGEST_CONFIG
 from compliance.errors import UsageFault
 
 CONFIG_FILE = "podium.toml"
-LARGEST_CONFIG = 1 << 20
-"""Bytes; a file that people write by hand is far smaller."""
 
 
 def _component(name: str) -> str:
@@ -132,6 +131,11 @@ class PackConfig(_Model):
         default=[], description="trees of this submitter to put together with all else"
     )
 
+    @field_validator("round", mode="before")
+    @classmethod
+    def _as_text(cls, name: Any) -> Any:
+        return str(name) if isinstance(name, float) else name  # round = 5.1 is well meant
+
 
 TABLES: dict[str, type[BaseModel]] = {"results": ResultConfig, "code": CodeConfig}
 
@@ -183,7 +187,7 @@ def _shown(place: Iterable[Any]) -> str:
     for part in place:
         if isinstance(part, int):
             text += f"[{part + 1}]"
-        elif not re.fullmatch(r"(list|dict)\[.*\]|constrained-str|function-.*|str", part):
+        elif not re.fullmatch(r"\[key\]|(list|dict)\[.*\]|constrained-str|function-.*|str", part):
             text += f".{part}" if text else part
     return text
 

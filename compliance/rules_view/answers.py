@@ -282,11 +282,19 @@ def hyperparameters(
 
 
 def schema(of: str) -> None:
-    """The JSON Schema of a report or of a record."""
+    """The JSON Schema of a report, a record, podium.toml or a receipt."""
     if of == "record":
         from logging_spec.record import record_schema
 
         told = record_schema()
+    elif of == "config":
+        from compliance.packing.config import config_schema
+
+        told = config_schema()
+    elif of == "receipt":
+        from compliance.receipt import receipt_schema
+
+        told = receipt_schema()
     else:
         from compliance.report import Report
 

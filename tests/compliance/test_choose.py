@@ -219,6 +219,15 @@ def test_a_config_that_is_no_text_is_a_fault_of_usage(
     assert "podium.toml cannot be read" in refused(capsys, path)
 
 
+def test_a_config_far_too_large_is_told_of_and_not_read(
+    place: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = place("a")
+    with (tmp_path / "podium.toml").open("wb") as stream:
+        stream.truncate(1 << 40)
+    assert "podium.toml cannot be read: it is larger than 1 MiB" in refused(capsys, path)
+
+
 def test_a_round_may_be_a_number_in_a_config(
     chosen: Chosen, place: Callable[[str], Path], tmp_path: Path
 ) -> None:

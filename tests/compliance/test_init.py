@@ -48,7 +48,8 @@ def test_a_description_has_every_field_and_says_what_is_known(tmp_path: Path) ->
 def test_podium_toml_names_usage_round_and_submitter(tmp_path: Path) -> None:
     init(tmp_path / "Acme", "--usage", "hpc", "--submitter", 'A "B" \\ C', round_="v3.0")
     told = tomllib.loads((tmp_path / "Acme/podium.toml").read_text(encoding="utf-8"))
-    assert told == {"usage": "hpc", "round": "3.0", "submitter": 'A "B" \\ C'}
+    given = {"usage": "hpc", "round": "3.0", "submitter": 'A "B" \\ C'}
+    assert told == given | {"division": "closed", "into": "../packed"}
 
 
 def test_hpc_results_lie_in_strong(tmp_path: Path) -> None:

@@ -507,8 +507,9 @@ def test_every_value_worked_out_obeys_its_own_rule(rules: Round, batch: int) -> 
 # --- schemas --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("of_what", ["report", "record"])
+@pytest.mark.parametrize("of_what", ["report", "record", "config", "receipt"])
 def test_schemas_are_schemas(of_what: str) -> None:
     told = json.loads(answer("schema", of_what))
     jsonschema.Draft202012Validator.check_schema(told)
-    assert {"report": "findings", "record": "time_ms"}[of_what] in told["properties"]
+    known = {"report": "findings", "record": "time_ms", "config": "systems", "receipt": "files"}
+    assert known[of_what] in told["properties"]
