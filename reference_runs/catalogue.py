@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 HOMES = {
     "llama2_70b_lora": "llama2_70b_lora",
     "resnet": "resnet",
+    "retinanet": "retinanet",
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
     "minigo": "minigo",

@@ -1,0 +1,1 @@
+"""Translation: the big Transformer on WMT17 English-German."""

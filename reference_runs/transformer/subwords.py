@@ -1,0 +1,98 @@
+"""Text as sub-words of a given vocabulary: the longest piece first, word by word."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_RUNS = re.compile(r"[^\W_]+|[\W_]+")
+_ESCAPED = re.compile(r"\\u|\\\\|\\(\d+);")
+
+
+@dataclass(frozen=True)
+class Subwords:
+    r"""A vocabulary whose pieces end in `_` at a word's end, as the benchmark's file has them.
+
+    A word is a run of letters and digits, or of anything else; a single space between two runs of
+    letters is not written. `\` and `_` of the text are `\\` and `\u`, and a character that no
+    piece holds is its number: `\8364;`.
+    """
+
+    pieces: tuple[str, ...]
+    number: Mapping[str, int]
+    longest: int
+
+    @classmethod
+    def read(cls, path: Path) -> Subwords:
+        """One piece on each line, quoted or not; raises DataMissing."""
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeError) as error:
+            raise DataMissing(f"{path} cannot be read: {error}") from None
+        pieces = tuple(_unquoted(line) for line in lines)
+        if not pieces:
+            raise DataMissing(f"{path} is empty; one sub-word must stand on each line")
+        number = {piece: at for at, piece in enumerate(pieces)}
+        return cls(pieces, number, max(map(len, pieces)))
+
+    def ids(self, text: str) -> NDArray[np.int32]:
+        """The text's pieces by number."""
+        found = [at for word in words(text) for at in self._word(word)]
+        return np.array(found, dtype=np.int32)
+
+    def _word(self, word: str) -> list[int]:
+        escaped = word.replace("\\", "\\\\").replace("_", "\\u") + "_"
+        found, at = [], 0
+        while at < len(escaped):
+            for end in range(min(len(escaped), at + self.longest), at, -1):
+                if escaped[at:end] in self.number:
+                    found.append(self.number[escaped[at:end]])
+                    at = end
+                    break
+            else:
+                spelt = f"\\{ord(escaped[at])};"
+                found += [self.number[letter] for letter in spelt if letter in self.number]
+                at += 1
+        return found
+
+    def text(self, ids: Iterable[int]) -> str:
+        """The text that pieces spell."""
+        joined = "".join(self.pieces[at] for at in ids if at < len(self.pieces))
+        return joined_words([_ESCAPED.sub(_letter, word) for word in joined.split("_") if word])
+
+
+def words(text: str) -> list[str]:
+    """Runs of letters and digits and runs of anything else, without the plain spaces between."""
+    runs = _RUNS.findall(text.strip())
+    return [run for at, run in enumerate(runs) if run != " " or at == 0 or at == len(runs) - 1]
+
+
+def joined_words(parts: Sequence[str]) -> str:
+    """The text that `words` took apart."""
+    text = ""
+    for before, part in zip(("", *parts), parts, strict=False):
+        gap = bool(before) and before[-1:].isalnum() and part[:1].isalnum()
+        text += (" " if gap else "") + part
+    return text
+
+
+def _letter(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(min(int(match[1]), 0x10FFFF))
+    return "_" if match[0] == "\\u" else "\\"
+
+
+def _unquoted(line: str) -> str:
+    quoted = len(line) > 1 and line[0] == line[-1] and line[0] in "'\""
+    return line[1:-1] if quoted else line

@@ -1,0 +1,212 @@
+"""Transformer: published size, causal decoding, beams against brute force, sub-words, its log."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from reference_runs.errors import DataMissing  # noqa: E402
+from reference_runs.ranks import Ranks  # noqa: E402
+from reference_runs.setting import Setting  # noqa: E402
+from reference_runs.transformer.config import Transformer, reference, smoke  # noqa: E402
+from reference_runs.transformer.data import from_files, padded, synthetic  # noqa: E402
+from reference_runs.transformer.decoding import beam_search, penalty  # noqa: E402
+from reference_runs.transformer.model import END, PAD, Translator  # noqa: E402
+from reference_runs.transformer.subwords import Subwords, joined_words, words  # noqa: E402
+from reference_runs.transformer.train import Translation  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+PUBLISHED = 6 * (12 * 1024**2 + 5120 + 4096) + 6 * (16 * 1024**2 + 5120 + 6144) + 33_708 * 1024
+"""Table 3 of the paper by matrices: 210.8 million with the benchmark's vocabulary (213 million with
+the paper's of about 37 000); two norms end the stacks because norms come first."""
+
+
+def task(config: Transformer | None = None) -> Translation:
+    made = Translation(config or smoke(), Setting(), Ranks(torch.device("cpu")))
+    made.prepare()
+    return made
+
+
+def tiny() -> Transformer:
+    return replace(smoke(), width=16, heads=2, ffn_width=32, vocabulary=6, extra_length=1)
+
+
+def test_the_reference_model_has_the_published_number_of_parameters() -> None:
+    with torch.device("meta"):
+        model = Translator(reference())
+    assert sum(p.numel() for p in model.parameters()) == PUBLISHED + 2 * 2 * 1024
+
+
+def test_a_step_reaches_every_parameter() -> None:
+    trained = task()
+    model = trained.build()
+    loss = trained.loss(model, next(trained.batches(1, 0)))
+    loss.total.backward()
+    assert 4 < loss.total.item() / float(loss.items) < 7  # about log 128 at the start
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_no_word_sees_those_behind_it_nor_padding() -> None:
+    torch.manual_seed(1)
+    model = Translator(smoke()).eval()
+    source, target = torch.randint(2, 120, (3, 7)), torch.randint(2, 120, (3, 9))
+    scores = model(source, target)
+    changed = target.clone()
+    changed[:, 5:] = 3
+    assert torch.allclose(scores[:, :6], model(source, changed)[:, :6], atol=1e-5)
+    assert not torch.allclose(scores[:, 6:], model(source, changed)[:, 6:], atol=1e-3)
+    wider = torch.nn.functional.pad(source, (0, 4), value=PAD)
+    assert torch.allclose(scores, model(wider, target), atol=1e-5)
+
+
+def test_word_by_word_is_the_same_as_all_at_once() -> None:
+    torch.manual_seed(2)
+    model = Translator(smoke()).eval()
+    source, target = torch.randint(2, 120, (2, 6)), torch.randint(2, 120, (2, 5))
+    whole = model(source, target)
+    encoded, past, parts = model.encode(source), None, []
+    for word in torch.nn.functional.pad(target[:, :-1], (1, 0)).split(1, dim=1):
+        scores, past = model.decode(word, past, encoded)
+        parts.append(scores)
+    assert torch.allclose(whole, torch.cat(parts, 1), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_enough_beams_find_the_best_of_all_translations(seed: int) -> None:
+    torch.manual_seed(seed)
+    config = replace(tiny(), beams=30)
+    model = Translator(config).eval()
+    for parameter in model.parameters():
+        parameter.data *= 2  # opinions, so that one translation is clearly best
+    source = torch.tensor([[2, 3, END]])
+    best, found = -1e9, []
+    longest = source.shape[1] + config.extra_length
+    with torch.no_grad():
+        for length in range(longest):
+            for chosen in itertools.product([0, 2, 3, 4, 5], repeat=length):
+                target = torch.tensor([[*chosen, END]])
+                logs = model(source, target).log_softmax(-1).gather(2, target.unsqueeze(-1))
+                score = float(logs.sum()) / penalty(length + 1, config.length_penalty)
+                if score > best:
+                    best, found = score, [word for word in chosen if word != PAD]
+        assert beam_search(model, source, config) == [found]
+
+
+def test_the_penalty_is_that_of_the_paper() -> None:
+    assert penalty(1, 0.6) == 1.0
+    assert penalty(19, 0.6) == pytest.approx(4**0.6)
+
+
+def test_translations_need_reordering_and_agreement() -> None:
+    training, evaluation = synthetic(128, (500, 100), seed=4)
+    assert synthetic(128, (500, 100), seed=5)[1].source[7].tolist() == evaluation.source[7].tolist()
+    assert {len(s) for s in training.source} > {5, 8, 11}
+    pairs = zip(training.source, training.target, strict=True)
+    first_words = [(int(source[0]), int(target[0])) for source, target in pairs]
+    assert len(set(first_words)) > len({source for source, _ in first_words}) * 3
+    assert max(int(max(row)) for row in training.target) < 128
+
+
+def test_batches_hold_each_pair_once_and_sentences_of_like_length() -> None:
+    trained = task()
+    order = list(trained.order(3))
+    assert sorted(order) == list(range(1024))
+    assert order != list(trained.order(4))
+    spread = [np.ptp(trained.lengths[order[at : at + 64]]) for at in range(0, 1024, 64)]
+    assert np.mean(spread) < 2
+
+
+def test_the_quality_of_the_right_translations_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = task()
+    known = trained.evaluation
+    answers = {
+        tuple(source.tolist()): target.tolist()
+        for source, target in zip(known.source, known.target, strict=True)
+    }
+
+    def right(_model: object, source: torch.Tensor, _config: object) -> list[list[int]]:
+        rows = [[w for w in row if w not in (PAD, END)] for row in source.tolist()]
+        return [answers[tuple(row)] for row in rows]
+
+    monkeypatch.setattr("reference_runs.transformer.train.beam_search", right)
+    assert trained.evaluate(trained.build()) == pytest.approx(1.0)
+    answers.update(zip(answers, [[5], *answers.values()], strict=False))
+    assert trained.evaluate(trained.build()) < 0.1
+
+
+def test_the_rate_peaks_when_the_warm_up_ends() -> None:
+    made = Translation(reference(), Setting(), Ranks(torch.device("cpu")))
+    rates = [made.learning_rate(step) for step in (1, 830, 831, 832, 3324)]
+    assert rates[2] == max(rates) == pytest.approx(1.875 * 1024**-0.5 * 831**-0.5)
+    assert rates[4] == pytest.approx(rates[2] / 2)
+    assert rates[0] == pytest.approx(rates[2] / 831)
+
+
+# --- sub-words ---
+
+VOCABULARY = ["<pad>_", "<EOS>_", "he", "hell", "o_", "l", "_", ", _", ".", "w", "orld_"]
+
+
+def subwords(tmp_path: Path) -> Subwords:
+    letters = [*"abcdefghijklmnopqrstuvwxyz0123456789\\;u"]
+    lines = VOCABULARY + [letter for letter in letters if letter not in VOCABULARY]
+    (tmp_path / "vocabulary.txt").write_text("".join(f"'{line}'\n" for line in lines))
+    return Subwords.read(tmp_path / "vocabulary.txt")
+
+
+def test_the_longest_piece_comes_first(tmp_path: Path) -> None:
+    cut = subwords(tmp_path)
+    pieces = [cut.pieces[at] for at in cut.ids("hello, world")]
+    assert pieces == ["hell", "o_", ", _", "w", "orld_"]
+
+
+@given(st.text(alphabet="abcz019 ,.;\\_\u20ac\u00fc", max_size=30))
+def test_pieces_spell_their_text_again(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    cut = subwords(tmp_path_factory.mktemp("v"))
+    assert cut.text(cut.ids(text)) == text.strip()
+
+
+@given(st.text(max_size=30))
+def test_words_join_to_their_text(text: str) -> None:
+    assert joined_words(words(text)) == text.strip()
+
+
+def test_files_that_are_missing_or_short_are_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DataMissing, match=r"vocabulary\.txt"):
+        from_files(tmp_path, 80, (1, 1))
+    subwords(tmp_path)
+    with pytest.raises(DataMissing, match=r"train\.en"):
+        from_files(tmp_path, 80, (1, 1))
+    for name in ("train.en", "train.de", "newstest2014.en", "newstest2014.de"):
+        (tmp_path / name).write_text("hello, world\n" * 2)
+    with pytest.raises(DataMissing, match="train_samples is 3"):
+        from_files(tmp_path, 80, (3, 2))
+    with pytest.raises(DataMissing, match="must hold 1 lines"):
+        from_files(tmp_path, 80, (2, 1))
+    training, evaluation, texts = from_files(tmp_path, 80, (2, 2))
+    assert (len(training), len(evaluation), texts) == (2, 2, ["hello, world"] * 2)
+
+
+def test_a_batch_is_padded_behind_its_ends() -> None:
+    batch = padded([np.array([5, 6], np.int32), np.array([7], np.int32)])
+    assert batch.tolist() == [[5, 6, END], [7, END, PAD]]
+
+
+# --- the whole run ---
+
+
+@pytest.mark.long
+def test_the_log_of_a_run_is_accepted_by_all(tmp_path: Path) -> None:
+    smoke_run = Smoke(name="transformer", round="0.7", division="closed", settings={}, seed=2)
+    path = tmp_path / "result_0.txt"
+    assert smoke_run.train(path).converged
+    assert not any(smoke_run.errors(path).values())
