@@ -96,9 +96,10 @@ class _Judgement:
         )
 
     def _about_crash(self, why: str) -> Finding:
+        excused = self.profile is Profile.POLICY and self.verifier.known_as
         return Finding(
             "log.verifier-crash",
-            Severity.ERROR,
+            Severity.WARNING if excused else Severity.ERROR,
             self.path,
             None,
             None,

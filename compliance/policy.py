@@ -9,6 +9,7 @@ from compliance.reading import RULE_CRASHED, Broken, text_of
 from compliance.verifier import VerifierReading
 from rules.checks import PLAIN_JSON, Check, Context
 from rules.finding import Severity, StatedBy
+from rules.round import Scope
 from rules.run import Run
 from rules.table import CannotJudge, Row, Violation
 
@@ -28,7 +29,9 @@ class PolicyReading:
         self.context = Context(
             self.rules,
             text_of(self.run.value("submission_division")),
-            self.rules.benchmarks.get(text_of(self.rules.named_by(self.run))),
+            self.rules.benchmarks.get(
+                verifier.known_as or text_of(self.rules.named_by(self.run)),
+            ),
         )
 
     def _tolerant_run(self) -> Run:
@@ -45,7 +48,8 @@ class PolicyReading:
 
     def review(self, broken: list[Broken]) -> Iterator[Broken]:
         """What the verifier found, weighed by the policy, and what the policy adds."""
-        own = {rule: row for scope in self.verifier.scopes for rule, row in scope.policy}
+        scopes = (*self.verifier.scopes, *self._known_as())
+        own = {rule: row for scope in scopes for rule, row in scope.policy}
         seen = set()
         for found in broken:
             seen.add(found.id)
@@ -60,6 +64,12 @@ class PolicyReading:
                     yield self._stated(target, row, missed, key=None)
         yield from self._dropped()
         yield from self._checks()
+
+    def _known_as(self) -> list[Scope]:
+        """The rules of a benchmark that the verifier does not know under the name logged."""
+        name = self.verifier.known_as
+        scopes = self.rules.scopes(self.context.division, name) if name else ()
+        return [scope.by_policy() for scope in scopes if scope.benchmark]
 
     def _weigh(self, rule: Broken) -> Iterator[Broken]:
         row = rule.row

@@ -8,9 +8,6 @@ from functools import cache
 from rules.catalogue import find_round, rounds_of
 from rules.round import Round
 
-_EARLY = {"mask": "maskrcnn"}
-"""Names that folders of 0.5 and 0.6 also have; the official verifier passes over them."""
-
 _UNLISTED = {("training", "0.6"): ("ncf", "minigo")}
 """Benchmarks that the official package checker looks for though the round's logs have no rules."""
 
@@ -45,7 +42,8 @@ def benchmark_called(name: str, rules: Round) -> str:
     names = benchmark_names(rules)
     if name in names:
         return name
-    meant = _EARLY.get(name, "") if is_early(rules) else ""
+    # The official verifier passes over folders with a name of old.
+    meant = rules.aliases.get(name, "")
     return meant if meant in names else ""
 
 

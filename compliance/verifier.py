@@ -18,14 +18,15 @@ class VerifierReading:
     """One log by the verifier's rules.
 
     `readable`: the log has the line format of the round, the only one the verifier sees. `crash`
-    says why it ends in a traceback, if it does; `scopes` and `cancelled` are what it went through.
+    says why it ends in a traceback, if it does; `known_as` names the benchmark where it does so
+    only over a name of old. `scopes` and `cancelled` are what it went through.
     """
 
     def __init__(self, log: Log, rules: Round) -> None:
         self.log, self.rules = log, rules
         self.readable = log.generation in (rules.generation, "none")
         self.run = Run(log.records if self.readable else [], log.line)
-        self.crash = ""
+        self.crash = self.known_as = ""
         self.cancelled: list[Broken] = []
         self.scopes: list[Scope] = []
 
@@ -147,4 +148,5 @@ class VerifierReading:
             and (division in DIVISIONS or not rules.divided)
             and not rules.has_rules(division, name)
         ):
+            self.known_as = "" if self.crash else rules.aliases.get(name, "")
             self.crashes(None, f"it has no rules for the benchmark {benchmark!r}")

@@ -135,7 +135,8 @@ class Round:
     whose rules the verifier still carries though the round does not list them; `ghosts` names it
     still lists without rules; `forgotten` those its open list forgets. `verified` is False where no
     public verifier exists: then the policy's rules are errors. `named_by` tells which benchmark a
-    log is of, `succeeded` whether it says that its target was reached.
+    log is of, `succeeded` whether it says that its target was reached. `aliases` are names of old
+    under which results were accepted, though the verifier does not know them.
     """
 
     usage: str
@@ -154,6 +155,7 @@ class Round:
     generation: Generation = "mllog"
     divided: bool = True
     names_in: tuple[str, ...] = ("division",)
+    aliases: Mapping[str, str] = field(default_factory=dict)
     named_by: Callable[[Run], Any] = named_by_key
     succeeded: Callable[[Run], bool] = status_is_success
 
@@ -278,6 +280,13 @@ class Round:
         names = self.listed(division)
         accepted = tuple(n for n in names if division == "closed" or n not in self.forgotten)
         accepted += self.ghosts
+        if self.aliases:
+            return row(
+                k.SUBMISSION_BENCHMARK,
+                one_of(*accepted),
+                policy=one_of(*names, *self.aliases),
+                why="the committee accepted results under this name of the same benchmark",
+            )
         if accepted == names:
             return row(k.SUBMISSION_BENCHMARK, one_of(*names))
         return row(

@@ -246,6 +246,7 @@ V0_5 = Round(
     generation="mlpv",
     divided=False,
     names_in=(),
+    aliases={"mask": "maskrcnn"},
     named_by=benchmark_of,
     succeeded=succeeded,
     limits=Limits(init_closed=None, init_open=None, epochs_from=0),

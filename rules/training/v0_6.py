@@ -302,6 +302,7 @@ V0_6 = Round(
     limits=Limits(init_closed=20, init_open=20, epochs_from=0, evaluates=schedules.V0_6),
     checks=ALL,
     leftover=("minigo",),
+    aliases={"mask": "maskrcnn"},
     divided=False,
     names_in=("common",),
     generation="mll",

@@ -317,6 +317,40 @@ def test_folders_that_0_6_passes_over_are_judged_by_the_policy(tmp_path: Path) -
     assert tree.told("result.other-benchmark") == []
 
 
+def test_in_0_6_logs_may_call_maskrcnn_mask(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/mask")
+    for number in range(5):
+        log = as_run(tree.which, number).set("submission_benchmark", "mask")
+        log.write(tree.root / f"results/ex_n8/mask/result_{number}.txt")
+    report = tree.check()
+    assert ids(report, "error") == set()
+    assert {"common.submission_benchmark", "log.verifier-crash"} <= ids(report, "warning")
+    assert [(r.benchmark, r.verdict, r.failed_runs) for r in report.results] == [
+        ("maskrcnn", "accepted", 0)
+    ]
+    wrong = {f.id for f in tree.check("verifier").findings if f.severity == "error"}
+    assert wrong == {"common.submission_benchmark", "log.verifier-crash"}
+
+
+def test_what_is_called_mask_is_judged_as_maskrcnn(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    changed = as_run(tree.which, 0).set("submission_benchmark", "mask").drop("num_image_candidates")
+    changed.write(tree.root / tree.folder() / "result_0.txt")
+    [finding] = tree.found("maskrcnn.num_image_candidates")
+    assert (finding.severity, finding.stated_by) == ("warning", "policy")
+    assert tree.found("maskrcnn.num_image_candidates", "verifier") == []
+
+
+@pytest.mark.parametrize("name", ["masc", "rnnt"])
+def test_no_other_name_is_excused(name: str, tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    as_run(tree.which, 0).set("submission_benchmark", name).write(
+        tree.root / tree.folder() / "result_0.txt"
+    )
+    assert {f.severity for f in tree.found("log.verifier-crash")} == {"error"}
+
+
 # --- G-PC12: other files ---
 
 
