@@ -60,14 +60,16 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     called = next((word for word in arguments if not word.startswith("-")), None)
     if called == "check":
         return app
+    loaded = {each.name for each in (*app.registered_commands, *app.registered_groups)}
+    wanted = {called} if called in (*COMMANDS, *GROUPS) else {*COMMANDS, *GROUPS}
     for name, place in COMMANDS.items():
-        if called == name or called not in (*COMMANDS, *GROUPS):
+        if name in wanted - loaded:
             home, _, function = place.partition(".")
             module = import_module(f"compliance.commands.{home}")
             examples = getattr(module, f"EPILOG_{name.upper()}", None)
             app.command(name, epilog=examples)(getattr(module, function))
     for name in GROUPS:
-        if called == name or called not in (*COMMANDS, *GROUPS):
+        if name in wanted - loaded:
             app.add_typer(import_module(f"compliance.commands.{name}").app, name=name)
     return app
 
