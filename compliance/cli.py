@@ -60,7 +60,8 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     called = next((word for word in arguments if not word.startswith("-")), None)
     if called == "check":
         return app
-    loaded = {each.name for each in (*app.registered_commands, *app.registered_groups)}
+    loaded = {each.name for each in app.registered_commands}
+    loaded |= {each.name for each in app.registered_groups}
     wanted = {called} if called in (*COMMANDS, *GROUPS) else {*COMMANDS, *GROUPS}
     for name, place in COMMANDS.items():
         if name in wanted - loaded:

@@ -26,9 +26,9 @@ class Answer:
     fault: str = ""
 
 
-def ask(command: Sequence[str], patience: float = PATIENCE) -> Answer:
+def ask(command: Sequence[str], patience: float | None = None) -> Answer:
     """Run a program and read what it prints; it and all that it started end when time is up."""
-    place = shutil.which(command[0])
+    place, patience = shutil.which(command[0]), patience or PATIENCE
     if place is None:
         return Answer()
     # A file, not a pipe: a pipe stays open as long as any grandchild lives.
