@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from threading import Thread
 from typing import TypeVar
 
 Task = TypeVar("Task")
@@ -24,5 +26,21 @@ def spread(
     # A forked process has the rules loaded already; elsewhere the platform's own way is used.
     method = "fork" if sys.platform == "linux" else None
     context = multiprocessing.get_context(method)
-    with ProcessPoolExecutor(min(jobs, len(batches)), mp_context=context) as pool:
+    count = min(jobs, len(batches))
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent) as pool:
         yield from pool.map(work, batches)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it is gone, even killed without a word."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_await, args=(parent.sentinel,), daemon=True).start()
+
+
+def _await(sentinel: int) -> None:
+    from multiprocessing.connection import wait
+
+    # A forked process also holds the pipes of those forked before it: they end one by one.
+    wait([sentinel])
+    os._exit(1)
