@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import multiprocessing
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -19,6 +21,7 @@ from compliance.errors import UsageFault
 from compliance.exits import Exit
 from compliance.packing import copying
 from compliance.packing.pack import Order, Packed, pack
+from compliance.packing.sources import source_of
 from compliance.packing.wish import wished
 from compliance.packing.write import locked
 from tests.compliance.packs import Loose, files_in
@@ -142,6 +145,12 @@ def test_the_first_tree_is_whole_or_not_there(loose: Loose) -> None:
 # --- the disk ---
 
 
+def byte_by_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy as where the file system can neither share blocks nor copy them by itself."""
+    monkeypatch.setattr(copying, "_clone", lambda *_: False)
+    monkeypatch.setattr(copying, "_in_kernel", lambda *_: None)
+
+
 def stands(loose: Loose, act: Callable[[], Packed], said: str) -> None:
     """Assert that packing is refused with these words, and that nothing has changed."""
     before = files_in(loose.work / "packed")
@@ -160,7 +169,7 @@ def test_a_full_disk_leaves_the_old_tree(loose: Loose, monkeypatch: pytest.Monke
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(copying, "_write", full)
-    monkeypatch.setattr(copying, "_clone", lambda *_: False)
+    byte_by_byte(monkeypatch)
     stands(loose, lambda: pack(order(loose)), "no space left to write it; what was there stands")
 
 
@@ -290,9 +299,9 @@ def test_a_log_written_to_while_it_is_copied_is_not_taken(
             append(log)
         return ours(writing, part)
 
-    monkeypatch.setattr(copying, "BLOCK", 512)
+    monkeypatch.setattr(copying, "BLOCK", 4096)
     monkeypatch.setattr(copying, "_write", write)
-    monkeypatch.setattr(copying, "_clone", lambda *_: False)
+    byte_by_byte(monkeypatch)
     stands(loose, lambda: pack(order(loose)), "changed while it was read")
 
 
@@ -338,6 +347,25 @@ def test_an_interrupt_leaves_nothing_behind(loose: Loose) -> None:
     assert beside(loose) == ["Acme"]
 
 
+# --- ways to copy ---
+
+
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 4097, 3 * 4096, 50_000])
+@pytest.mark.parametrize("way", ["kernel", "bytes"])
+def test_every_way_to_copy_gives_the_same_bytes_and_their_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, way: str
+) -> None:
+    monkeypatch.setattr(copying, "BLOCK", 4096)
+    if way == "bytes":
+        byte_by_byte(monkeypatch)
+    data = random.Random(size).randbytes(size)
+    (tmp_path / "a").write_bytes(data)
+    source = source_of(tmp_path / "a", tmp_path)
+    digest, _ = copying.copy_file(source, tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == data
+    assert digest == hashlib.sha256(data).hexdigest()
+
+
 # --- several at once ---
 
 
@@ -369,7 +397,7 @@ def test_the_exit_status_of_a_fault_is_that_of_bad_arguments(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(copying, "_write", full)
-    monkeypatch.setattr(copying, "_clone", lambda *_: False)
+    byte_by_byte(monkeypatch)
     assert loose.pack() == Exit.USAGE
     assert capsys.readouterr().err.count("\n") == 1
     assert not (loose.work / "packed").exists()
