@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from compliance.choose import Wish
 from compliance.compat_package import compat_repo
+from compliance.compat_score import summarize
 from compliance.errors import UsageFault
 from compliance.find import is_submission
 from compliance.params import RCP, SEEDS, TRAIN_SAMPLES, Params
@@ -60,9 +61,10 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     _must_be_submission(folder, Wish(usage, ruleset))
     params = Params(folder, Profile.POLICY, str)
     flags = Flags(bypass=params.flags(""))
-    told, accepted, report = _checked(folder, usage, ruleset, flags)
+    told, accepted, _ = _checked(folder, usage, ruleset, flags)
+    summary, _ = summarize(str(folder), usage, ruleset, None, None)
     repository, clean_tree = compat_repo(folder, usage, ruleset)
-    return f"{told}{_summary(report)}{repository}", accepted and clean_tree
+    return f"{told}{summary}{repository}", accepted and clean_tree
 
 
 def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Outcome]:
@@ -181,14 +183,3 @@ def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, st
         weak=entry.scaling == "weak",
     )
     return judged.verdict, "; ".join(judged.messages)
-
-
-# --- summary ---
-
-
-def _summary(report: Outcome) -> str:
-    lines = [f"INFO - Results of {clean(report.submissions[0].submitter)}"]
-    for entry in report.results:
-        score = "no score" if entry.score is None else f"{entry.score:.3f} minutes"
-        lines.append(f"INFO - {clean(entry.path)}: {score}")
-    return "\n".join(lines) + "\n"
