@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from compliance.leaks import Secrets, secrets_of
 from compliance.seeds import SeededRun, seeded_run
 from logging_spec import keys
 from logging_spec.read import Log
@@ -30,6 +31,7 @@ class Facts:
     sources: dict[str, int] = field(default_factory=dict)
     config: str | None = None
     missed_only: bool = False
+    secrets: Secrets | None = None
 
 
 def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: set[str]) -> Facts:
@@ -39,7 +41,7 @@ def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: s
     """
     return Facts(
         run_facts(_whole_run(log, run, rules, profile), rules.usage, rules.name, profile, name),
-        seeded_run(log, name),
+        seeded_run(log, name, run.where.get("seed", ()) if run.records is log.records else None),
         _settings(run),
         _text(run, "submission_org"),
         _text(run, "submission_platform"),
@@ -50,6 +52,7 @@ def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: s
         _sources(run),
         _text(run, "config_filename"),
         bool(ids) and all(rule.endswith(".target") for rule in ids),
+        None if profile is Profile.VERIFIER else secrets_of(log),
     )
 
 
@@ -82,9 +85,10 @@ def _settings(run: Run) -> dict[str, Any]:
 def _fingerprint(run: Run) -> tuple[Any, ...]:
     """Times and values that no two honest runs share: the marks of the run, its evaluations."""
     marks = [run.first(key) for key in ("run_start", "run_stop")]
-    evaluations = run.of("eval_accuracy")[:20] or run.of("eval_error")[:20]
-    times = tuple(mark.time_ms for mark in marks if mark is not None)
-    return (*times, *((e.time_ms, repr(e.value)) for e in evaluations)) if times else ()
+    places = run.where.get("eval_accuracy") or run.where.get("eval_error") or ()
+    evaluations = [run.records[index] for index in places[:20]]
+    times = [mark.time_ms for mark in marks if mark is not None]
+    return (*times, *[(e.time_ms, repr(e.value)) for e in evaluations]) if times else ()
 
 
 def _sources(run: Run) -> dict[str, int]:

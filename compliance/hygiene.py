@@ -14,13 +14,13 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from compliance.hygiene_names import Fault, collisions, name_faults, plain
-from compliance.leaks import Search, read_head
+from compliance.leaks import Search, Secrets, read_head
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
 
@@ -61,13 +61,19 @@ class Item:
     size: int = 0
 
 
-def check_repository(root: Path, rules: Round, profile: Profile) -> Iterator[Finding]:
+def check_repository(
+    root: Path,
+    rules: Round,
+    profile: Profile,
+    known: Callable[[str], Secrets | None] = lambda _: None,
+) -> Iterator[Finding]:
     """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
 
-    `rules` decides nothing yet: the official checker judges every round alike.
+    `rules` decides nothing yet: the official checker judges every round alike. `known` gives the
+    secrets of a log that has been read already, by its path.
     """
     del rules
-    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root)
+    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known)
     yield from _limited(inspect.tree(root))
 
 
@@ -189,8 +195,9 @@ def _found_from_here(item: Item) -> bool:
 class _Policy:
     """What a reader of the tree would stumble over; links count from where they lie."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, known: Callable[[str], Secrets | None]) -> None:
         self.root = os.path.realpath(root)
+        self.known = known
         self.search = Search()
 
     def tree(self, root: Path) -> Iterator[Finding]:
@@ -254,7 +261,7 @@ class _Policy:
             said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
             yield finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))
             return
-        for line, kind in self.search.file(item.full, item.size):
+        for line, kind in self.search.file(item.full, item.size, self.known(item.path)):
             said = f"what looks like a secret stands here ({kind})"
             hint = "remove it and revoke it: whoever reads the tree can use it"
             yield finding(item.path, Fault("repo.secret", said, hint, line=line))

@@ -12,11 +12,14 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from logging_spec.log import HEAD as LOG_HEAD
+from logging_spec.log import Log
+
 HEAD = 1 << 20
 """Of a file, this much from its beginning is searched."""
 
-LOG_HEAD = 1 << 16
-"""Of a log, this much, and only the lines that are no records."""
+LEAST = 6
+"""Bytes; no mark of a secret is shorter."""
 
 IN_ALL = 256 << 20
 """Of a tree, this much at most; the rest is counted as left out."""
@@ -66,15 +69,25 @@ MARKS = tuple((literal, re.compile(pattern)) for literal, pattern in _MARKS)
 """Of each kind of secret, bytes that it always has, and a pattern that its line must match."""
 
 
+Secrets = tuple[tuple[int, str], ...]
+"""(line, kind of secret), in order."""
+
+
 @dataclass(slots=True)
 class Search:
-    """The search of one tree: how much it may still read, and how many files were left out."""
+    """The search of one tree: how much it may still read, and how many files were left out.
+
+    Of a log, only how it begins is searched, and of that only the lines that are no records.
+    """
 
     left: int = IN_ALL
     skipped: int = 0
 
-    def file(self, full: str, size: int) -> Iterator[tuple[int, str]]:
-        """(line, kind of secret) of the secrets in one regular file; never follows a link."""
+    def file(self, full: str, size: int, known: Secrets | None = None) -> Iterator[tuple[int, str]]:
+        """(line, kind of secret) of the secrets in one regular file; never follows a link.
+
+        `known` are those of a log that has been read already.
+        """
         if not size or _BINARY.fullmatch(full):
             return
         is_log = _LOG.search(full) is not None
@@ -83,9 +96,21 @@ class Search:
             self.skipped += 1
             return
         self.left -= take
+        if known is not None and is_log:
+            yield from known
+            return
         data = read_head(full, take)
         if data and b"\0" not in data[:8192]:
             yield from find(_unlogged(data) if is_log else data, data)
+
+
+def secrets_of(log: Log) -> Secrets | None:
+    """The secrets in a log's beginning; None where the log has not kept it."""
+    if not log.head or b"\0" in log.head[:8192]:
+        return None
+    if log.generation in ("mllog", "mll") and log.noise < LEAST:
+        return ()
+    return tuple(find(_unlogged(log.head), log.head))
 
 
 def read_head(full: str, most: int) -> bytes:
@@ -107,7 +132,9 @@ def read_head(full: str, most: int) -> bytes:
 
 def _unlogged(data: bytes) -> bytes:
     """The lines of a log that hold no record: a record's fields come from the benchmark."""
-    return b"\n".join([line for line in data.split(b"\n") if b":::MLL" not in line])
+    return b"\n".join(
+        [line for line in data.split(b"\n") if line[:6] != b":::MLL" and b":::MLL" not in line]
+    )
 
 
 def find(data: bytes, whole: bytes | None = None) -> Iterator[tuple[int, str]]:

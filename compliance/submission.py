@@ -14,6 +14,7 @@ from compliance.documents import judge_documents
 from compliance.facts import Facts
 from compliance.hygiene import check_repository
 from compliance.judge import LogVerdict
+from compliance.leaks import Secrets
 from compliance.outcome import RcpEntry, ResultEntry, SubmissionEntry
 from compliance.package import judge_result, judge_together
 from compliance.params import RCP, SEEDS, Params
@@ -149,8 +150,12 @@ class _Submission:
         return self.tree.place(path.relative_to(self.tree.root).as_posix())
 
     def _hygiene(self) -> list[Finding]:
-        found = check_repository(self.tree.root, self.by.rules, self.by.profile)
+        found = check_repository(self.tree.root, self.by.rules, self.by.profile, self._secrets)
         return [replace(finding, path=self.tree.place(finding.path)) for finding in found]
+
+    def _secrets(self, path: str) -> Secrets | None:
+        verdict = self.verdicts(path)
+        return None if verdict is None or verdict.facts is None else verdict.facts.secrets
 
     def _system(self, system: str, path: str) -> None:
         verdict = check_system(

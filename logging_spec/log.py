@@ -48,13 +48,19 @@ class LineFault:
     recovered: bool = False
 
 
+HEAD = 1 << 16
+"""Bytes of a file that are kept as they are."""
+
+
 @dataclass(slots=True)
 class Log:
     """What one file holds.
 
     `records` are those the official reader takes, in file order. `lenient` adds what only a
     tolerant reader gets: (position of the line, record). `places` gives the line position of each
-    record. Line numbers are counted only as far as somebody asks for them.
+    record. Line numbers are counted only as far as somebody asks for them. `head` is how a file
+    begins, unless it is compressed or very large; `noise` is about how many bytes of a file are no
+    records.
     """
 
     generation: Generation = "none"
@@ -63,6 +69,8 @@ class Log:
     lenient: list[tuple[int, Record]] = field(default_factory=list)
     places: list[int] | None = None
     size: int = 0
+    head: bytes = b""
+    noise: int = 0
     _lines: list[int] = field(default_factory=list)
     _more_lines: Iterator[int] = field(default_factory=lambda: iter(()))
 

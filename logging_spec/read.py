@@ -21,8 +21,8 @@ import msgspec
 
 from logging_spec.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
 from logging_spec.log import CRASHING as CRASHING
+from logging_spec.log import HEAD, Generation, text_of
 from logging_spec.log import Fault as Fault
-from logging_spec.log import Generation, text_of
 from logging_spec.log import LineFault as LineFault
 from logging_spec.log import Log as Log
 from logging_spec.record import Record
@@ -137,6 +137,7 @@ def _unify_line_ends(data: bytes) -> bytes:
 
 def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
+    log.head = data[:HEAD]
     _take(data, form, log, 0)
     log._more_lines = _line_numbers(data, form, 1)
 
@@ -191,6 +192,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
     payloads: list[bytes] = form.pattern.findall(data)
     if payloads:
         log.generation = form.generation
+    log.noise += len(data) - sum(map(len, payloads)) - len(payloads) * (len(form.token) + 1)
     if form is _NONE:
         return 0
     if form is not _MLLOG:
@@ -199,7 +201,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
 
         take_older(payloads, form.generation, log, base)
         return len(payloads)
-    if b"\r" in data and any(b"\r" in payload[:-1] for payload in payloads):
+    if b"\r" in data and _has_bare_cr(b"\n".join([*payloads, b""])):
         # A bare CR ends the line; between two tokens of JSON it would pass for white space.
         payloads = form.pattern.findall(_unify_line_ends(data))
     try:

@@ -90,6 +90,7 @@ class Row:
         init=False, compare=False, repr=False
     )
     """Tests of `each` on a value, where they look at nothing else: the hot path."""
+    _policy_row: Row | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         plain = all(type(constraint).holds is Constraint.holds for constraint in self.each)
@@ -141,16 +142,19 @@ class Row:
         return violations
 
     def as_policy(self) -> Row:
-        """The row as the written policy has it."""
+        """The row as the written policy has it; worked out once."""
         if self.policy is None and self.policy_some is None:
             return self
-        return replace(
-            self,
-            each=self.each if self.policy is None else self.policy,
-            some=self.some if self.policy_some is None else self.policy_some,
-            policy=None,
-            policy_some=None,
-        )
+        if self._policy_row is None:
+            row = replace(
+                self,
+                each=self.each if self.policy is None else self.policy,
+                some=self.some if self.policy_some is None else self.policy_some,
+                policy=None,
+                policy_some=None,
+            )
+            object.__setattr__(self, "_policy_row", row)
+        return self._policy_row or self
 
     def judge_some(self, run: Run) -> list[Violation]:
         """The violation of `some`: no record that obeys all of it.
@@ -176,6 +180,18 @@ class Row:
         if reached:
             return _NOTHING
         return [self._missed(found, run)]
+
+    def reached(self, run: Run, index: int) -> bool:
+        """Whether a record obeys all of `some`; a value of the wrong type reaches nothing."""
+        record = run.records[index]
+        run.position = index
+        try:
+            for constraint in self.some:
+                if not constraint.holds(record, run):
+                    return False
+        except Exception:
+            return False
+        return True
 
     def _missed(self, found: list[int], run: Run) -> Violation:
         wanted = " and ".join(constraint.expected(run) for constraint in self.some)

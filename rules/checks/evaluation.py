@@ -16,7 +16,6 @@ from rules.checks.points import (
     minutes,
     outcome_key,
     position,
-    reaches,
     schedule_of,
     status_of,
     target_of,
@@ -130,7 +129,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
     there, last = position(records[reached]), records[places[-1]]
     later = {found for i in places if i > reached and (found := position(records[i])) != there}
     hint = "stop the run at the first evaluation that reaches the target"
-    if later and not reaches(run, target, places[-1]):
+    if later and not target.reached(run, places[-1]):
         yield Violation(
             stops[0],
             f"the last quality before run_stop is {show(last.value)}, though {where_is(there)} "

@@ -129,23 +129,10 @@ def target_of(context: Context) -> Row | None:
     return None
 
 
-def reaches(run: Run, target: Row, index: int) -> bool:
-    """Whether a record reaches the target; a value of the wrong type reaches nothing."""
-    record = run.records[index]
-    run.position = index
-    try:
-        for constraint in target.some:
-            if not constraint.holds(record, run):
-                return False
-    except Exception:
-        return False
-    return True
-
-
 def first_passing(run: Run, target: Row, places: Iterable[int]) -> int | None:
     """The first of the records that reaches the target."""
     for index in places:
-        if reaches(run, target, index):
+        if target.reached(run, index):
             return index
     return None
 

@@ -6,7 +6,6 @@ only if it then stopped with success; an evaluation is found by its key alone.
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from logging_spec.record import Record
@@ -74,8 +73,9 @@ def _targets(
             gather_metrics(run, known.gathers)
         except CannotJudge:
             run = Run(run.records, run.line_of)
-    rows = (line.as_policy() for line in known.closed if isinstance(line, Row))
-    return run, [row for row in rows if row.some], order
+    rows = (line for line in known.closed if isinstance(line, Row))
+    targets = [row.as_policy() for row in rows if row.some or row.policy_some]
+    return run, [row for row in targets if row.some], order
 
 
 def _passed(
@@ -101,19 +101,14 @@ def _passed(
 
 def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
     """The first record that reaches a row's target; of gathered metrics the earliest checkpoint."""
-    found: list[Record] = []
     ordered, run.ordered = run.ordered, False
-    for index in run.where.get(row.name, ()):
-        run.position = index
-        record = run.records[index]
-        # A value of the wrong type, of any kind, does not reach the target.
-        with contextlib.suppress(Exception):
-            if all(constraint.holds(record, run) for constraint in row.some):
-                found.append(record)
-    run.ordered = ordered
+    found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
     if row.name == GATHERED:
-        found.sort(key=lambda record: _position(record, order) or 0.0)
-    return found[0] if found else None
+        first = min(found, key=lambda record: _position(record, order) or 0.0, default=None)
+    else:
+        first = next(found, None)
+    run.ordered = ordered
+    return first
 
 
 def _last_evaluation(run: Run) -> Record | None:
