@@ -1,0 +1,67 @@
+"""Data brought from a shared file system to storage of each node's own, as HPC runs do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from logging_spec import keys
+
+if TYPE_CHECKING:
+    from logging_spec import Logger
+    from reference_runs.ranks import Ranks
+
+
+class Folder:
+    """A temporary folder that several ranks use; it goes when the rank that made it has ended."""
+
+    def __init__(self, purpose: str, *, make: bool) -> None:
+        self._kept = tempfile.TemporaryDirectory(prefix=f"podium-{purpose}-") if make else None
+        self.path = Path(self._kept.name) if self._kept else Path()
+
+
+def shared_folder(ranks: Ranks) -> Folder:
+    """A folder that stands for the parallel file system at smoke scale: the first rank makes it."""
+    mine = Folder("parallel", make=ranks.first)
+    mine.path = ranks.gather(mine.path)[0]
+    return mine
+
+
+def node_folder(ranks: Ranks) -> Folder:
+    """A folder of this node's own, below TMPDIR: the node's first rank makes it."""
+    mine = Folder("node", make=_local_rank() == 0)
+    node = socket.gethostname()
+    everyone = ranks.gather((node, _local_rank(), mine.path))
+    mine.path = next(path for name, local, path in everyone if (name, local) == (node, 0))
+    return mine
+
+
+def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
+    """Copy a folder's files to each node, its ranks together, between the records of staging."""
+    log.start(keys.STAGING_START)
+    began = time.monotonic()
+    near = node_folder(ranks)
+    files = sorted(path for path in shared.rglob("*") if path.is_file())
+    for path in files[_local_rank() :: _ranks_per_node()]:
+        there = near.path / path.relative_to(shared)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, there)
+    ranks.sum(torch.zeros(1, device=ranks.device))  # nobody reads before all have copied
+    seconds = round(time.monotonic() - began, 3)
+    log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})
+    return near
+
+
+def _local_rank() -> int:
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def _ranks_per_node() -> int:
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
