@@ -1,0 +1,127 @@
+"""Optimizers for large batches: LARS and LAMB, which scale each tensor's step by its own norms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.optim import Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch import Tensor
+
+
+class LARS(Optimizer):
+    """Layer-wise adaptive rate scaling: momentum over steps as long as a share of each weight.
+
+    Source: You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017,
+    algorithm 1. A group with `adapt=False` (norms and biases, as the rules have it) takes plain
+    momentum steps.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1.0,
+        *,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+        trust_coefficient: float = 0.001,
+        eps: float = 0.0,
+        adapt: bool = True,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "weight_decay": weight_decay,
+            "trust_coefficient": trust_coefficient,
+            "eps": eps,
+            "adapt": adapt,
+        }
+        super().__init__(params, defaults)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Take one step; there is no closure to call again."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    self._move(weight, group)
+
+    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+        update = weight.grad.add(weight, alpha=group["weight_decay"])  # type: ignore[union-attr]
+        if group["adapt"]:
+            update.mul_(self._local_rate(weight, group))
+        state = self.state[weight]
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(weight)
+        state["momentum"].mul_(group["momentum"]).add_(update, alpha=group["lr"])
+        weight.sub_(state["momentum"])
+
+    def _local_rate(self, weight: Tensor, group: dict[str, Any]) -> Tensor:
+        """Trust · |w| / (|gradient| + decay · |w| + eps); 1 where a norm is 0."""
+        size = torch.linalg.vector_norm(weight)
+        slope = torch.linalg.vector_norm(weight.grad)  # type: ignore[arg-type]
+        divisor = slope + group["weight_decay"] * size + group["eps"]
+        rate = group["trust_coefficient"] * size / divisor
+        return torch.where((size > 0) & (slope > 0), rate, torch.ones_like(rate))
+
+
+class LAMB(Optimizer):
+    """Adam's direction with decay, at a length that is a share of each tensor's norm.
+
+    Source: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes",
+    2019 (ICLR 2020), algorithm 2, with the identity for its function of the norm. A group with
+    `adapt=False` takes steps of Adam with decoupled decay.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+        adapt: bool = True,
+    ) -> None:
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "adapt": adapt,
+        }
+        super().__init__(params, defaults)
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Take one step; there is no closure to call again."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    self._move(weight, group)
+
+    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+        update = self._direction(weight, group).add_(weight, alpha=group["weight_decay"])
+        if group["adapt"]:
+            size, length = torch.linalg.vector_norm(weight), torch.linalg.vector_norm(update)
+            trust = torch.where((size > 0) & (length > 0), size / length, torch.ones_like(size))
+            update.mul_(trust)
+        weight.sub_(update, alpha=group["lr"])
+
+    def _direction(self, weight: Tensor, group: dict[str, Any]) -> Tensor:
+        """Adam's step: both moments freed of their start at 0."""
+        state = self.state[weight]
+        if "step" not in state:
+            state.update(step=0, mean=torch.zeros_like(weight), square=torch.zeros_like(weight))
+        state["step"] += 1
+        first, second = group["betas"]
+        grad: Tensor = weight.grad  # type: ignore[assignment]
+        state["mean"].lerp_(grad, 1 - first)
+        state["square"].mul_(second).addcmul_(grad, grad, value=1 - second)
+        mean = state["mean"] / (1 - first ** state["step"])
+        square = state["square"] / (1 - second ** state["step"])
+        return mean / (square.sqrt_() + group["eps"])

@@ -1,0 +1,1 @@
+"""Image classification: ResNet-50 v1.5."""

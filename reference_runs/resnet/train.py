@@ -1,0 +1,135 @@
+"""What training a ResNet adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from reference_runs.errors import RunFault
+from reference_runs.optimizers import LARS
+from reference_runs.resnet.config import ResNet
+from reference_runs.resnet.data import Centres, Crops, Files, Source, normalise, synthetic
+from reference_runs.resnet.model import ResidualNet
+from reference_runs.schedule import polynomial
+from reference_runs.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+EVALUATION_BATCH = 125
+
+
+class Classification(Task[ResNet]):
+    """Image classification; the quality is the share of evaluation images classified rightly."""
+
+    training: Crops
+    evaluation: Centres
+
+    def prepare(self) -> None:
+        """Draw images, or list ImageNet's files; check that the batch can be normed in groups."""
+        config = self.config
+        self._check_span()
+        training, evaluation = self._sources()
+        if config.shuffled_labels:
+            rng = np.random.default_rng([self.setting.seed, 0x5FF])
+            training.labels = rng.permutation(training.labels)
+        self.training = Crops(training, config.image_size, config.least_area, self.setting.seed)
+        self.evaluation = Centres(evaluation, config.image_size)
+
+    def _check_span(self) -> None:
+        config = self.config
+        share = config.global_batch_size // (config.gradient_accumulation_steps * self.ranks.world)
+        if share % config.model_bn_span:
+            raise RunFault(
+                f"model_bn_span is {config.model_bn_span}; must divide the {share} images of a"
+                " rank's micro-batch, set one or the other with --set"
+            )
+
+    def _sources(self) -> tuple[Source, Source]:
+        config = self.config
+        if self.setting.scale == "smoke":
+            counts = config.train_samples, config.eval_samples
+            return synthetic(counts, config.image_size, self.setting.seed)
+        folder = self.data_folder
+        return Files(folder / "train", config.classes), Files(folder / "val", config.classes)
+
+    def training_data(self) -> Crops:
+        """The images that `batches` shares out."""
+        return self.training
+
+    def build(self) -> nn.Module:
+        """The network, with random weights."""
+        return ResidualNet(self.config).to(memory_format=torch.channels_last)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """LARS or SGD with momentum; norms and biases neither decay nor adapt."""
+        config = self.config
+        tensors = [p for p in model.parameters() if p.dim() > 1]
+        vectors = [p for p in model.parameters() if p.dim() <= 1]
+        groups: list[dict[str, Any]] = [
+            {"params": tensors},
+            {"params": vectors, "weight_decay": 0.0},
+        ]
+        if config.opt_name == "lars":
+            groups[1]["adapt"] = False
+            lars = self.optimizer(
+                LARS,
+                groups,
+                momentum=config.lars_opt_momentum,
+                weight_decay=config.lars_opt_weight_decay,
+                eps=config.lars_epsilon,
+            )
+            return [lars]
+        if config.opt_name != "sgd":
+            raise RunFault(f"opt_name is {config.opt_name}; must be sgd or lars")
+        sgd = self.optimizer(
+            torch.optim.SGD,
+            groups,
+            momentum=config.sgd_opt_momentum,
+            weight_decay=config.sgd_opt_weight_decay,
+        )
+        return [sgd]
+
+    def learning_rate(self, step: int) -> float:
+        """Linear warm-up, then a parabola down to the end rate."""
+        base, end, epochs, decay = self.config.schedule
+        warmup = epochs * self.config.steps_per_epoch
+        return polynomial(step, warmup=warmup, decay=decay, base=base, end=end)
+
+    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
+        """Cross-entropy with smoothed labels, summed over images."""
+        images, labels = (each.to(self.device, non_blocking=True) for each in batch)
+        scores = model(normalise(images)).float()
+        smoothing = self.config.label_smoothing
+        total = F.cross_entropy(scores, labels, reduction="sum", label_smoothing=smoothing)
+        return Loss(total, len(labels))
+
+    def after_step(self, model: nn.Module, step: int) -> None:
+        """Give every rank the mean of all ranks' running statistics, as if one had seen all."""
+        if self.ranks.world == 1:
+            return
+        buffers = [each for each in model.buffers() if each.is_floating_point()]
+        flat = self.ranks.sum(torch.cat(buffers)) / self.ranks.world
+        for buffer, mean in zip(buffers, flat.split([b.numel() for b in buffers]), strict=True):
+            buffer.copy_(mean)
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Top-1 accuracy."""
+        counts = torch.zeros(2, dtype=torch.float64, device=self.device)
+        mine = self.ranks.share(range(len(self.evaluation)))
+        for begin in range(0, len(mine), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+            images, labels = (each.to(self.device) for each in batch)
+            right = (model(normalise(images)).argmax(-1) == labels).sum()
+            counts += torch.stack([right, torch.full_like(right, len(labels))])
+        right, count = self.ranks.sum(counts).tolist()
+        return float(right / count)
+
+
+TASK = Classification

@@ -1,0 +1,206 @@
+"""ResNet: the published size, tensors as the rules name them, groups of the batch, logs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from PIL import Image  # noqa: E402
+
+from reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from reference_runs.ranks import Ranks  # noqa: E402
+from reference_runs.resnet.config import BENCHMARKS, reference, smoke  # noqa: E402
+from reference_runs.resnet.data import Centres, Crops, Files, crop_box, synthetic  # noqa: E402
+from reference_runs.resnet.model import GroupNormedBatch, ResidualNet, logged_name  # noqa: E402
+from reference_runs.resnet.train import Classification  # noqa: E402
+from reference_runs.setting import Setting  # noqa: E402
+from rules.tensors import tensor_names  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+(BENCHMARK,) = BENCHMARKS
+SMALL = {"train_samples": "64", "eval_samples": "20"}
+
+
+def small_task(**more: str) -> Classification:
+    config = smoke().with_settings({**SMALL, **more})
+    torch.manual_seed(1)
+    task = Classification(config, Setting(), Ranks(torch.device("cpu")))
+    task.prepare()
+    return task
+
+
+def test_the_reference_model_has_the_published_number_of_parameters() -> None:
+    with torch.device("meta"):
+        model = ResidualNet(reference())
+    assert sum(p.numel() for p in model.parameters()) == 25_557_032
+
+
+@pytest.mark.parametrize("config", [smoke(), reference()], ids=["smoke", "reference"])
+def test_the_tensors_are_those_that_the_rules_list(config: object) -> None:
+    with torch.device("meta"):
+        model = ResidualNet(config)  # type: ignore[arg-type]
+    names = Counter(logged_name(name) for name, _ in model.named_parameters())
+    assert names == Counter(smoke().weights("2.0")) == Counter(tensor_names("resnet"))
+    assert smoke().weights("1.0") == smoke().weights("3.0") == ()
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "lars"])
+def test_two_steps_change_every_parameter(optimizer: str) -> None:
+    task = small_task(opt_name=optimizer)
+    model = task.build()
+    before = {name: p.clone() for name, p in model.named_parameters()}
+    (using,) = task.optimizers(model)
+    model.train()
+    for step in (1, 2):  # at the first, the blocks' last scales are 0 and shield the others
+        task.loss(model, next(task.batches(step, 0))).total.backward()
+        using.step()
+    assert [name for name, p in model.named_parameters() if torch.equal(p, before[name])] == []
+
+
+def test_only_convolutions_and_the_classifier_decay_and_adapt() -> None:
+    task = small_task(opt_name="lars")
+    model = task.build()
+    (lars,) = task.optimizers(model)
+    decaying, excluded = lars.param_groups
+    assert decaying["weight_decay"] == 2e-4
+    assert decaying["adapt"]
+    assert excluded["weight_decay"] == 0.0
+    assert not excluded["adapt"]
+    assert {p.dim() for p in decaying["params"]} == {2, 4}
+    assert len(excluded["params"]) == 53 * 2 + 1
+
+
+def test_each_group_of_a_batch_is_normed_by_its_own_statistics() -> None:
+    torch.manual_seed(0)
+    norm, whole = GroupNormedBatch(3, span=4), torch.nn.BatchNorm2d(3)
+    batch = (
+        torch.randn(8, 3, 5, 5) * torch.tensor([1.0, 9.0]).repeat_interleave(4)[:, None, None, None]
+    )
+    halves = [torch.nn.BatchNorm2d(3) for _ in range(2)]
+    expected = torch.cat([bn(part) for bn, part in zip(halves, batch.split(4), strict=True)])
+    assert torch.allclose(norm(batch), expected, atol=1e-6)
+    assert not torch.allclose(norm(batch), whole(batch), atol=1e-2)
+
+
+def test_running_statistics_are_the_mean_of_those_that_ranks_would_have() -> None:
+    torch.manual_seed(0)
+    batch = torch.randn(8, 3, 5, 5) + 2
+    norm, ranks = GroupNormedBatch(3, span=4), [GroupNormedBatch(3, span=4) for _ in range(2)]
+    norm(batch)
+    for rank, part in zip(ranks, batch.split(4), strict=True):
+        rank(part)
+    for name, value in norm.named_buffers():
+        if value.is_floating_point():
+            mean = torch.stack([rank.get_buffer(name) for rank in ranks]).mean(0)
+            assert torch.allclose(value, mean, atol=1e-6)
+            assert not torch.allclose(value, torch.zeros(3)) or "mean" not in name
+
+
+def test_gradients_do_not_depend_on_how_a_batch_is_shared_out() -> None:
+    task = small_task()
+    model = task.build().train()
+    images, labels = next(task.batches(1, 0))
+    grads = []
+    for parts in (1, 2):
+        model.zero_grad()
+        for part in zip(images.chunk(parts), labels.chunk(parts), strict=True):
+            task.loss(model, part).total.backward()
+        grads.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
+    assert torch.allclose(*grads, rtol=1e-4, atol=1e-4 * float(grads[0].abs().max()))
+
+
+def test_a_span_that_does_not_divide_a_ranks_share_is_refused() -> None:
+    task = Classification(smoke(), Setting(), Ranks(torch.device("cpu"), 0, 4))
+    with pytest.raises(RunFault, match="model_bn_span is 32; must divide the 16 images"):
+        task.prepare()
+
+
+def test_evaluations_come_every_four_epochs_from_the_offset() -> None:
+    config = reference()
+    steps = list(config.evaluation_steps())
+    assert [step / config.steps_per_epoch for step in steps[:3]] == [3, 7, 11]
+    assert steps[-1] <= config.last_step
+
+
+def test_the_records_are_those_of_the_optimizer_that_is_used() -> None:
+    keys = smoke().records("4.0").keys()
+    assert "sgd_opt_momentum" in keys
+    assert not any(key.startswith("lars") for key in keys)
+    keys = reference().records("4.0").keys()
+    assert "lars_epsilon" in keys
+    assert not any(key.startswith("sgd") for key in keys)
+
+
+def test_crops_lie_within_the_image_and_are_as_large_as_they_must() -> None:
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        wide, high = (int(n) for n in rng.integers(20, 200, 2))
+        left, top, right, bottom = crop_box(rng, (wide, high), 0.3)
+        assert 0 <= left < right <= wide
+        assert 0 <= top < bottom <= high
+        assert (right - left) * (bottom - top) >= 0.299 * wide * high
+
+
+def test_an_epochs_crops_follow_from_seed_epoch_and_image_alone() -> None:
+    training, _ = synthetic((8, 1), 32, seed=1)
+    crops = Crops(training, 32, 0.5, seed=1)
+    crops.set_epoch(3)
+    together, _ = crops.__getitems__([5, 2])
+    alone, _ = crops.__getitems__([2])
+    assert torch.equal(together[1], alone[0])
+    crops.set_epoch(4)
+    assert not torch.equal(crops.__getitems__([2])[0], alone)
+
+
+def test_seeds_draw_other_training_images_and_the_same_evaluation() -> None:
+    first, second = (synthetic((40, 20), 32, seed) for seed in (1, 2))
+    assert not np.array_equal(first[0].pixels, second[0].pixels)
+    assert np.array_equal(first[1].pixels, second[1].pixels)
+    assert Counter(first[0].labels.tolist()) == dict.fromkeys(range(10), 4)
+
+
+def test_shuffled_labels_are_another_order_of_the_same() -> None:
+    right, wrong = small_task(), small_task(shuffled_labels="True")
+    labels = [task.training.source.labels for task in (right, wrong)]
+    assert not np.array_equal(*labels)
+    assert np.array_equal(*map(np.sort, labels))
+
+
+def test_imagenets_files_are_read_in_the_order_of_their_folders(tmp_path: Path) -> None:
+    for at, name in enumerate(("n01", "n02")):
+        (tmp_path / name).mkdir()
+        colour = (0, 255 * at, 0)
+        Image.new("RGB", (40, 30), colour).save(tmp_path / name / "a.JPEG")
+    files = Files(tmp_path, 2)
+    images, labels = Centres(files, 16).__getitems__([0, 1])
+    assert images.shape == (2, 3, 16, 16)
+    assert labels.tolist() == [0, 1]
+    assert images[1, 1].float().mean() > 200 > 50 > images[0, 1].float().mean()
+    with pytest.raises(DataMissing, match="has 2 folders; must have 1000"):
+        Files(tmp_path, 1000)
+
+
+@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
+def test_logs_of_every_round_miss_nothing_but_the_target(round_name: str, tmp_path: Path) -> None:
+    quick = {"train_samples": 64, "eval_samples": 20, "target": 0.0}
+    for division in ("closed", "open"):
+        run = Smoke(name="resnet", round=round_name, division=division, settings=quick)  # type: ignore[arg-type]
+        path = tmp_path / f"{division}.txt"
+        run.train(path)
+        # After two steps; from 1.0 on the open division asks for no target.
+        expected = {"target"} if division == "closed" or round_name == "0.7" else set()
+        assert run.errors(path) == dict.fromkeys(("policy", "verifier", "incumbent"), expected)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("round_name", ["2.1", "4.0"])
+def test_a_full_run_passes_the_closed_rules(round_name: str, tmp_path: Path) -> None:
+    run = Smoke(name="resnet", round=round_name, division="closed", settings={})
+    assert run.train(tmp_path / "result_0.txt").converged
+    expected = {key: set() for key in ("policy", "verifier", "incumbent")}
+    assert run.errors(tmp_path / "result_0.txt") == expected
