@@ -247,9 +247,9 @@ def _schemes(iterations: int | None) -> Iterator[_Scheme]:
 
 
 def _cipher(derived: bytes) -> Any:
-    module = "cryptography.hazmat.primitives.ciphers"
-    ciphers = needed(module, "the openssl format", "bundle")
-    modes, algorithms = ciphers.modes, ciphers.algorithms
+    home = "cryptography.hazmat.primitives.ciphers"
+    names = (home, f"{home}.algorithms", f"{home}.modes")
+    ciphers, algorithms, modes = (needed(name, "the openssl format", "bundle") for name in names)
     return ciphers.Cipher(algorithms.AES(derived[:_KEY]), modes.CBC(derived[_KEY:]))
 
 
