@@ -74,6 +74,12 @@ class LanguageModel(Task[D]):
 class Pretraining(LanguageModel[Llama31]):
     """The whole decoder is trained; 405B goes on from a base, which smoke scale makes itself."""
 
+    def language(self) -> Language:
+        """For 405B another language than its base's: half of the contexts go on differently."""
+        language = super().language()
+        large = isinstance(self.config, Llama31Large)
+        return language.changed(CHANGED_SHARE, CHANGED_SEED) if large else language
+
     def build(self) -> nn.Module:
         """The decoder, with random weights or those of the base."""
         model = Llama(self.config)
@@ -111,5 +117,7 @@ class Pretraining(LanguageModel[Llama31]):
 
 
 EVALUATION_BATCH = 32
+
+CHANGED_SHARE, CHANGED_SEED = 0.5, 405
 
 TASK = Pretraining
