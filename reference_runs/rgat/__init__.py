@@ -1,0 +1,1 @@
+"""Graph node classification: a relational graph attention network on IGBH-Full."""

@@ -1,0 +1,85 @@
+"""What node classification by R-GAT adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from reference_runs.rgat.config import Rgat
+from reference_runs.rgat.data import Graph, Seeds, from_files, synthetic
+from reference_runs.rgat.model import RGAT
+from reference_runs.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from torch import nn
+    from torch.optim import Optimizer
+
+    from reference_runs.rgat.sampling import Sampled
+
+EVALUATION_BATCH = 512
+
+
+class Classification(Task[Rgat]):
+    """Tell a paper's class from its neighbourhood; the quality is the share that is right."""
+
+    unused_parameters: ClassVar[bool] = True  # the last layer computes papers only
+
+    training: Seeds
+    evaluation: Seeds
+
+    def prepare(self) -> None:
+        """Draw a graph, or open IGBH-Full's files and sort its edges by target."""
+        config, setting = self.config, self.setting
+        graph: Graph = (
+            synthetic(config, setting.seed)
+            if setting.scale == "smoke"
+            else from_files(self.data_folder, config)
+        )
+        self.training = Seeds(graph, graph.training, config, setting.seed)
+        self.evaluation = Seeds(graph, graph.evaluation, config, seed=0)
+
+    def training_data(self) -> Seeds:
+        """The seeds that `batches` shares out."""
+        return self.training
+
+    def batches(self, epoch: int, first: int) -> Iterator[Sampled]:
+        """As for every task, each step with a draw of dropout of its own."""
+        parts, steps = self.config.gradient_accumulation_steps, self.config.steps_per_epoch
+        for number, batch in enumerate(super().batches(epoch, first)):
+            step = (epoch - 1) * steps + first + number // parts
+            yield batch.drawn((self.setting.seed << 20) + step)
+
+    def build(self) -> nn.Module:
+        """The network, with random weights."""
+        return RGAT(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Adam with torch's own settings, which are the paper's."""
+        return [self.optimizer(torch.optim.Adam, model.parameters())]
+
+    def learning_rate(self, step: int) -> float:
+        """The same at every step."""
+        return self.config.opt_base_learning_rate
+
+    def loss(self, model: nn.Module, batch: Sampled) -> Loss:
+        """Cross-entropy summed over seeds."""
+        batch = batch.to(self.device)
+        scores = model(batch).float()
+        return Loss(F.cross_entropy(scores, batch.labels, reduction="sum"), len(batch.labels))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Share of evaluation papers whose class has the highest score."""
+        right = torch.zeros((), dtype=torch.float64, device=self.device)
+        mine = self.ranks.share(range(len(self.evaluation)))
+        for begin in range(0, len(mine), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+            batch = batch.to(self.device)
+            right += (model(batch).argmax(-1) == batch.labels).sum()
+        return float(self.ranks.sum(right)) / len(self.evaluation)
+
+
+TASK = Classification

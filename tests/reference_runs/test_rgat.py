@@ -1,0 +1,166 @@
+"""R-GAT: the published shapes, what the sampler draws, and the logs of each of its rounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from reference_runs.errors import DataMissing  # noqa: E402
+from reference_runs.ranks import Ranks  # noqa: E402
+from reference_runs.rgat.config import BENCHMARKS, reference, smoke  # noqa: E402
+from reference_runs.rgat.data import Seeds, from_files, synthetic  # noqa: E402
+from reference_runs.rgat.model import RGAT  # noqa: E402
+from reference_runs.rgat.sampling import Csr  # noqa: E402
+from reference_runs.rgat.train import Classification  # noqa: E402
+from reference_runs.setting import Setting  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+(BENCHMARK,) = BENCHMARKS
+SMALL = {"papers": "2000", "train_samples": "1280", "eval_samples": "200"}
+
+
+def task_of(**settings: str) -> Classification:
+    """A prepared task on a small graph."""
+    config = smoke().with_settings(SMALL | settings)
+    task = Classification(config, Setting(), Ranks(torch.device("cpu")))
+    task.prepare()
+    return task
+
+
+def test_the_reference_model_has_the_published_shapes() -> None:
+    with torch.device("meta"):
+        model = RGAT(reference())
+    first, later = (11 * (wide * 512 + 3 * 512) for wide in (1024, 512))
+    total = sum(p.numel() for p in model.parameters())
+    assert total == first + 2 * later + 512 * 2983 + 2983 == 13_115_303
+
+
+def test_a_step_reaches_the_classifier_and_every_relation_that_ends_at_a_paper() -> None:
+    task = task_of()
+    model = task.build()
+    loss = task.loss(model, next(task.batches(1, 0)))
+    loss.total.backward()
+    assert loss.items == smoke().global_batch_size
+    last = model.layers[-1]
+    for relation, attention in zip(last.relations, last.attention, strict=True):
+        moved = attention.project.weight.grad is not None
+        assert moved == (relation[2] == "paper")
+    assert model.output.weight.grad.abs().sum() > 0
+
+
+def test_a_draw_gives_different_neighbours_and_all_of_them_where_they_are_few() -> None:
+    rng = np.random.default_rng(1)
+    source, target = rng.integers(0, 1000, 400), np.repeat(np.arange(40), 10)
+    target[:5] = 39
+    csr = Csr.of(source + 1000 * np.arange(400), target, 41)
+    drawn, there = csr.draw(np.arange(41), 7, key=5)
+    degree = np.diff(csr.starts)
+    for t in range(41):
+        mine = drawn[t][there[t]]
+        own = csr.sources[csr.starts[t] : csr.starts[t + 1]]
+        assert len(set(mine)) == len(mine) == min(7, degree[t])
+        assert set(mine) <= set(own)
+
+
+def test_every_neighbour_is_drawn_equally_often() -> None:
+    csr = Csr.of(np.arange(10), np.zeros(10, np.int64), 1)
+    drawn = [csr.draw(np.zeros(1, np.int64), 3, key)[0] for key in range(6000)]
+    share = np.bincount(np.concatenate(drawn).ravel(), minlength=10) / 6000
+    assert np.allclose(share, 0.3, atol=0.03)
+
+
+def test_what_is_drawn_for_a_seed_does_not_depend_on_the_rest_of_its_batch() -> None:
+    task = task_of()
+    model = task.build().train()
+    whole = task.training.__getitems__(range(16)).drawn(3)
+    halves = [task.training.__getitems__(part).drawn(3) for part in (range(8), range(8, 16))]
+    apart = torch.cat([model(half) for half in halves])
+    assert torch.allclose(model(whole), apart, atol=1e-5)
+
+
+def test_dropout_drops_its_share_and_another_with_each_draw() -> None:
+    model = RGAT(smoke()).train()
+    ones, ids = torch.ones(2000, 32), torch.arange(2000)
+    first, again, other = (model._dropped(ones, ids, draw) for draw in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert float((first == 0).double().mean()) == pytest.approx(0.2, abs=0.01)
+    assert float(first.mean()) == pytest.approx(1.0, abs=0.02)
+
+
+def test_neighbours_change_with_the_epoch_and_evaluation_papers_are_not_trained_on() -> None:
+    config = smoke().with_settings(SMALL)
+    graph = synthetic(config, seed=1)
+    assert not set(graph.training) & set(graph.evaluation)
+    seeds = Seeds(graph, graph.training, config, seed=1)
+    batches = []
+    for epoch in (1, 2):
+        seeds.set_epoch(epoch)
+        batches.append(seeds.__getitems__(range(8)))
+    assert not torch.equal(*(b.blocks[0].sources[config.relations[0]][:50] for b in batches))
+
+
+def _write_graph(folder: Path) -> None:
+    config = reference()
+    rng = np.random.default_rng(0)
+    for kind in {kind for source, _, target in config.relations for kind in (source, target)}:
+        (folder / kind).mkdir()
+        np.save(folder / kind / "node_feat.npy", rng.random((6, 1024), np.float32))
+    for relation in config.relations:
+        place = folder / "__".join(relation)
+        place.mkdir()
+        np.save(place / "edge_index.npy", rng.integers(0, 6, (12, 2)))
+    np.save(folder / "paper" / "node_label_2K.npy", np.arange(6, dtype=np.float32))
+    torch.save(torch.arange(4), folder / "train_idx.pt")
+    torch.save(torch.arange(4, 6), folder / "val_idx.pt")
+
+
+def test_the_real_graph_is_read_from_its_files_and_sampled(tmp_path: Path) -> None:
+    _write_graph(tmp_path)
+    changes = {"train_samples": "4", "eval_samples": "2", "width": "16", "classes": "6"}
+    config = reference().with_settings(changes)
+    graph = from_files(tmp_path, config)
+    cites = np.load(tmp_path / "paper__cites__paper" / "edge_index.npy")
+    assert len(graph.edges[config.relations[0]].sources) == 2 * len(cites)
+    batch = Seeds(graph, graph.training, config, seed=1).__getitems__(range(4))
+    assert RGAT(config).eval()(batch).shape == (4, 6)
+    with pytest.raises(DataMissing, match="splits papers"):
+        from_files(tmp_path, reference())
+
+
+def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
+    with pytest.raises(DataMissing, match="processed folder"):
+        from_files(tmp_path, reference())
+
+
+QUICK = SMALL | {"last_step": "2", "target": "0.01"}
+
+
+@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
+def test_a_short_run_of_every_round_lacks_nothing_but_the_target(
+    round_name: str, tmp_path: Path
+) -> None:
+    run = Smoke(name="rgat", round=round_name, division="closed", settings=QUICK)
+    assert run.train(tmp_path / "result_0.txt").converged
+    missed = {"target"}
+    assert run.errors(tmp_path / "result_0.txt") == {
+        "policy": missed,
+        "verifier": missed,
+        "incumbent": missed,
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
+def test_a_full_run_passes_the_closed_rules_of_every_round(round_name: str, tmp_path: Path) -> None:
+    run = Smoke(name="rgat", round=round_name, division="closed", settings={})
+    assert run.train(tmp_path / "result_0.txt").converged
+    assert run.errors(tmp_path / "result_0.txt") == {
+        "policy": set(),
+        "verifier": set(),
+        "incumbent": set(),
+    }
