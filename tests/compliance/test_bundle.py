@@ -6,10 +6,12 @@ import hashlib
 import io
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -203,7 +205,11 @@ def test_unpacking_undoes_bundling(
 # --- closed archives ---
 
 
-@pytest.mark.parametrize("ending", ["tar.zst.age", "tar.zst.enc", "tar.gz.enc"])
+@pytest.mark.parametrize(
+    "ending",
+    # The scrypt of age is made to take its time, and nobody may tell it to take less.
+    [pytest.param("tar.zst.age", marks=pytest.mark.long), "tar.zst.enc", "tar.gz.enc"],
+)
 def test_a_passphrase_closes_and_opens(
     ending: str, tree: Path, secret: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -377,6 +383,19 @@ def test_a_hash_file_that_holds_no_hash_is_refused(
     assert "a.tar.sha256 holds no sha256 hash" in capsys.readouterr().err
 
 
+@pytest.mark.long
+def test_every_published_submission_comes_back_as_it_was(corpus: Path, tmp_path: Path) -> None:
+    submissions = [each for each in corpus.glob("*_results_*/*") if each.is_dir()]
+    assert len(submissions) > 30
+    for number, submission in enumerate(submissions):
+        for ending in ("tar.zst", "tar.gz"):
+            archive = tmp_path / f"{number}.{ending}"
+            bundle(submission, archive)
+            unpack(archive, tmp_path / "out")
+            assert listing(tmp_path / "out" / submission.name) == listing(submission)
+            shutil.rmtree(tmp_path / "out")
+
+
 # --- what is not bundled ---
 
 
@@ -498,3 +517,27 @@ def test_zstd_bundles_carry_a_checksum(tree: Path) -> None:
     bundle(tree, tree.with_name("a.tar.zst"))
     frame = zstandard.get_frame_parameters(tree.with_name("a.tar.zst").read_bytes())
     assert frame.has_checksum
+
+
+def killed_while(call: list[str], folder: Path) -> bool:
+    """Kill podium once a draft lies in the folder; whether it was killed before it was done."""
+    before = set(folder.iterdir())
+    child = subprocess.Popen([sys.executable, "-m", "compliance", *call], stdout=subprocess.DEVNULL)
+    while child.poll() is None and set(folder.iterdir()) == before:
+        time.sleep(0.002)
+    time.sleep(0.05)
+    child.kill()
+    return child.wait() == -signal.SIGKILL
+
+
+def test_a_kill_leaves_no_half_archive_and_no_half_tree(tree: Path) -> None:
+    (tree / "noise").write_bytes(os.urandom(64 << 20))
+    room, archive = tree.parent, tree.with_name("a.tar.gz")
+    assert killed_while(["bundle", str(tree), str(archive)], room)
+    assert not archive.exists()
+    bundle(tree, archive)
+    output = tree.with_name("out")
+    assert killed_while(["unpack", str(archive), "--output", str(output)], room)
+    assert not output.exists()
+    unpack(archive, output)
+    assert listing(output / "Acme") == listing(tree)

@@ -337,6 +337,25 @@ def test_a_probe_of_this_machine_is_written_and_read(tmp_path: Path) -> None:
     assert told(tmp_path / "s.json")["operating_system"]
 
 
+def test_this_machine_is_probed_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "bin"
+    place.mkdir()
+    row = "NVIDIA H100 80GB HBM3, 81559, 1980, 5, 16, 575.57.08"
+    (place / "nvidia-smi").write_text(f"#!/bin/sh\nfor n in 1 2 3 4; do echo '{row}'; done\n")
+    (place / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(place))
+    file = tmp_path / "s.json"
+    assert run(["system", "init", str(file), "--round", "5.1"]) == Exit.CLEAN
+    fields = told(file)
+    assert fields["accelerators_per_node"] == "4"
+    assert fields["accelerator_memory_capacity"] == "80GB"
+    assert fields["host_processor_model_name"]
+    assert fields["number_of_nodes"] == "1"
+    assert "accelerator_interconnect" in marked(file)
+
+
 # --- in a terminal ---
 
 

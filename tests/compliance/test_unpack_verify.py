@@ -11,6 +11,7 @@ import pytest
 from compliance.bundling.bundle import bundle
 from compliance.cli import run
 from compliance.exits import Exit
+from tests.compliance.packs import RESULT, Loose, files_in
 
 FILES = {
     "systems/ex_n8.json": b"{}",
@@ -120,6 +121,34 @@ def test_links_and_files_are_not_taken_for_each_other(
     told = capsys.readouterr().err
     assert "results/latest: is a file; must be a link" in told
     assert "systems/ex_n8.json: is a link; must be a file" in told
+
+
+@pytest.mark.parametrize("more", [(), ("--receipt-in-tree",)])
+def test_what_podium_pack_packs_and_bundles_is_verified(
+    more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loose = Loose(tmp_path)
+    archive, note = tmp_path / "Acme.tar.zst", tmp_path / "note.json"
+    assert loose.pack("--bundle", str(archive), "--receipt", str(note), *more) == Exit.CLEAN
+    call = ["unpack", str(archive), "--output"]
+    assert run([*call, str(tmp_path / "out"), "--verify", str(note)]) == Exit.CLEAN
+    assert files_in(tmp_path / "out/Acme") == files_in(loose.packed)
+    log = tmp_path / "out/Acme" / RESULT / "result_0.txt"
+    log.write_bytes(log.read_bytes() + b"\n")
+    bundle(tmp_path / "out/Acme", tmp_path / "changed.tar.zst")
+    capsys.readouterr()
+    call[1] = str(tmp_path / "changed.tar.zst")
+    assert run([*call, str(tmp_path / "out2"), "--verify", str(note)]) == Exit.FOUND
+    assert f"1 difference:\n  {RESULT}/result_0.txt: has " in capsys.readouterr().err
+    assert not (tmp_path / "out2").exists()
+
+
+def test_another_receipt_in_the_tree_is_a_difference(
+    tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tree / "podium-receipt.json").write_text("{}")
+    assert unpacked(tree, receipt) == Exit.FOUND
+    assert "podium-receipt.json: is not in the receipt" in capsys.readouterr().err
 
 
 def test_a_folder_or_a_receipt_that_is_none_is_a_wrong_argument(
