@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -29,6 +29,7 @@ from rules.round import Round
 
 if TYPE_CHECKING:
     from compliance.alike import Seen
+    from compliance.earlier import Earlier
     from compliance.report import Report
     from compliance.waivers import Waivers
 
@@ -49,6 +50,7 @@ class Options:
     ignore: tuple[str, ...] = ()
     waivers: tuple[Waivers, ...] = ()
     waivers_in_tree: bool = True
+    earlier: tuple[Path, ...] = ()
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
@@ -127,10 +129,12 @@ def gather(
     progress: Callable[[int, int], None] | None = None,
     *,
     for_scores: bool = False,
+    known: Mapping[str, Judged] | None = None,
 ) -> Gathered:
     """Judge every file below the paths; `progress` is told (files done, files in all).
 
-    `for_scores` takes the facts of loose logs, too.
+    `for_scores` takes the facts of loose logs, too; `known` are verdicts there are already, by the
+    paths of their files.
     """
     forget()
     wish = Wish(options.usage, options.round)
@@ -139,8 +143,10 @@ def gather(
     found = targets(held, empty=bool(packages))
     choices = [wish.choose(target.folder) for target in found]
     choices += [wish.choose(root) for root, _ in packages]
-    tasks = [_task(t, c, options, for_scores) for t, c in zip(found, choices, strict=False)]
-    judged = {one.path: one for one in _judge_all(tasks, options.jobs, progress)}
+    judged = dict(known or {})
+    pairs = zip(found, choices, strict=False)
+    tasks = [_task(t, c, options, for_scores) for t, c in pairs if t.path not in judged]
+    judged |= {one.path: one for one in _judge_all(tasks, options.jobs, progress)}
     return Gathered(found, packages, choices, judged, nearly_submissions(held))
 
 
@@ -154,6 +160,10 @@ def check_paths(
     gathered = gathered or gather(paths, options, progress)
     wish = Wish(options.usage, options.round)
     session = _Session(options, gathered.judged, gathered.several)
+    if options.earlier:
+        from compliance.earlier import read_earlier
+
+        session.earlier = read_earlier(options)
     for root, shown in gathered.packages:
         session.take_submission(root, shown, wish.choose(root).rules)
     session.take_files()
@@ -191,6 +201,7 @@ class _Session:
         self.results: list[ResultEntry] = []
         self.tolerated: set[str] = set()
         self.seen: dict[tuple[str, str], Seen] = {}
+        self.earlier: Earlier | None = None
 
     def take_submission(self, root: Path, shown: str, rules: Round) -> None:
         """Judge a package on top of its logs' verdicts."""
@@ -209,7 +220,7 @@ class _Session:
             By(rules, self.options.profile),
             verdict,
             Leave(self.options.waivers, self.options.waivers_in_tree),
-            seen=self.seen.setdefault((rules.usage, rules.name), Seen()),
+            seen=self.seen.setdefault((rules.usage, rules.name), Seen(earlier=self.earlier)),
         )
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
         self.submissions.append(package.entry)

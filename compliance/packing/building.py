@@ -28,7 +28,6 @@ from compliance.session import Options, gather
 from compliance.tree import (
     POWER,
     PRUNED,
-    RESULT_NAME,
     SCALING_FILE,
     has_scalings,
     is_log,
@@ -180,21 +179,23 @@ class _Builder:
     def _results(self) -> None:
         rules, results = self.plan.rules, self.config.results
         given = [self._candidates(result) for result in results]
-        every = {one.source.path: one for logs in given for one in logs}
-        judged = self._judged(every.values())
-        copied = find_copies(list(judged.values()), rules)
+        named = [self._names(result) for result in results]
+        wanted = [*given, *(logs.values() for logs in named)]
+        judged = self._judged({one.path: one for logs in wanted for one in logs})
+        globbed = {one.path for logs in given for one in logs}
+        copied = find_copies([judged[path] for path in sorted(globbed)], rules)
         chooser = Chooser(rules, self.config.division or "")
         left: dict[str, LeftOut] = {}
-        for result, logs in zip(results, given, strict=True):
-            choice = chooser.choose(result, [judged[one.source.path] for one in logs], copied)
+        for result, logs, names in zip(results, given, named, strict=True):
+            choice = chooser.choose(result, [judged[one.path] for one in logs], copied)
             for one in choice.left_out:
                 left.setdefault(one.shown, one)
-            self._result(result, choice)
+            self._result(result, choice, {n: judged[one.path] for n, one in names.items()})
         taken = {entry.source.shown for entry in self.plan.entries.values()}
         # A log that one result refuses may be another's: the globs of two may overlap.
         self.plan.left_out += [each for each in left.values() if each.shown not in taken]
 
-    def _candidates(self, result: ResultConfig) -> list[Candidate]:
+    def _candidates(self, result: ResultConfig) -> list[Source]:
         found = []
         for pattern in result.logs:
             if not expand([pattern], self.base):
@@ -205,16 +206,23 @@ class _Builder:
                 self.plan.leave_out(shown, "excluded")
                 continue
             try:
-                found.append(Candidate(log_source(path, self.base), None))
+                found.append(log_source(path, self.base))
             except SourceFault as fault:
                 self.plan.leave_out(shown, str(fault), refused=True)
-            except OSError as error:
-                self.plan.leave_out(shown, f"it cannot be read: {error.strerror}", refused=True)
         return found
 
-    def _judged(self, candidates: Iterable[Candidate]) -> dict[str, Candidate]:
-        """The candidates with what their logs tell, by path; each log is read once."""
-        sources = {one.source.path: one.source for one in candidates}
+    def _names(self, result: ResultConfig) -> dict[str, Source]:
+        """The logs that the submitter names one by one, by their names in the tree."""
+        place, found = result_place(result, self.plan.rules), {}
+        for name, path in result.names.items():
+            try:
+                found[name] = log_source(self.base / path, self.base)
+            except SourceFault as fault:
+                self.plan.miss(f"{place}/{name}", f"{path}: {fault}")
+        return found
+
+    def _judged(self, sources: Mapping[str, Source]) -> dict[str, Candidate]:
+        """The logs with what they tell, by path; each is read once."""
         if not sources:
             return {}
         rules = self.plan.rules
@@ -222,13 +230,13 @@ class _Builder:
         gathered = gather([Path(path) for path in sources], options, for_scores=True)
         judged = {}
         for path, source in sources.items():
-            verdict = gathered.judged[path].verdict
-            facts = verdict.facts if isinstance(verdict.facts, Facts) else None
-            broken = {f.id for f in verdict.findings if f.severity is Severity.ERROR}
-            judged[path] = Candidate(source, facts, tuple(sorted(broken)))
+            one = gathered.judged[path]
+            facts = one.verdict.facts if isinstance(one.verdict.facts, Facts) else None
+            broken = {f.id for f in one.verdict.findings if f.severity is Severity.ERROR}
+            judged[path] = Candidate(source, facts, tuple(sorted(broken)), one)
         return judged
 
-    def _result(self, result: ResultConfig, choice: Choice) -> None:
+    def _result(self, result: ResultConfig, choice: Choice, named: Mapping[str, Candidate]) -> None:
         plan, place = self.plan, result_place(result, self.plan.rules)
         benchmark = benchmark_called(result.benchmark, plan.rules)
         if not benchmark:
@@ -237,43 +245,33 @@ class _Builder:
             plan.remark(place, choice.said)
         if choice.problem:
             plan.conflict(place, choice.problem)
-        names: dict[str, Source] = {}
-        for number, one in enumerate(choice.taken):
-            name = f"result_{number}.txt"
-            names[name] = one.source
-            plan.add(f"{place}/{name}", one.source, _about(one))
+        runs = {f"result_{number}.txt": one for number, one in enumerate(choice.taken)}
+        for name in runs.keys() & named.keys():
+            plan.conflict(f"{place}/{name}", "it is named, and numbered by launch, too")
+        runs = {**named, **runs}
+        for name, one in runs.items():
+            self._log(f"{place}/{name}", one)
         for number, one in enumerate(choice.pruned):
-            plan.add(f"{place}/{PRUNED}/result_{number}.txt", one.source, _about(one))
-        self._named(result, place, names)
+            self._log(f"{place}/{PRUNED}/result_{number}.txt", one)
         self._pruned(result, place, len(choice.pruned))
         needed = needed_runs(plan.rules, benchmark or result.benchmark)
-        if len(names) < needed:
-            plan.miss(place, f"{len(names)} runs; {needed} are needed")
+        if len(runs) < needed:
+            plan.miss(place, f"{len(runs)} runs; {needed} are needed")
         if result.scaling_file:
             self._file(f"{place}/{SCALING_FILE}", result.scaling_file, "scaling")
-        self._power(result, f"{place}/{POWER}", names)
+        self._power(result, f"{place}/{POWER}", {n: one.source for n, one in runs.items()})
 
-    def _named(self, result: ResultConfig, place: str, names: dict[str, Source]) -> None:
-        """Logs that the submitter names one by one: taken as they are, judged with the tree."""
-        for name, path in result.names.items():
-            if name in names:
-                self.plan.conflict(f"{place}/{name}", "it is named, and numbered by launch, too")
-                continue
-            try:
-                source = log_source(self.base / path, self.base)
-            except (SourceFault, OSError) as fault:
-                self.plan.miss(f"{place}/{name}", f"{path}: {fault}")
-                continue
-            names[name] = source
-            why = "" if RESULT_NAME.fullmatch(name) else "named so by you"
-            self.plan.add(f"{place}/{name}", source, why)
+    def _log(self, place: str, one: Candidate) -> None:
+        self.plan.add(place, one.source, _about(one))
+        if one.judged is not None:
+            self.plan.judged.setdefault(place, one.judged)
 
     def _pruned(self, result: ResultConfig, place: str, start: int) -> None:
         for number, path in enumerate(expand(result.pruned, self.base), start):
             name = f"{place}/{PRUNED}/result_{number}.txt"
             try:
                 self.plan.add(name, log_source(path, self.base))
-            except (SourceFault, OSError) as fault:
+            except SourceFault as fault:
                 self.plan.miss(name, f"{path}: {fault}")
 
     def _power(self, result: ResultConfig, place: str, names: Mapping[str, Source]) -> None:

@@ -16,6 +16,7 @@ from compliance.facts import Facts
 from compliance.packing.config import ResultConfig
 from compliance.packing.sources import LeftOut, Source, same_content
 from compliance.scores import median_window
+from compliance.session import Judged
 from compliance.tree_names import benchmark_called
 from compliance.verdicts import By, few, needed_runs
 from rules.convergence.runs import dropped_of, takes_first_converging, takes_median_window
@@ -28,8 +29,9 @@ class Candidate:
     """A log that may be taken, with the facts of its run; `errors` are the rules it breaks."""
 
     source: Source
-    facts: Facts | None
+    facts: Facts | None = None
     errors: tuple[str, ...] = ()
+    judged: Judged | None = None
 
     @property
     def launched(self) -> tuple[float, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from compliance.choose import ChosenBy
+from compliance.choose import ChosenBy, Wish
+from compliance.facts import Facts
 from compliance.find import is_submission
 from compliance.outcome import Rules, conclude
 from compliance.packing.copying import Copied
@@ -21,21 +23,43 @@ from compliance.receipt import (
     Receipt,
 )
 from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish, tool_version
-from compliance.session import Options, check_paths
+from compliance.session import Judged, Options, check_paths, gather
 from compliance.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
 from rules.finding import Finding, Profile, Severity
-from rules.round import Round
 
 
-def judge(tree: Path, rules: Round, jobs: int) -> Report:
-    """What `podium check` says of a tree; a tree that is no submission is rejected."""
-    if is_submission(tree):
+def judge(tree: Path, plan: Plan, jobs: int) -> Report:
+    """What `podium check` says of a tree; a tree that is no submission is rejected.
+
+    A log that was read when the plan was made is not read again: its copy has the same bytes.
+    """
+    rules = plan.rules
+    if is_submission(tree, Wish(rules.usage, rules.name)):
         options = Options(rules.usage, rules.name, Profile.POLICY, jobs)
-        return publish(check_paths([tree], options))
+        known = {f"{tree}/{place}": as_packed(one, tree, place) for place, one in _known(plan)}
+        return publish(check_paths([tree], options, gathered=gather([tree], options, known=known)))
     lacking = [name for name in ("results", "systems") if not (tree / name).is_dir()]
     findings = [_lacking(name) for name in lacking]
     told = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")
     return publish(conclude(told, [], findings))
+
+
+def _known(plan: Plan) -> list[tuple[str, Judged]]:
+    # An internal fault may have been one of the moment: such a log is judged again.
+    return [each for each in plan.judged.items() if each[1].verdict.facts is not None]
+
+
+def as_packed(one: Judged, tree: Path, place: str) -> Judged:
+    """A log's verdict as it is where the log lies in the tree: only paths tell the difference."""
+    verdict = one.verdict
+    facts = verdict.facts
+    assert isinstance(facts, Facts)
+    facts = replace(
+        facts, run=replace(facts.run, name=place), seeds=replace(facts.seeds, path=place)
+    )
+    findings = [replace(each, path=place) for each in verdict.findings]
+    verdict = replace(verdict, findings=findings, facts=facts)
+    return replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
 
 
 def _lacking(name: str) -> Finding:

@@ -152,7 +152,7 @@ def write(
 
 
 def _judged(order: Order, packed: Packed, tree: Path) -> Receipt:
-    packed.report = judge(tree, order.rules, order.jobs)
+    packed.report = judge(tree, packed.plan, order.jobs)
     packed.receipt = make_receipt(packed.plan, packed.copied, packed.report, tree, order.chosen_by)
     return packed.receipt
 

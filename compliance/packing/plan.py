@@ -8,6 +8,7 @@ from pathlib import Path
 
 from compliance.packing.config import PackConfig
 from compliance.packing.sources import LeftOut, Source
+from compliance.session import Judged
 from rules.round import Round
 
 
@@ -33,7 +34,8 @@ class Plan:
     """The tree as it is to be.
 
     `folders` are copied whole: place and where from; `remarks` are about folders; `missing` is what
-    a submission needs and no source gives; with `conflicts` nothing is written.
+    a submission needs and no source gives; with `conflicts` nothing is written. `judged` are the
+    verdicts on logs that were read to choose among them, by place.
     """
 
     config: PackConfig
@@ -45,6 +47,7 @@ class Plan:
     left_out: list[LeftOut] = field(default_factory=list)
     missing: list[Remark] = field(default_factory=list)
     conflicts: list[Remark] = field(default_factory=list)
+    judged: dict[str, Judged] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

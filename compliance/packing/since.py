@@ -9,9 +9,10 @@ from pathlib import Path
 from compliance.choose import Wish
 from compliance.find import is_submission
 from compliance.hygiene import LARGE
-from compliance.packing.gate import errors_of, judge
+from compliance.packing.gate import errors_of
 from compliance.packing.git import Change, Clone
-from compliance.report import Report
+from compliance.report import Report, publish
+from compliance.session import Options, check_paths
 from compliance.terminal import clean, wrap
 from rules.catalogue import find_round, rounds_of
 from rules.round import Round
@@ -52,8 +53,12 @@ def check_since(place: Path, ref: str, wish: Wish, jobs: int) -> Changes:
     for name in changes.folders:
         folder = clone.root / name
         if name and is_submission(folder):
-            changes.reports[name] = judge(folder, _rules(folder, changes.branch, wish), jobs)
+            changes.reports[name] = _judged(folder, _rules(folder, changes.branch, wish), jobs)
     return changes
+
+
+def _judged(folder: Path, rules: Round, jobs: int) -> Report:
+    return publish(check_paths([folder], Options(rules.usage, rules.name, jobs=jobs)))
 
 
 def _rules(folder: Path, branch: str, wish: Wish) -> Round:

@@ -84,8 +84,11 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
 def log_source(path: str | Path, base: Path) -> Source:
     """Look at a log; raises SourceFault for what is no plain file of text, too."""
     source = source_of(path, base)
-    with open(source.path, "rb") as stream:
-        head = stream.read(8)
+    try:
+        with open(source.path, "rb") as stream:
+            head = stream.read(8)
+    except OSError as error:
+        raise SourceFault(f"it cannot be read: {(error.strerror or '').lower()}") from None
     for magic, name in COMPRESSED.items():
         if head.startswith(magic):
             raise SourceFault(f"it is compressed ({name}); unpack it, as a tree holds plain logs")
