@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
+from compliance.bundling.age import close_age
 from compliance.bundling.archive import Writer, write_archive
 from compliance.bundling.compress import Packing, compressing
-from compliance.bundling.encrypt import ITERATIONS, MOST_ITERATIONS, Cipher, Encrypting, close_age
 from compliance.bundling.hashes import Hashing, side_files, side_line
+from compliance.bundling.keys import Cipher
+from compliance.bundling.openssl import ITERATIONS, MOST_ITERATIONS, Encrypting
 from compliance.bundling.places import Kind
 from compliance.bundling.tree import Entry, entries_of
 from compliance.errors import NothingToJudge, UsageFault

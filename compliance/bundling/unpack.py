@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from compliance.bundling.compress import Source, expanding
-from compliance.bundling.encrypt import Keys, opened
 from compliance.bundling.hashes import check_hashes, checked_hash, stated_hashes
+from compliance.bundling.keys import Keys
 from compliance.bundling.members import Limits, Member, Members, Meter
+from compliance.bundling.opening import opened
 from compliance.bundling.places import Kind, Places, parts_of
 from compliance.bundling.refusal import Refused
 from compliance.bundling.tree import stays_below

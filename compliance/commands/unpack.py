@@ -101,7 +101,8 @@ def _bundle_options(
     replace: bool,
 ) -> BundleOptions:
     from compliance.bundling.bundle import BundleOptions
-    from compliance.bundling.encrypt import ITERATIONS, Cipher
+    from compliance.bundling.keys import Cipher
+    from compliance.bundling.openssl import ITERATIONS
 
     if cipher is not None and cipher not in list(Cipher):
         raise UsageFault(f"--cipher is {cipher}; must be {', '.join(Cipher)}")
@@ -155,7 +156,8 @@ def unpack(
         if output is None:
             text = _verify_only(archive, verify)
         else:
-            from compliance.bundling.encrypt import MOST_ITERATIONS, Keys
+            from compliance.bundling.keys import Keys
+            from compliance.bundling.openssl import MOST_ITERATIONS
             from compliance.bundling.unpack import UnpackOptions
 
             if iterations and iterations > MOST_ITERATIONS:

@@ -255,6 +255,26 @@ def test_age_closes_for_several_recipients_each_of_whom_can_open(
     assert not tree.with_name("no").exists()
 
 
+def test_age_closes_for_the_key_of_a_secure_shell(tree: Path) -> None:
+    pytest.importorskip("pyrage")
+    ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    from cryptography.hazmat.primitives import serialization as shapes
+
+    secret = ed25519.Ed25519PrivateKey.generate()
+    shape = (shapes.Encoding.PEM, shapes.PrivateFormat.OpenSSH, shapes.NoEncryption())
+    tree.with_name("id_ed25519").write_bytes(secret.private_bytes(*shape))
+    public = secret.public_key().public_bytes(shapes.Encoding.OpenSSH, shapes.PublicFormat.OpenSSH)
+    archive, identity = tree.with_name("a.tar.age"), str(tree.with_name("id_ed25519"))
+    back = there_and_back(
+        tree, archive, "--recipient", public.decode(), back=("--identity", identity)
+    )
+    assert listing(back) == listing(tree)
+    bad = tree.with_name("bad.txt")
+    bad.write_text("no key at all\n")
+    call = ["unpack", str(archive), "--output", str(tree.with_name("no")), "--identity", str(bad)]
+    assert run(call) == Exit.USAGE
+
+
 def openssl(*arguments: str) -> bytes:
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl program")

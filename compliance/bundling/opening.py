@@ -1,0 +1,45 @@
+"""Archives opened, whichever way they were closed: the first bytes tell."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from compliance.bundling.age import AGE, open_age
+from compliance.bundling.compress import HEAD, packing_of
+from compliance.bundling.keys import Keys, Opened
+from compliance.bundling.openssl import SALTED, open_salted
+from compliance.bundling.refusal import Refused
+
+
+@contextmanager
+def opened(stream: IO[bytes], shown: str, keys: Keys, room: Path) -> Iterator[Opened]:
+    """An archive's stream, opened if it is closed; `room` is where temporary files may lie.
+
+    Raises Refused for a wrong key and for what is no archive.
+    """
+    head = stream.read(HEAD)
+    stream.seek(0)
+    packing = packing_of(head)
+    if packing is not None:
+        yield Opened(stream, packing, "not encrypted")
+    elif head.startswith(SALTED):
+        yield open_salted(stream, shown, keys)
+    elif head.startswith(AGE):
+        with tempfile.TemporaryFile(dir=room) as plain:
+            open_age(stream, plain, shown, keys)
+            yield _seen(plain, shown, "age")
+    else:
+        raise Refused(f"{shown}: is no archive that podium reads (tar.zst, tar.gz, tar, age, enc)")
+
+
+def _seen(plain: IO[bytes], shown: str, how: str) -> Opened:
+    plain.seek(0)
+    packing = packing_of(plain.read(HEAD))
+    plain.seek(0)
+    if packing is None:
+        raise Refused(f"{shown}: opened, it is no archive that podium reads")
+    return Opened(plain, packing, how)
