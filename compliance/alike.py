@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compliance.facts import Facts
 from compliance.verdicts import By, ResultVerdict, Run
 from rules.finding import Finding, StatedBy
 from rules.run import as_number
+
+if TYPE_CHECKING:
+    from compliance.earlier import Earlier
 
 _LEAST_MARKS = 3
 """Fewer times than these say nothing: short logs of different runs may share them."""
@@ -75,10 +78,14 @@ def spelled(value: Any) -> str:
 
 @dataclass(slots=True)
 class Seen:
-    """The runs looked at so far: where each lies, by its marks, as logged and from its start."""
+    """The runs looked at so far: where each lies, by its marks, as logged and from its start.
+
+    `earlier` has those of an earlier tree, where one is to be compared with.
+    """
 
     logged: dict[tuple[Any, ...], str] = field(default_factory=dict)
     moved: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    earlier: Earlier | None = None
 
 
 def copies(
@@ -91,10 +98,10 @@ def copies(
     known = Seen() if seen is None else seen
     for shown, facts in runs:
         marks = facts.fingerprint
-        if len(marks) < _LEAST_MARKS:
+        if not tells_apart(marks):
             continue
         same = known.logged.setdefault(marks, shown)
-        alike = known.moved.setdefault(_from_its_start(marks), shown)
+        alike = known.moved.setdefault(from_its_start(marks), shown)
         if same != shown:
             said = f"this log has the times and evaluations of {same}; each run must be its own"
         elif alike != shown:
@@ -111,7 +118,12 @@ def copies(
         )
 
 
-def _from_its_start(marks: tuple[Any, ...]) -> tuple[Any, ...]:
+def tells_apart(marks: tuple[Any, ...]) -> bool:
+    """Whether there are marks enough that only one run can have them."""
+    return len(marks) >= _LEAST_MARKS
+
+
+def from_its_start(marks: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same marks with times counted from the first."""
     start = marks[0]
     return tuple(

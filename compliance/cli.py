@@ -87,6 +87,12 @@ WaiversOption = Annotated[
 NoWaiversOption = Annotated[
     bool, typer.Option("--no-waivers", help="Disregard waivers and bypass flags in the tree.")
 ]
+EarlierOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--earlier", help="An earlier round's tree: find logs handed in again.", metavar="TREE"
+    ),
+]
 ScoreOption = Annotated[
     bool, typer.Option("--score", help="Score the results as well, reading each file once.")
 ]
@@ -137,6 +143,7 @@ def check(
     waivers: WaiversOption = None,
     no_waivers: NoWaiversOption = False,
     score: ScoreOption = False,
+    earlier: EarlierOption = None,
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
@@ -155,7 +162,7 @@ def check(
     )
     from compliance.session import Options, check_paths, gather, is_internal
 
-    if output is not None and inside(output, paths):
+    if output is not None and inside(output, [*paths, *(earlier or ())]):
         raise UsageFault(
             f"--output {output} lies in the tree being checked; choose a place outside"
         )
@@ -169,6 +176,7 @@ def check(
         tuple(ignore or ()),
         _read_waivers(waivers),
         not no_waivers,
+        tuple(earlier or ()),
     )
     chosen = format.value if format else default_format()
     if score and chosen not in SCORED:

@@ -29,6 +29,10 @@ def judge_together(
     if by.verifier:
         return
     yield from copies(((run.shown, run.facts) for v in results for run in v.runs), by, seen)
+    if seen is not None and seen.earlier is not None:
+        from compliance.earlier import resubmitted
+
+        yield from resubmitted(tree, results, seen.earlier, by)
     yield from overlaps(results, tree.place("results"), by)
     yield from without_strong(tree, results, by)
 

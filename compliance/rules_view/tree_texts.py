@@ -152,6 +152,32 @@ _OTHERS = {
         "what passes every single rule may still not fit together",
         "see `podium system schema`",
     ),
+    "earlier.resubmitted": _note(
+        "logs that an earlier round had already are told of",
+        "from training 5.1 on a result may be handed in again, if the committee is told in time "
+        "and it still is the submitter's best; in other rounds it may not (a warning)",
+        "tell the committee before the first review meeting",
+    ),
+    "earlier.shifted-log": _policy(
+        "a log that is handed in again is as it was",
+        "the same evaluations at other times are an old log made to look new",
+        "hand in the log of a run of its own, or the earlier one unchanged",
+    ),
+    "earlier.other-submitter": _policy(
+        "a submitter hands in runs of its own",
+        "what another submitted before was not run by this one",
+        "hand in runs of your own",
+    ),
+    "earlier.system-changed": _policy(
+        "the system of logs that are handed in again is described as it was",
+        "the logs tell of the system as it was then: training rules, Results Resubmission",
+        "hand in the earlier description unchanged, or new runs",
+    ),
+    "earlier.system-unknown": _note(
+        "the earlier tree describes the system of logs that are handed in again",
+        "without it nobody can see whether the descriptions are the same",
+        "give --earlier the whole earlier tree",
+    ),
     "guard.not-yet-logged": _note(
         "what a run must log stands before the timed part",
         "what is missing when the clock starts may be forgotten for good",

@@ -1,0 +1,184 @@
+"""A submission beside an earlier tree: logs handed in again, and the systems they ran on.
+
+Source: training rules, Results Resubmission (5.1 and later): a result may be handed in again where
+it still is the submitter's best, and the description of its system is the same in both rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from compliance.alike import from_its_start, tells_apart
+from compliance.choose import Choice
+from compliance.errors import UsageFault
+from compliance.facts import Facts
+from compliance.score_place import place_of
+from compliance.session import Options, gather
+from compliance.system_agree import same_organisation
+from compliance.system_text import read_description
+from compliance.tree import Tree
+from compliance.verdicts import By, ResultVerdict, Run, few
+from rules.finding import Finding, Profile, StatedBy
+from rules.round import Round
+
+FIRST_TO_ALLOW = (5, 1)
+"""The round of training from which on logs may be handed in again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A run of an earlier tree: where it lies, whose it is, of which round and on what system."""
+
+    shown: str
+    submitter: str
+    title: str
+    description: Path | None
+
+
+@dataclass(slots=True)
+class Earlier:
+    """The runs of an earlier tree by their marks, as logged and from their start."""
+
+    logged: dict[tuple[Any, ...], Before] = field(default_factory=dict)
+    moved: dict[tuple[Any, ...], Before] = field(default_factory=dict)
+
+    def like(self, facts: Facts) -> tuple[Before | None, bool]:
+        """The earlier run that this one is, if any, and whether its times are others."""
+        marks = facts.fingerprint
+        if not tells_apart(marks):
+            return None, False
+        same = self.logged.get(marks)
+        return (same, False) if same else (self.moved.get(from_its_start(marks)), True)
+
+
+def read_earlier(options: Options) -> Earlier:
+    """The runs of the trees that the options name; each tree is of the round that it tells itself.
+
+    Raises UsageFault in the verifier's profile, which compares no trees; NothingToJudge where a
+    tree holds no logs.
+    """
+    if options.profile is Profile.VERIFIER:
+        raise UsageFault(
+            "--earlier goes with --profile policy: the official verifier compares no trees"
+        )
+    earlier = Earlier()
+    for path in options.earlier:
+        gathered = gather([path], replace(options, round=None), for_scores=True)
+        for target, choice in zip(gathered.targets, gathered.choices, strict=False):
+            facts = gathered.judged[target.path].verdict.facts
+            if facts is None or not tells_apart(facts.fingerprint):
+                continue
+            place = place_of(Path(target.folder), target.shown)
+            shown = f"{path}/{target.shown}"
+            before = Before(shown, place.submitter, _title(choice), place.description)
+            earlier.logged.setdefault(facts.fingerprint, before)
+            earlier.moved.setdefault(from_its_start(facts.fingerprint), before)
+    return earlier
+
+
+def _title(choice: Choice) -> str:
+    return "an earlier round" if choice.chosen_by == "default" else choice.rules.title
+
+
+def resubmitted(
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: By
+) -> Iterator[Finding]:
+    """What is to be told of logs that an earlier tree held already."""
+    compared = set()
+    for verdict in results:
+        again: list[Before] = []
+        for run in verdict.runs:
+            before, shifted = earlier.like(run.facts)
+            if before is None:
+                continue
+            if shifted:
+                yield _shifted(run, before, by)
+            else:
+                again.append(before)
+        if again:
+            yield _again(tree, verdict, again, by)
+            yield from _others(tree, verdict, again, by)
+            system = verdict.folder.system
+            if system not in compared and system in tree.systems:
+                compared.add(system)
+                yield from _system(tree, system, again[0], by)
+
+
+def _shifted(run: Run, before: Before, by: By) -> Finding:
+    return by.finding(
+        "earlier.shifted-log",
+        run.shown,
+        f"this log is that of {before.shown} ({before.title}) at another time; a log may be handed "
+        "in again, but as it was",
+        "hand in the log of a run of its own, or the earlier one unchanged",
+        stated_by=StatedBy.POLICY,
+    )
+
+
+def _again(tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: By) -> Finding:
+    told = f"{len(again)} of {len(verdict.runs)} runs were handed in before, as {again[0].shown} "
+    told += f"({again[0].title})"
+    allowed = _allows(by.rules)
+    return by.finding(
+        "earlier.resubmitted",
+        tree.place(verdict.folder.path),
+        told if allowed else f"{told}; {by.rules.title} takes no logs of earlier rounds",
+        "tell the committee before the first review meeting"
+        if allowed
+        else "hand in runs made for this round",
+        stated_by=StatedBy.POLICY,
+        note=allowed,
+    )
+
+
+def _allows(rules: Round) -> bool:
+    major, minor = (int(part) for part in rules.name.split("."))
+    return rules.usage == "training" and (major, minor) >= FIRST_TO_ALLOW
+
+
+def _others(
+    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: By
+) -> Iterator[Finding]:
+    names = {before.submitter for before in again if before.submitter}
+    others = sorted(name for name in names if not same_organisation(name, tree.submitter))
+    if others:
+        yield by.finding(
+            "earlier.other-submitter",
+            tree.place(verdict.folder.path),
+            f"runs of {few(others)} are handed in by {tree.submitter}; must be the submitter's own",
+            "hand in runs of your own",
+            stated_by=StatedBy.POLICY,
+        )
+
+
+def _system(tree: Tree, system: str, before: Before, by: By) -> Iterator[Finding]:
+    """The description must be the same, field by field."""
+    where, then = tree.place(tree.systems[system]), before.description
+    if then is None or not then.is_file():
+        yield by.finding(
+            "earlier.system-unknown",
+            where,
+            f"logs of {before.title} are handed in again, but the earlier tree has no description "
+            f"of their system to compare {system} with",
+            "give --earlier the whole earlier tree",
+            stated_by=StatedBy.POLICY,
+            note=True,
+        )
+        return
+    old, new = (
+        read_description(then).fields,
+        read_description(tree.root / tree.systems[system]).fields,
+    )
+    changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    if changed:
+        yield by.finding(
+            "earlier.system-changed",
+            where,
+            f"{few(changed)} differ from {then}; must be the same, as logs of {before.title} are "
+            "handed in again",
+            "hand in the earlier description unchanged, or new runs",
+            stated_by=StatedBy.POLICY,
+        )
