@@ -124,4 +124,5 @@ def refuse_older(file: Path, *, replace: bool) -> None:
     if file.is_dir():
         raise UsageFault(f"{file} is a folder; name the file to write, such as systems/ex_n8.json")
     if (file.exists() or file.is_symlink()) and not replace:
-        raise UsageFault(f"{file} exists already; give --replace to write it anew")
+        how = f"give --replace to write it anew, and --from {file} to keep what it says"
+        raise UsageFault(f"{file} exists already; {how}")

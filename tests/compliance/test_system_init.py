@@ -288,12 +288,24 @@ def test_an_older_description_is_not_written_over(
     file.write_text("mine")
     assert init(file) == Exit.USAGE
     assert capsys.readouterr().err == (
-        f"podium: {file} exists already; give --replace to write it anew\n"
+        f"podium: {file} exists already; "
+        f"give --replace to write it anew, and --from {file} to keep what it says\n"
     )
     assert file.read_text() == "mine"
     assert init(file, "--replace") == Exit.CLEAN
     assert told(file)["system_name"] == "s"
     assert [each.name for each in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_an_older_description_is_completed(tmp_path: Path) -> None:
+    file = tmp_path / "ex_n8.json"
+    init(file, "--set", "cooling=Liquid", "--set", "hw_notes=two racks")
+    left = marked(file)
+    more = ("--replace", "--from", str(file), "--set", "submitter=Acme")
+    assert init(file, *more, "--node", str(node(tmp_path / "n.json", "n1"))) == Exit.CLEAN
+    fields = told(file)
+    assert (fields["cooling"], fields["hw_notes"]) == ("Liquid", "two racks")
+    assert marked(file) == left - {"submitter", "number_of_nodes", *NODE}
 
 
 def test_what_a_caller_does_wrong_is_one_line(
