@@ -325,3 +325,24 @@ def test_the_command_works_from_its_folder(loose: Loose) -> None:
     )
     assert (done.returncode, done.stderr) == (Exit.CLEAN, "")
     assert "Packed" in done.stdout
+
+
+# --- the whole way ---
+
+
+@pytest.mark.parametrize("option", [[], ["--receipt-in-tree"]])
+def test_a_bundle_of_the_tree_is_unpacked_and_verified(
+    loose: Loose, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from compliance.cli import run
+
+    archive = loose.work / "Acme.tar.gz"
+    assert loose.pack("--bundle", str(archive), *option) == Exit.CLEAN
+    receipt = str(loose.work / "podium-receipt.json")
+    out = loose.place / "review"
+    assert run(["unpack", str(archive), "--output", str(out), "--verify", receipt]) == Exit.CLEAN
+    assert files_in(out / "Acme") == files_in(loose.packed)
+    (out / f"Acme/{RESULT}/result_0.txt").write_text("another")
+    capsys.readouterr()
+    assert run(["unpack", str(out), "--verify", receipt]) == Exit.FOUND
+    assert "result_0.txt" in capsys.readouterr().err
