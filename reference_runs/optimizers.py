@@ -63,7 +63,7 @@ class LARS(Optimizer):
     def _local_rate(self, weight: Tensor, group: dict[str, Any]) -> Tensor:
         """Trust · |w| / (|gradient| + decay · |w| + eps); 1 where a norm is 0."""
         size = torch.linalg.vector_norm(weight)
-        slope = torch.linalg.vector_norm(weight.grad)  # type: ignore[arg-type]
+        slope = torch.linalg.vector_norm(weight.grad)
         divisor = slope + group["weight_decay"] * size + group["eps"]
         rate = group["trust_coefficient"] * size / divisor
         return torch.where((size > 0) & (slope > 0), rate, torch.ones_like(rate))
@@ -124,4 +124,5 @@ class LAMB(Optimizer):
         state["square"].mul_(second).addcmul_(grad, grad, value=1 - second)
         mean = state["mean"] / (1 - first ** state["step"])
         square = state["square"] / (1 - second ** state["step"])
-        return mean / (square.sqrt_() + group["eps"])
+        direction: Tensor = mean / (square.sqrt_() + group["eps"])
+        return direction

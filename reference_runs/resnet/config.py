@@ -75,7 +75,7 @@ class ResNet(Config):
 
     def records(self, round_name: str) -> Mapping[str, Any]:
         """All fields but those of the optimizer that is not used."""
-        unused = ("sgd_",) if self.opt_name == "lars" else ("lars_",)
+        unused: tuple[str, ...] = ("sgd_",) if self.opt_name == "lars" else ("lars_",)
         if self.opt_name == "lars":
             unused += ("opt_learning_rate_warmup_epochs",)
         records = super().records(round_name)

@@ -37,7 +37,7 @@ class GroupNormedBatch(nn.BatchNorm2d):
         if not self.training or len(x_BCHW) <= self.span:
             return super().forward(x_BCHW)
         means, variances, parts = [], [], []
-        for part in x_BCHW.split(self.span):
+        for part in torch.split(x_BCHW, self.span):
             mean, variance = torch.zeros_like(self._mean), torch.zeros_like(self._variance)
             # With a momentum of 1 the "running" statistics are the group's own.
             parts.append(

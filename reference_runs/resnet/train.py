@@ -65,7 +65,9 @@ class Classification(Task[ResNet]):
 
     def build(self) -> nn.Module:
         """The network, with random weights."""
-        return ResidualNet(self.config).to(memory_format=torch.channels_last)
+        model = ResidualNet(self.config)
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """LARS or SGD with momentum; norms and biases neither decay nor adapt."""
@@ -116,7 +118,8 @@ class Classification(Task[ResNet]):
             return
         buffers = [each for each in model.buffers() if each.is_floating_point()]
         flat = self.ranks.sum(torch.cat(buffers)) / self.ranks.world
-        for buffer, mean in zip(buffers, flat.split([b.numel() for b in buffers]), strict=True):
+        means = torch.split(flat, [buffer.numel() for buffer in buffers])
+        for buffer, mean in zip(buffers, means, strict=True):
             buffer.copy_(mean)
 
     def evaluate(self, model: nn.Module) -> float:

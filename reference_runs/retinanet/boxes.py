@@ -1,0 +1,108 @@
+"""Boxes as tensors of left, top, right, bottom: anchors, overlaps, offsets, suppression.
+
+Shape letters: A anchors, M objects, N boxes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from reference_runs.retinanet.config import RetinaNet
+
+ASPECTS = (0.5, 1.0, 2.0)
+OCTAVES = (1.0, 2 ** (1 / 3), 2 ** (2 / 3))
+
+LARGEST = math.log(1000 / 16)
+"""Limit of a predicted logarithm of size, so that its exponential stays finite."""
+
+
+def level_sides(image: int, levels: int) -> list[int]:
+    """Sides of the pyramid's maps, in cells: three halvings, then one more per level."""
+    side, sides = image, []
+    for halving in range(levels + 2):
+        side = -(-side // 2)
+        if halving >= 2:
+            sides.append(side)
+    return sides
+
+
+def anchors(config: RetinaNet) -> Tensor:
+    """All anchors of an image, (A, 4), in the order of the heads' output.
+
+    As in the benchmark's reference, those of a cell are centred at its upper left corner.
+    """
+    found = []
+    sides = level_sides(config.image_size, len(config.anchor_sizes))
+    for size, side in zip(config.anchor_sizes, sides, strict=True):
+        shapes = _shapes(size)
+        at = torch.arange(side) * float(config.image_size // side)
+        y, x = torch.meshgrid(at, at, indexing="ij")
+        corners = torch.stack((x, y, x, y), -1).reshape(-1, 1, 4)
+        found.append((corners + shapes).reshape(-1, 4))
+    return torch.cat(found)
+
+
+def _shapes(size: int) -> Tensor:
+    """The nine anchors around the origin, (9, 4)."""
+    halves = [
+        (size * octave / math.sqrt(aspect) / 2, size * octave * math.sqrt(aspect) / 2)
+        for aspect in ASPECTS
+        for octave in OCTAVES
+    ]
+    return torch.tensor([(-w, -h, w, h) for w, h in halves]).round()
+
+
+def overlaps(first: Tensor, second: Tensor) -> Tensor:
+    """Intersection over union of every pair, (…, M, 4) and (A, 4) to (…, M, A)."""
+    begin = torch.maximum(first[..., :, None, :2], second[..., None, :, :2])
+    end = torch.minimum(first[..., :, None, 2:], second[..., None, :, 2:])
+    common = (end - begin).clamp(min=0).prod(-1)
+    union = _area(first)[..., :, None] + _area(second)[..., None, :] - common
+    return common / union.clamp(min=1e-6)
+
+
+def _area(boxes: Tensor) -> Tensor:
+    return (boxes[..., 2:] - boxes[..., :2]).prod(-1)
+
+
+def encode(boxes: Tensor, anchors: Tensor) -> Tensor:
+    """Offsets that lead from anchors to boxes: centres by size, logarithms of size ratios."""
+    (where, size), (place, scale) = _centre(boxes), _centre(anchors)
+    return torch.cat(((where - place) / scale, torch.log(size / scale)), -1)
+
+
+def decode(offsets: Tensor, anchors: Tensor) -> Tensor:
+    """Boxes that offsets lead to, the inverse of `encode`."""
+    place, scale = _centre(anchors)
+    where = place + offsets[..., :2] * scale
+    half = offsets[..., 2:].clamp(max=LARGEST).exp() * scale / 2
+    return torch.cat((where - half, where + half), -1)
+
+
+def _centre(boxes: Tensor) -> tuple[Tensor, Tensor]:
+    return (boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]
+
+
+def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, most: float) -> Tensor:
+    """Indices of the boxes that stay, best first, after non-maximum suppression by class.
+
+    A box goes if a better one that stays, of its class, overlaps it by more than `most`. Instead of
+    box after box, all are judged at once by who stays so far, until nothing changes: whoever is
+    judged right stays right, best first, so the end is that of the loop, in few rounds.
+    """
+    order = scores.argsort(descending=True, stable=True)
+    boxes, classes = boxes[order], classes[order]
+    covers = (overlaps(boxes, boxes) > most) & (classes[:, None] == classes)
+    covers = covers.triu(diagonal=1).float()  # row covers column, and is better
+    stays = torch.ones_like(scores, dtype=torch.float32)
+    while True:
+        now = ((stays @ covers) == 0).float()
+        if torch.equal(now, stays):
+            return order[stays > 0]
+        stays = now

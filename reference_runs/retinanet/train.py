@@ -1,0 +1,117 @@
+"""What training a RetinaNet adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from reference_runs.errors import DataMissing
+from reference_runs.retinanet.boxes import anchors
+from reference_runs.retinanet.config import RetinaNet
+from reference_runs.retinanet.data import Batch, Files, Scenes, normalise, synthetic
+from reference_runs.retinanet.detection import detect, losses, mean_average_precision, rows
+from reference_runs.retinanet.model import Body, Detector
+from reference_runs.schedule import warmed_up
+from reference_runs.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+EVALUATION_BATCH, MEASURED = 16, 64
+
+
+class Detection(Task[RetinaNet]):
+    """Object detection; the quality is the mean average precision of boxes."""
+
+    training: Scenes
+    evaluation: Scenes
+    anchors: Tensor
+
+    def prepare(self) -> None:
+        """Draw scenes, or read the annotations of the real ones."""
+        config, seed = self.config, self.setting.seed
+        self.anchors = anchors(config).to(self.device)
+        if self.setting.scale == "smoke":
+            counts = config.train_samples, config.eval_samples
+            training, evaluation = synthetic(counts, config.image_size, seed)
+            if config.shuffled_labels:
+                training.targets = np.random.default_rng([seed, 0x5FF]).permutation(counts[0])
+            self.training, self.evaluation = Scenes(training, seed), Scenes(evaluation, None)
+        else:
+            folder = self.data_folder
+            self.training = Scenes(Files(folder / "train", config.image_size), seed)
+            self.evaluation = Scenes(Files(folder / "validation", config.image_size), None)
+
+    def training_data(self) -> Scenes:
+        """The scenes that `batches` shares out."""
+        return self.training
+
+    def build(self) -> nn.Module:
+        """The detector, its backbone trained on ImageNet at reference scale."""
+        model = Detector(self.config)
+        if self.setting.scale == "smoke":
+            some = self.training.__getitems__(range(min(MEASURED, len(self.training))))
+            model.measure(normalise(some.images))
+        else:
+            body = model.backbone["body"]
+            assert isinstance(body, Body)
+            load_backbone(body, self.data_folder / "backbone.pt")
+        model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return model
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Adam."""
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        decay = self.config.opt_weight_decay
+        return [self.optimizer(torch.optim.Adam, parameters, weight_decay=decay)]
+
+    def learning_rate(self, step: int) -> float:
+        """A straight line from a small share of the base rate to it, then the base rate."""
+        config = self.config
+        base = config.opt_base_learning_rate
+        warmup = config.opt_learning_rate_warmup_epochs * config.steps_per_epoch
+        return warmed_up(step, warmup, base, base * config.opt_learning_rate_warmup_factor)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Focal loss and boxes' error, summed over images."""
+        batch = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
+        output = model(normalise(batch.images))
+        return Loss(losses(self.config, self.anchors, output, batch).sum(), len(batch.images))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """COCO's mean average precision over all evaluation scenes."""
+        found: list[NDArray[np.float64]] = []
+        mine = self.ranks.share(range(len(self.evaluation)))
+        for begin in range(0, len(mine), EVALUATION_BATCH):
+            indices = mine[begin : begin + EVALUATION_BATCH]
+            images = self.evaluation.__getitems__(indices).images.to(self.device)
+            scores, offsets = model(normalise(images))
+            for at, index in enumerate(indices):
+                detected = detect(self.config, self.anchors, scores[at], offsets[at])
+                found.append(rows(index, detected))
+        everyone = [each for part in self.ranks.gather(found) for each in part]
+        return mean_average_precision(self.evaluation.source, everyone, self.config.classes)
+
+
+def load_backbone(body: Body, path: Path) -> None:
+    """Give the body the weights and norms of a ResNeXt-50 32x4d trained on ImageNet.
+
+    Raises DataMissing where the file is no state of such a network, in the usual names.
+    """
+    try:
+        state: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+        wanted = body.state_dict()
+        body.load_state_dict({name: state[name] for name in wanted})
+    except (OSError, KeyError, RuntimeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataMissing(f"{path} holds no ResNeXt-50 32x4d: {reason}") from None
+
+
+TASK = Detection

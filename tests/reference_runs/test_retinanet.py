@@ -1,0 +1,279 @@
+"""RetinaNet: sizes put together from published ones, boxes, losses, precision, logs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from PIL import Image  # noqa: E402
+
+from reference_runs.errors import DataMissing  # noqa: E402
+from reference_runs.ranks import Ranks  # noqa: E402
+from reference_runs.retinanet.boxes import anchors, decode, encode, overlaps, suppress  # noqa: E402
+from reference_runs.retinanet.config import BENCHMARKS, reference, smoke  # noqa: E402
+from reference_runs.retinanet.data import Batch, Files, Scenes, synthetic  # noqa: E402
+from reference_runs.retinanet.detection import (  # noqa: E402
+    BACKGROUND,
+    IGNORED,
+    focal_loss,
+    match,
+    mean_average_precision,
+    rows,
+)
+from reference_runs.retinanet.model import Detector, FrozenNorm  # noqa: E402
+from reference_runs.retinanet.train import Detection, load_backbone  # noqa: E402
+from reference_runs.setting import Setting  # noqa: E402
+from rules.tensors import tensor_names  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+(BENCHMARK,) = BENCHMARKS
+
+
+def small_task(**more: str) -> Detection:
+    config = smoke().with_settings({"train_samples": "16", "eval_samples": "4", **more})
+    torch.manual_seed(1)
+    task = Detection(config, Setting(), Ranks(torch.device("cpu")))
+    task.prepare()
+    return task
+
+
+def size(model: torch.nn.Module) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+def test_with_a_plain_resnet_it_is_the_published_retinanet() -> None:
+    plain = replace(reference(), groups=1, group_width=64, classes=91)
+    with torch.device("meta"):
+        model = Detector(plain)
+    assert size(model) == 34_014_999  # a ResNet-50 detector of 91 classes
+
+
+def test_the_backbone_is_the_published_resnext_without_its_classifier() -> None:
+    with torch.device("meta"):
+        body = Detector(reference()).backbone["body"]
+    norms = [module for module in body.modules() if isinstance(module, FrozenNorm)]
+    scales = sum(norm.weight.numel() + norm.bias.numel() for norm in norms)
+    assert size(body) + scales + (2048 + 1) * 1000 == 25_028_904
+
+
+def test_the_reference_model_is_put_together_from_those_parts() -> None:
+    with torch.device("meta"):
+        model = Detector(reference())
+    plain_body = 25_557_032 - 2049 * 1000 - 53_120  # ResNet-50 without classifier and norms
+    body = 25_028_904 - 2049 * 1000 - 68_224  # ResNeXt-50 32x4d likewise
+    more_classes = (264 - 91) * 9 * (9 * 256 + 1)
+    assert size(model) == 34_014_999 - plain_body + body + more_classes == 37_060_652
+    frozen = 3 * 64 * 49 + 61_952 + 2 * 70_144  # the stem and the three blocks of stage 1
+    assert sum(p.numel() for p in model.parameters() if p.requires_grad) == 37_060_652 - frozen
+
+
+@pytest.mark.parametrize("config", [smoke(), reference()], ids=["smoke", "reference"])
+def test_the_tensors_are_those_that_the_rules_list(config: object) -> None:
+    with torch.device("meta"):
+        model = Detector(config)  # type: ignore[arg-type]
+    names = Counter(f"module.{name}" for name, _ in model.named_parameters())
+    assert names == Counter(smoke().weights("2.0")) == Counter(tensor_names("retinanet"))
+    assert smoke().weights("3.0") == ()
+
+
+def test_a_step_gives_every_parameter_a_gradient() -> None:
+    task = small_task()
+    model = task.build()
+    loss = task.loss(model, next(task.batches(1, 0)))
+    loss.total.backward()
+    assert loss.items == 16
+    assert [n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()] == []
+
+
+def test_the_stem_and_the_first_stage_do_not_train_at_reference_scale() -> None:
+    with torch.device("meta"):
+        model = Detector(reference())
+    frozen = {n.split(".")[2] for n, p in model.named_parameters() if not p.requires_grad}
+    assert frozen == {"conv1", "layer1"}
+
+
+def test_the_loss_does_not_depend_on_how_a_batch_is_shared_out() -> None:
+    task = small_task()
+    model = task.build()
+    batch = next(task.batches(1, 0))
+    halves = [Batch(*(each[at : at + 8] for each in batch)) for at in (0, 8)]
+    whole = task.loss(model, batch).total.detach()
+    parts = sum(task.loss(model, half).total.detach() for half in halves)
+    assert float(whole) == pytest.approx(float(parts), rel=1e-5)
+
+
+# --- boxes ---
+
+SIDES = st.floats(1, 50)
+BOXES = st.lists(
+    st.tuples(st.floats(0, 50), st.floats(0, 50), SIDES, SIDES), min_size=1, max_size=30
+)
+
+
+def tensor(boxes: list[tuple[float, float, float, float]]) -> torch.Tensor:
+    return torch.tensor([(x, y, x + w, y + h) for x, y, w, h in boxes], dtype=torch.float64)
+
+
+@given(BOXES, st.integers(0, 2**32))
+def test_suppression_is_that_of_the_loop_over_boxes(
+    boxes: list[tuple[float, float, float, float]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    place = tensor(boxes)
+    scores = torch.from_numpy(rng.random(len(boxes)))
+    classes = torch.from_numpy(rng.integers(0, 2, len(boxes)))
+    kept: list[int] = []
+    for at in scores.argsort(descending=True).tolist():
+        same = [other for other in kept if classes[other] == classes[at]]
+        if all(float(overlaps(place[[other]], place[[at]])) <= 0.5 for other in same):
+            kept.append(at)
+    assert suppress(place, scores, classes, 0.5).tolist() == kept
+
+
+@given(BOXES)
+def test_offsets_lead_back_to_the_box(boxes: list[tuple[float, float, float, float]]) -> None:
+    place = tensor(boxes)
+    anchor = place.roll(1, 0)
+    assert torch.allclose(decode(encode(place, anchor), anchor), place, atol=1e-6)
+
+
+def test_overlap_is_common_area_by_joint_area() -> None:
+    first = torch.tensor([[0.0, 0, 4, 4], [0, 0, 1, 1]])
+    second = torch.tensor([[2.0, 0, 6, 4], [8, 8, 9, 9]])
+    assert torch.allclose(overlaps(first, second), torch.tensor([[8 / 24, 0], [0, 0]]))
+
+
+def test_there_are_nine_anchors_at_each_cell_of_the_five_levels() -> None:
+    assert len(anchors(reference())) == 9 * (100**2 + 50**2 + 25**2 + 13**2 + 7**2)
+    first = anchors(reference())[:9]
+    assert torch.allclose(first[:, :2], -first[:, 2:])  # around the upper left corner
+    assert (first[3, 2:] - first[3, :2]).tolist() == [32, 32]
+
+
+def test_anchors_are_matched_by_overlap_and_no_object_goes_without() -> None:
+    config = smoke()
+    places = torch.tensor([[0.0, 0, 10, 10], [0, 0, 10, 22], [0, 0, 10, 30], [40, 40, 50, 50]])
+    objects = torch.tensor([[[0.0, 0, 10, 10], [42, 42, 64, 64], [0, 0, 0, 0]]])
+    batch = Batch(torch.empty(0), objects, torch.tensor([[0, 1, -1]]))
+    found = match(config, places, batch)
+    assert found.tolist() == [[0, IGNORED, BACKGROUND, 1]]  # overlaps 1, 0.45, 0.33, 0.12
+
+
+def test_the_focal_loss_is_that_of_its_formula() -> None:
+    scores = torch.tensor([0.0, 2.0])
+    wanted = torch.tensor([1.0, 0.0])
+    p = 1 / (1 + np.exp(-2))
+    expected = [0.25 * 0.5**2 * np.log(2), 0.75 * p**2 * -np.log(1 - p)]
+    assert focal_loss(smoke(), scores, wanted).tolist() == pytest.approx(expected)
+
+
+# --- precision and data ---
+
+
+def perfect(source: object, shift: float = 0.0) -> list[np.ndarray]:
+    found = []
+    for index in range(len(source)):  # type: ignore[arg-type]
+        scene = source.scene(index)  # type: ignore[attr-defined]
+        boxes = torch.from_numpy(scene.boxes) + torch.tensor([shift, 0, shift, 0])
+        classes = torch.from_numpy(scene.classes)
+        found.append(rows(index, (boxes, torch.full((len(boxes),), 0.9), classes)))
+    return found
+
+
+def test_true_boxes_have_a_precision_of_one_and_shifted_ones_less(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, source = synthetic((1, 20), 64, seed=1)
+    assert mean_average_precision(source, perfect(source), 3) == pytest.approx(1.0)
+    assert 0.05 < mean_average_precision(source, perfect(source, 4.0), 3) < 0.8
+    assert mean_average_precision(source, [], 3) == 0.0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_mirrored_scene_has_mirrored_boxes() -> None:
+    source, _ = synthetic((30, 1), 64, seed=1)
+    scenes, plain = Scenes(source, seed=1), Scenes(source, seed=None)
+    scenes.set_epoch(1)
+    seen, was = (each.__getitems__(range(30)) for each in (scenes, plain))
+    turned = [at for at in range(30) if not torch.equal(seen.images[at], was.images[at])]
+    assert 5 < len(turned) < 25
+    for at in turned:
+        assert torch.equal(seen.images[at].flip(-1), was.images[at])
+        there = was.classes[at] >= 0
+        assert torch.equal(seen.boxes[at, there, 0], 64 - was.boxes[at, there, 2])
+
+
+def test_shuffled_labels_give_images_the_objects_of_others() -> None:
+    right, wrong = (small_task(shuffled_labels=text) for text in ("False", "True"))
+    first, second = (task.training.source for task in (right, wrong))
+    assert np.array_equal(first.pixels, second.pixels)  # type: ignore[attr-defined]
+    same = [np.array_equal(first.scene(at).boxes, second.scene(at).boxes) for at in range(16)]
+    assert sum(same) < 8
+
+
+def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "data").mkdir()
+    Image.new("RGB", (40, 20), (255, 0, 0)).save(tmp_path / "data" / "a.jpg")
+    notes = {
+        "images": [{"id": 7, "file_name": "a.jpg"}],
+        "categories": [{"id": 3}, {"id": 9}],
+        "annotations": [{"image_id": 7, "category_id": 9, "bbox": [10, 5, 20, 10]}],
+    }
+    (tmp_path / "labels" / "openimages-mlperf.json").write_text(json.dumps(notes))
+    scene = Files(tmp_path, 80).scene(0)
+    assert scene.pixels.shape == (80, 80, 3)
+    assert scene.boxes.tolist() == [[20, 20, 60, 60]]
+    assert scene.classes.tolist() == [1]
+    with pytest.raises(DataMissing, match="no annotation file"):
+        Files(tmp_path / "data", 80)
+
+
+def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:
+    first, second = (Detector(smoke()).backbone["body"] for _ in range(2))
+    torch.save({**first.state_dict(), "fc.weight": torch.zeros(1)}, tmp_path / "backbone.pt")
+    load_backbone(second, tmp_path / "backbone.pt")  # type: ignore[arg-type]
+    state = second.state_dict()
+    assert all(torch.equal(state[name], value) for name, value in first.state_dict().items())
+    torch.save({"conv1.weight": state["conv1.weight"]}, tmp_path / "part.pt")
+    with pytest.raises(DataMissing, match="holds no ResNeXt-50"):
+        load_backbone(second, tmp_path / "part.pt")  # type: ignore[arg-type]
+
+
+# --- logs ---
+
+
+@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
+def test_logs_of_every_round_miss_nothing_but_the_target(round_name: str, tmp_path: Path) -> None:
+    quick = {"train_samples": 16, "eval_samples": 4, "target": 0.0}
+    for division in ("closed", "open"):
+        run = Smoke(name="retinanet", round=round_name, division=division, settings=quick)  # type: ignore[arg-type]
+        path = tmp_path / f"{division}.txt"
+        run.train(path)
+        expected = {"target"} if division == "closed" else set()  # after one step
+        assert run.errors(path) == {
+            "policy": expected,
+            "verifier": expected,
+            "incumbent": expected,
+        }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("round_name", ["2.1", "5.1"])
+def test_a_full_run_passes_the_closed_rules(round_name: str, tmp_path: Path) -> None:
+    run = Smoke(name="retinanet", round=round_name, division="closed", settings={})
+    assert run.train(tmp_path / "result_0.txt").converged
+    assert run.errors(tmp_path / "result_0.txt") == {
+        "policy": set(),
+        "verifier": set(),
+        "incumbent": set(),
+    }
