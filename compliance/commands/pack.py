@@ -173,12 +173,11 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     from compliance.output import print_text, width
     from compliance.packing import outcome_text, plan_text
 
-    target, standing = str(packed.target), packed.standing
     if format_ is AnswerFormat.JSON:
-        print_text(plan_text.to_json(packed.plan, target, standing))
+        print_text(plan_text.to_json(packed))
         return
     if not quiet:
-        print_text(plan_text.to_text(packed.plan, target, standing, width()) + "\n")
+        print_text(plan_text.to_text(packed, width()) + "\n")
     print_text(outcome_text.to_text(packed, width()))
 
 

@@ -59,6 +59,7 @@ class _Builder:
     def __init__(self, plan: Plan, jobs: int) -> None:
         self.plan, self.jobs = plan, jobs
         self.config, self.base = plan.config, plan.base
+        self.places: dict[str, str] = {}
 
     def build(self) -> None:
         config, plan = self.config, self.plan
@@ -200,7 +201,7 @@ class _Builder:
         for pattern in result.logs:
             if not expand([pattern], self.base):
                 self.plan.miss(result_place(result, self.plan.rules), f"no log is named {pattern}")
-        for path in expand(result.logs, self.base):
+        for path in self._expanded(result.logs):
             shown = shown_path(path, self.base)
             if excluded(shown, result.exclude):
                 self.plan.leave_out(shown, "excluded")
@@ -210,6 +211,12 @@ class _Builder:
             except SourceFault as fault:
                 self.plan.leave_out(shown, str(fault), refused=True)
         return found
+
+    def _expanded(self, patterns: list[str]) -> list[str]:
+        """What globs name, but for the tree that an earlier call has made."""
+        target = os.path.realpath(self.base / self.config.into / self.config.submitter)
+        found = expand(patterns, self.base)
+        return [path for path in found if not os.path.realpath(path).startswith(f"{target}/")]
 
     def _names(self, result: ResultConfig) -> dict[str, Source]:
         """The logs that the submitter names one by one, by their names in the tree."""
@@ -262,12 +269,15 @@ class _Builder:
         self._power(result, f"{place}/{POWER}", {n: one.source for n, one in runs.items()})
 
     def _log(self, place: str, one: Candidate) -> None:
+        before = self.places.setdefault(one.source.path, place)
+        if before != place:
+            self.plan.conflict(place, f"{one.source.shown} is {before} already; each run is one")
         self.plan.add(place, one.source, _about(one))
         if one.judged is not None:
             self.plan.judged.setdefault(place, one.judged)
 
     def _pruned(self, result: ResultConfig, place: str, start: int) -> None:
-        for number, path in enumerate(expand(result.pruned, self.base), start):
+        for number, path in enumerate(self._expanded(result.pruned), start):
             name = f"{place}/{PRUNED}/result_{number}.txt"
             try:
                 self.plan.add(name, log_source(path, self.base))

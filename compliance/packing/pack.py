@@ -12,7 +12,7 @@ from typing import Literal
 
 from compliance.choose import ChosenBy
 from compliance.errors import UsageFault
-from compliance.output import write_whole
+from compliance.output import inside, write_whole
 from compliance.packing.building import make_plan
 from compliance.packing.config import PackConfig
 from compliance.packing.copying import Copied, as_it_lies
@@ -78,6 +78,7 @@ def plan_only(order: Order) -> Packed:
 
 def pack(order: Order) -> Packed:
     """Make the tree; raises UsageFault where it cannot be written."""
+    check_receipt(order, order.target)
     plan = make_plan(order.config, order.rules, order.base, order.jobs)
     order.tell("planned")
     with _workshop(order.target) as workshop:
@@ -175,6 +176,20 @@ def remade(order: Order, plan: Plan, target: Path) -> Packed:
 
 
 # --- the receipt ---
+
+
+def check_receipt(order: Order, outside: Path) -> None:
+    """Refuse a place for the receipt where it could not be written once the tree stands."""
+    if order.receipt is None:
+        return
+    path = order.receipt.absolute()
+    if not path.parent.is_dir():
+        raise UsageFault(f"--receipt {order.receipt}: there is no such folder")
+    if inside(path, [outside]):
+        raise UsageFault(
+            f"--receipt {order.receipt} lies in {outside}; choose a place outside, or give "
+            "--receipt-in-tree"
+        )
 
 
 def receipt_folder(order: Order, outside: Path) -> Path:

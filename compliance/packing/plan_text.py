@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from compliance.packing.pack import Packed
 from compliance.packing.plan import Entry, Plan
 from compliance.packing.standing import Standing
 from compliance.packing.summary import size_text
@@ -15,9 +16,9 @@ MOST = 40
 """Lines about files left out; the JSON plan has them all."""
 
 
-def to_text(plan: Plan, target: str, standing: Standing, width: int) -> str:
+def to_text(packed: Packed, width: int) -> str:
     """The plan for a terminal."""
-    return "\n".join(_lines(plan, target, standing, width)) + "\n"
+    return "\n".join(_lines(packed.plan, str(packed.target), packed.standing, width)) + "\n"
 
 
 def _lines(plan: Plan, target: str, standing: Standing, width: int) -> Iterator[str]:
@@ -131,12 +132,14 @@ def _told(title: str, items: Iterable[tuple[str, str]], width: int) -> Iterator[
 # --- for scripts ---
 
 
-def to_json(plan: Plan, target: str, standing: Standing) -> str:
-    """The plan as data."""
-    return json.dumps(_data(plan, target, standing), indent=2) + "\n"
+def to_json(packed: Packed) -> str:
+    """The plan as data, and what became of it."""
+    return json.dumps(_data(packed), indent=2) + "\n"
 
 
-def _data(plan: Plan, target: str, standing: Standing) -> dict[str, Any]:
+def _data(packed: Packed) -> dict[str, Any]:
+    plan, standing = packed.plan, packed.standing
+
     def said(items: Iterable[Any]) -> list[dict[str, str]]:
         return [{"place": each.place, "said": each.said} for each in items]
 
@@ -144,7 +147,10 @@ def _data(plan: Plan, target: str, standing: Standing) -> dict[str, Any]:
         "schema": "podium.plan/1",
         "submitter": plan.config.submitter,
         "rules": {"usage": plan.rules.usage, "round": plan.rules.name},
-        "target": target,
+        "target": str(packed.target),
+        "state": packed.state,
+        "verdict": None if packed.report is None else packed.report.verdict,
+        "receipt": None if packed.receipt_file is None else str(packed.receipt_file),
         "unchanged": standing.unchanged,
         "files": [
             {

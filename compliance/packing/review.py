@@ -10,7 +10,16 @@ from compliance.errors import UsageFault
 from compliance.hygiene import REFUSED, official_name
 from compliance.packing.building import make_plan
 from compliance.packing.git import PUSHES, Clone, branch_name
-from compliance.packing.pack import Order, Packed, deliver, plan_only, receipt_folder, remade, write
+from compliance.packing.pack import (
+    Order,
+    Packed,
+    check_receipt,
+    deliver,
+    plan_only,
+    receipt_folder,
+    remade,
+    write,
+)
 from compliance.packing.plan import Plan
 from compliance.packing.standing import compare
 from compliance.packing.summary import number
@@ -35,6 +44,7 @@ def commit_to(order: Order, place: Path, *, push: bool = False) -> Packed:
     """
     clone = Clone(place)
     order = _into(order, clone)
+    check_receipt(order, clone.root)
     plan = make_plan(order.config, order.rules, order.base, order.jobs)
     _refuse_names(plan)
     order.tell("planned")

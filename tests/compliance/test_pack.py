@@ -48,6 +48,7 @@ def test_a_plan_is_given_as_data(loose: Loose, capsys: pytest.CaptureFixture[str
     assert loose.pack("--dry-run", "--format", "json") == Exit.CLEAN
     told = json.loads(capsys.readouterr().out)
     assert told["schema"] == "podium.plan/1"
+    assert (told["state"], told["verdict"], told["receipt"]) == ("planned", None, None)
     assert {file["place"] for file in told["files"]} == files_in(loose.original.root).keys()
     assert all(file["renamed"] for file in told["files"] if file["place"].startswith(RESULT))
 
@@ -298,6 +299,24 @@ def test_waivers_go_into_the_tree_and_the_receipt(loose: Loose) -> None:
     (waiver,) = loose.receipt()["waivers"]
     assert waiver["who"] == "chair"
     assert waiver["findings"] >= 1
+
+
+@pytest.mark.parametrize("place", ["packed/Acme/receipt.json", "nowhere/receipt.json"])
+def test_a_receipt_that_cannot_be_written_is_refused_before_anything_else(
+    loose: Loose, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loose.put("packed/Acme/README.md", "x")
+    before = files_in(loose.place)
+    assert loose.pack("--receipt", str(loose.work / place)) == Exit.USAGE
+    assert capsys.readouterr().err.startswith("podium: --receipt ")
+    assert files_in(loose.place) == before
+
+
+def test_the_receipt_goes_where_it_is_wanted(loose: Loose) -> None:
+    assert loose.pack("--receipt", str(loose.place / "r.json")) == Exit.CLEAN
+    assert read_receipt(loose.place / "r.json").submitter == "Acme"
+    assert (loose.place / "r.md").is_file()
+    assert not (loose.work / "podium-receipt.json").exists()
 
 
 @pytest.mark.parametrize("text", ["{}", "x", '{"schema": "podium.receipt/2"}'])

@@ -223,6 +223,27 @@ def test_what_is_no_run_is_refused(loose: Loose, capsys: pytest.CaptureFixture[s
     assert said["runs/begun.log"].startswith("it has no run_start")
 
 
+def test_a_log_is_a_run_of_one_result_only(
+    loose: Loose, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(3):
+        loose.add_run(number, f"runs/{number}.log")
+    loose.fields["results"].append(loose.fields["results"][0] | {"system": "ex_n16"})
+    loose.configure()
+    assert loose.pack() == 1
+    assert "each run is one" in " ".join(capsys.readouterr().out.split())
+    assert not loose.packed.exists()
+
+
+def test_the_tree_of_an_earlier_call_is_no_source(loose: Loose) -> None:
+    for number in range(3):
+        loose.add_run(number, f"runs/{number}.txt")
+    loose.result(logs=["**/*.txt"])
+    assert loose.pack() == 0
+    loose.add_run(3, "runs/3.txt")
+    assert loose.pack("--replace", RESULT) == 0
+
+
 def test_excluded_logs_and_those_of_other_results_are_left_out(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
