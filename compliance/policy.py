@@ -55,10 +55,14 @@ class PolicyReading:
             seen.add(found.id)
             yield from self._weigh(found)
         for rule, row in own.items():
-            if rule not in seen and row.judge(self.run):
-                yield self._stated(rule, row, row.judge(self.run))
+            if rule not in seen:
+                left = row.judge(self.run)
+                if left:
+                    yield self._stated(rule, row, left)
+            if not row.some:
+                continue
             target = rule.rpartition(".")[0] + ".target"
-            if target not in seen and row.some:
+            if target not in seen:
                 missed = _attempt(row, self.run)
                 if missed:
                     yield self._stated(target, row, missed, key=None)
@@ -101,6 +105,8 @@ class PolicyReading:
 
     def _dropped(self) -> Iterator[Broken]:
         """Values an outer table rejects, where an inner row only names the key."""
+        if not self.verifier.cancelled:
+            return
         last = {row.name: row for scope in self.verifier.scopes for row in scope.rows}
         for rule in self.verifier.cancelled:
             row = last.get(rule.key or "")

@@ -8,7 +8,7 @@ from typing import Any
 from compliance.reading import Broken, text_of
 from logging_spec.read import Log
 from rules.finding import Severity
-from rules.round import DIVISIONS, Round, Scope, scope_of
+from rules.round import DIVISIONS, Round, Scope
 from rules.run import Run
 from rules.table import CannotJudge, End, Row, Violation
 from rules.virtual import gather_metrics
@@ -130,9 +130,9 @@ class VerifierReading:
             record = self.run.records[index]
             value = record.value
             selector = selectors[record.key]
-            for variant in scope.variants:
+            for variant, chosen in zip(scope.variants, scope.chosen, strict=True):
                 if variant.chosen_by_record(record, selector.lower):
-                    yield scope_of(f"{scope.name}.{variant.name}", variant.rows)
+                    yield chosen
                     break
             else:
                 if selector.required and (isinstance(value, str) or not selector.lower):

@@ -69,7 +69,7 @@ class Log:
     lenient: list[tuple[int, Record]] = field(default_factory=list)
     places: list[int] | None = None
     size: int = 0
-    head: bytes = b""
+    head: memoryview = memoryview(b"")
     noise: int = 0
     _lines: list[int] = field(default_factory=list)
     _more_lines: Iterator[int] = field(default_factory=lambda: iter(()))

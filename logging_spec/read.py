@@ -137,7 +137,7 @@ def _unify_line_ends(data: bytes) -> bytes:
 
 def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
-    log.head = data[:HEAD]
+    log.head = memoryview(data)[:HEAD]
     _take(data, form, log, 0)
     log._more_lines = _line_numbers(data, form, 1)
 

@@ -76,6 +76,11 @@ class Scope:
             if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"
         )
 
+    @cached_property
+    def chosen(self) -> tuple[Scope, ...]:
+        """The scope of each variant, in their order."""
+        return tuple(scope_of(f"{self.name}.{v.name}", v.rows) for v in self.variants)
+
     def citing(self, text: str, targets: str = "") -> Scope:
         """The same scope; rows that cite no text cite this one, rows with a target the other."""
 
