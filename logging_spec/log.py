@@ -51,6 +51,8 @@ class LineFault:
 HEAD = 1 << 16
 """Bytes of a file that are kept as they are."""
 
+_NOTHING = memoryview(b"")
+
 
 @dataclass(slots=True)
 class Log:
@@ -69,7 +71,7 @@ class Log:
     lenient: list[tuple[int, Record]] = field(default_factory=list)
     places: list[int] | None = None
     size: int = 0
-    head: memoryview = memoryview(b"")
+    head: memoryview = _NOTHING
     noise: int = 0
     _lines: list[int] = field(default_factory=list)
     _more_lines: Iterator[int] = field(default_factory=lambda: iter(()))
