@@ -1,0 +1,1 @@
+"""Reinforcement learning: Go by self-play, as MiniGo does it."""

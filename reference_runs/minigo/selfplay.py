@@ -1,0 +1,136 @@
+"""Whole games: those that a network plays against itself, and those between two players."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from reference_runs.minigo.board import BLACK, WHITE
+from reference_runs.minigo.features import PLANES, planes
+from reference_runs.minigo.search import Forest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reference_runs.minigo.board import Array, Goban, Positions
+    from reference_runs.minigo.config import MiniGo
+    from reference_runs.minigo.search import Evaluate, Search
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who plays: how it searches, and how it judges."""
+
+    search: Search
+    evaluate: Evaluate
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What was learnt from games, a row for each position."""
+
+    planes: Array
+    """Bits of the network's planes, packed, (M, bytes)."""
+    policy: Array
+    """Share of the root's visits that each move got, (M, A)."""
+    outcome: Array
+    """1 where the side to play won, else -1, (M,)."""
+
+
+class Choose(Protocol):
+    """Says what is played next in the games that go on; `goban.moves` is to give up."""
+
+    def __call__(self, games: Array, at: Positions, history: Array) -> Array:
+        """Moves for so many games, (B,), whose earlier boards have these hashes, (B, T)."""
+
+
+def play_out(goban: Goban, config: MiniGo, count: int, choose: Choose) -> Array:
+    """Play so many games to their end; returns 1 for those that black won, else -1."""
+    at = goban.start(count)
+    history = [at.hashes.copy()]
+    winner = np.zeros(count)
+    going = np.arange(count)
+    for _ in range(config.max_moves):
+        now = at.take(going)
+        moves = choose(going, now, np.stack(history, axis=1)[going])
+        resigns = moves == goban.moves
+        winner[going[resigns]] = -now.to_play[resigns]
+        at.put(going, goban.play(now, np.minimum(moves, goban.points)))
+        history.append(at.hashes.copy())
+        going = going[~resigns & ~goban.over(at.take(going))]
+        if not len(going):
+            break
+    return np.where(winner == 0, np.sign(goban.area(at) - config.komi), winner)
+
+
+def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list[int]]) -> Examples:
+    """Play games, one for each seed, that follow from their seeds and the player alone."""
+    draws = [np.random.default_rng(seed) for seed in seeds]
+    plays_on = np.array([draw.random() < config.disable_resign_pct for draw in draws])
+    kept: list[tuple[Array, Positions, Array]] = []
+
+    def choose(games: Array, at: Positions, history: Array) -> Array:
+        forest = Forest(goban, player.search, at, history)
+        shape = config.noise_alpha
+        noise = np.stack([draws[game].standard_gamma(shape, goban.moves) for game in games])
+        forest.grow(player.evaluate, noise)
+        visits = forest.visits[forest.roots]
+        kept.append((games, at, visits / visits.sum(axis=1, keepdims=True)))
+        moves = _pick(visits, at.moves < config.softpick_moves, [draws[game] for game in games])
+        hopeless = (forest.worth() < config.resign_threshold) & ~plays_on[games]
+        return np.where(hopeless, goban.moves, moves)
+
+    winner = play_out(goban, config, len(seeds), choose)
+    return _examples(goban, config, kept, winner, draws)
+
+
+def _examples(
+    goban: Goban,
+    config: MiniGo,
+    kept: list[tuple[Array, Positions, Array]],
+    winner: Array,
+    draws: list[np.random.Generator],
+) -> Examples:
+    """The positions that the config's share of them lets through."""
+    parts: list[tuple[Array, Array, Array]] = []
+    for games, at, policy in kept:
+        lucky = np.array([draws[game].random() for game in games]) < config.filter_amount
+        seen = planes(goban, at)[lucky]
+        bits = np.packbits(seen.reshape(len(seen), PLANES * goban.points), axis=1)
+        parts.append((bits, policy[lucky], (winner[games] * at.to_play)[lucky]))
+    bits, policy, outcome = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Examples(bits, policy.astype(np.float16), outcome.astype(np.float32))
+
+
+def match(
+    goban: Goban, config: MiniGo, players: tuple[Player, Player], seeds: Sequence[list[int]]
+) -> int:
+    """How many games the first player wins, which has black in every other one."""
+    draws = [np.random.default_rng(seed) for seed in seeds]
+    first = np.array([BLACK if seed[-1] % 2 == 0 else WHITE for seed in seeds])
+
+    def choose(games: Array, at: Positions, history: Array) -> Array:
+        moves = np.full(len(games), goban.points)
+        for player, color in zip(players, (first[games], -first[games]), strict=True):
+            mine = np.flatnonzero(at.to_play == color)
+            if not len(mine):
+                continue
+            forest = Forest(goban, player.search, at.take(mine), history[mine])
+            forest.grow(player.evaluate)
+            soft = at.moves[mine] < config.softpick_moves
+            visits = forest.visits[forest.roots]
+            moves[mine] = _pick(visits, soft, [draws[game] for game in games[mine]])
+        return moves
+
+    return int((play_out(goban, config, len(seeds), choose) == first).sum())
+
+
+def _pick(visits: Array, soft: Array, draws: list[np.random.Generator]) -> Array:
+    """The most visited move, or one drawn by its visits, (G,)."""
+    shares = np.cumsum(visits, axis=1) / visits.sum(axis=1, keepdims=True)
+    chance = np.array([draw.random() for draw in draws])
+    drawn = (shares <= chance[:, None]).sum(axis=1).clip(max=visits.shape[1] - 1)
+    picked: Array = np.where(soft, drawn, visits.argmax(axis=1))
+    return picked
