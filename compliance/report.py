@@ -78,11 +78,16 @@ class Report(_Model, Outcome):
 
     def to_json(self) -> str:
         """The report as JSON text, two spaces deep, non-finite numbers as strings."""
-        try:
-            return self.model_dump_json(by_alias=True, indent=2) + "\n"
-        except ValueError:
-            # Half a surrogate pair, in a value or a file name, has no UTF-8: it is escaped.
-            return json.dumps(_plain(self.model_dump(by_alias=True)), indent=2) + "\n"
+        return json_of(self)
+
+
+def json_of(model: BaseModel) -> str:
+    """A model as JSON text, two spaces deep, non-finite numbers as strings."""
+    try:
+        return model.model_dump_json(by_alias=True, indent=2) + "\n"
+    except ValueError:
+        # Half a surrogate pair, in a value or a file name, has no UTF-8: it is escaped.
+        return json.dumps(_plain(model.model_dump(by_alias=True)), indent=2) + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from compliance.report import FindingEntry, RcpEntry, Rules, Tool
+from compliance.report import FindingEntry, RcpEntry, Rules, Tool, json_of
 
 SCHEMA: Literal["podium.scores/1"] = "podium.scores/1"
 
@@ -97,24 +95,9 @@ class Scores(_Model):
 
     def to_json(self) -> str:
         """The scores as JSON text, two spaces deep, non-finite numbers as strings."""
-        try:
-            return self.model_dump_json(by_alias=True, indent=2) + "\n"
-        except ValueError:
-            # Half a surrogate pair, in a file's name, has no UTF-8: it is escaped.
-            return json.dumps(_plain(self.model_dump(by_alias=True)), indent=2) + "\n"
+        return json_of(self)
 
     @property
     def faulty(self) -> bool:
         """Whether a finding is an error: some result has no valid score."""
         return any(one.severity == "error" and not one.waived for one in self.findings)
-
-
-def _plain(value: Any) -> Any:
-    """The value with non-finite numbers as strings, as pydantic writes them."""
-    if isinstance(value, dict):
-        return {name: _plain(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value

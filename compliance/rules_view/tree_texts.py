@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compliance.rules_view.package_texts import FixedText
+from compliance.rules_view.package_texts import FixedText, both, note, policy
 from rules.finding import Severity, StatedBy
 
 _NAME = "the review repository is checked out on systems that treat such names differently"
@@ -14,35 +14,23 @@ _SEED = "runs that start from the same numbers are one run, not several"
 _FLAG = "what is let through in review must be plain to see"
 
 
-def _both(says: str, why: str, hint: str) -> FixedText:
-    return FixedText(says, why, hint=hint)
-
-
 def _verifier(says: str, why: str, hint: str) -> FixedText:
     return FixedText(says, why, hint=hint, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
 
 
-def _policy(says: str, why: str, hint: str) -> FixedText:
-    return FixedText(says, why, hint=hint, severity=Severity.WARNING, stated_by=StatedBy.POLICY)
-
-
-def _note(says: str, why: str, hint: str) -> FixedText:
-    return FixedText(says, why, hint=hint, severity=Severity.NOTE, stated_by=StatedBy.POLICY)
-
-
 _SEEDS = {
-    "seeds.none": _both(
+    "seeds.none": both(
         "every closed run logs a seed",
         _SEED,
         "log the seed that the run's random generators were given",
     ),
-    "seeds.not-integer": _both("a seed is an integer", _SEED, "log it as the generator takes it"),
+    "seeds.not-integer": both("a seed is an integer", _SEED, "log it as the generator takes it"),
     "seeds.no-place": _verifier(
         "a seed's record says where it was logged",
         "the official verifier compares seeds by source file and line",
         "log seeds through mllog, which adds both",
     ),
-    "seeds.repeated": _both(
+    "seeds.repeated": both(
         "no two runs of a result log the same seed at the same place",
         _SEED,
         "draw a new seed for each run",
@@ -52,22 +40,22 @@ _SEEDS = {
         "the official verifier takes ranks that log the same seed for runs that share one",
         "log the seed from one process only",
     ),
-    "seeds.several": _policy(
+    "seeds.several": policy(
         "a run logs one seed",
         "of several it is unclear which one the run depends on",
         "log the one seed from which the others are drawn",
     ),
-    "seeds.shared": _policy(
+    "seeds.shared": policy(
         "no seed stands in two runs of a result, wherever they log it",
         _SEED,
         "draw a new seed for each run",
     ),
-    "seeds.source": _policy(
+    "seeds.source": policy(
         "a seed is logged by a source file of the submission",
         "reviewers follow it to where it is used",
         "log the seed where the random generators are seeded",
     ),
-    "seeds.unreadable-log": _both(
+    "seeds.unreadable-log": both(
         "the log that seeds are looked for in can be read",
         "the official seed check gives up on lines it cannot read",
         "mend the line",
@@ -80,43 +68,43 @@ _SEEDS = {
 }
 
 _REPO = {
-    "repo.space-in-name": _both("no name holds a space", _NAME, _RENAME),
-    "repo.leading-dot": _both("no name begins with a dot", _NAME, _RENAME),
-    "repo.control-character": _policy("no name holds control characters", _NAME, _RENAME),
-    "repo.windows-name": _policy("Windows accepts every name", _NAME, _RENAME),
-    "repo.long-name": _policy("a name has at most 255 bytes", _NAME, "shorten it"),
-    "repo.long-path": _policy("no path is too long to be checked out", _NAME, "shorten it"),
-    "repo.not-nfc": _policy("names are in composed Unicode", _NAME, _RENAME),
-    "repo.not-utf8": _policy("names are UTF-8 text", _NAME, _RENAME),
-    "repo.case-collision": _policy("names differ by more than case", _NAME, "rename one"),
-    "repo.large-file": _both(
+    "repo.space-in-name": both("no name holds a space", _NAME, _RENAME),
+    "repo.leading-dot": both("no name begins with a dot", _NAME, _RENAME),
+    "repo.control-character": policy("no name holds control characters", _NAME, _RENAME),
+    "repo.windows-name": policy("Windows accepts every name", _NAME, _RENAME),
+    "repo.long-name": policy("a name has at most 255 bytes", _NAME, "shorten it"),
+    "repo.long-path": policy("no path is too long to be checked out", _NAME, "shorten it"),
+    "repo.not-nfc": policy("names are in composed Unicode", _NAME, _RENAME),
+    "repo.not-utf8": policy("names are UTF-8 text", _NAME, _RENAME),
+    "repo.case-collision": policy("names differ by more than case", _NAME, "rename one"),
+    "repo.large-file": both(
         "no file is larger than 50 MiB",
         "the review repository refuses large files",
         "keep large files out of the tree",
     ),
-    "repo.broken-link": _both("every link leads to something", _LINK, "mend or remove the link"),
-    "repo.absolute-link": _policy("links are relative", _LINK, "write it from its folder"),
-    "repo.escaping-link": _policy("links stay in the tree", _LINK, "copy the file instead"),
+    "repo.broken-link": both("every link leads to something", _LINK, "mend or remove the link"),
+    "repo.absolute-link": policy("links are relative", _LINK, "write it from its folder"),
+    "repo.escaping-link": policy("links stay in the tree", _LINK, "copy the file instead"),
     "repo.link-from-elsewhere": _verifier(
         "a link can be followed from the current folder, too",
         "the official program follows links from where it was started",
         "start it in the link's folder, or copy the file",
     ),
-    "repo.lfs-pointer": _policy(
+    "repo.lfs-pointer": policy(
         "files are there, not pointers to them",
         "reviewers do not have the store behind it",
         "commit the file itself",
     ),
-    "repo.secret": _policy(
+    "repo.secret": policy(
         "no password, key or token is left in the tree",
         "the tree is published",
         "remove it, and have it withdrawn",
     ),
-    "repo.special-file": _policy("the tree holds files and folders only", _NAME, "remove it"),
-    "repo.unreadable": _policy(
+    "repo.special-file": policy("the tree holds files and folders only", _NAME, "remove it"),
+    "repo.unreadable": policy(
         "everything in the tree can be read", _NAME, "mend its permissions or place"
     ),
-    "repo.search-ended": _note(
+    "repo.search-ended": note(
         "all of the tree was searched for secrets",
         "very large trees are searched in part only",
         "search the rest by another tool",
@@ -124,8 +112,8 @@ _REPO = {
 }
 
 _OTHERS = {
-    "params.in-force": _note("a bypass flag is in force", _FLAG, "remove it where not needed"),
-    "params.unknown-flag": _policy("every flag is one that is known", _FLAG, "see the message"),
+    "params.in-force": note("a bypass flag is in force", _FLAG, "remove it where not needed"),
+    "params.unknown-flag": policy("every flag is one that is known", _FLAG, "see the message"),
     "params.unseen": _verifier(
         "the official verifier sees the flag",
         "it honours a flag only on a last line without a line end",
@@ -136,54 +124,54 @@ _OTHERS = {
         "they make an argument of each line, and a spelling they do not know ends everything",
         "write it as rcp-bypass or seed-checker-bypass",
     ),
-    "params.unreadable": _both("the flag file can be read", _FLAG, "mend the file"),
+    "params.unreadable": both("the flag file can be read", _FLAG, "mend the file"),
     "params.verifier-crash": _verifier(
         "the official verifier can read the flag file",
         "it ends in a traceback on bytes that are no UTF-8",
         "write the file as plain text",
     ),
-    "waivers.invalid": _both(
+    "waivers.invalid": both(
         "waivers.toml holds waivers", _FLAG, "give each rule, place, reason, who and until"
     ),
-    "waivers.expired": _policy("a waiver holds until its day", _FLAG, "remove or renew it"),
-    "waivers.unused": _note("a waiver covers something", _FLAG, "remove it"),
-    "system.schema": _policy(
+    "waivers.expired": policy("a waiver holds until its day", _FLAG, "remove or renew it"),
+    "waivers.unused": note("a waiver covers something", _FLAG, "remove it"),
+    "system.schema": policy(
         "a description fits the schema of its round",
         "what passes every single rule may still not fit together",
         "see `podium system schema`",
     ),
-    "earlier.resubmitted": _note(
+    "earlier.resubmitted": note(
         "logs that an earlier round had already are told of",
         "from training 5.1 on a result may be handed in again, if the committee is told in time "
         "and it still is the submitter's best; in other rounds it may not (a warning)",
         "tell the committee before the first review meeting",
     ),
-    "earlier.shifted-log": _policy(
+    "earlier.shifted-log": policy(
         "a log that is handed in again is as it was",
         "the same evaluations at other times are an old log made to look new",
         "hand in the log of a run of its own, or the earlier one unchanged",
     ),
-    "earlier.other-submitter": _policy(
+    "earlier.other-submitter": policy(
         "a submitter hands in runs of its own",
         "what another submitted before was not run by this one",
         "hand in runs of your own",
     ),
-    "earlier.system-changed": _policy(
+    "earlier.system-changed": policy(
         "the system of logs that are handed in again is described as it was",
         "the logs tell of the system as it was then: training rules, Results Resubmission",
         "hand in the earlier description unchanged, or new runs",
     ),
-    "earlier.system-unknown": _note(
+    "earlier.system-unknown": note(
         "the earlier tree describes the system of logs that are handed in again",
         "without it nobody can see whether the descriptions are the same",
         "give --earlier the whole earlier tree",
     ),
-    "guard.not-yet-logged": _note(
+    "guard.not-yet-logged": note(
         "what a run must log stands before the timed part",
         "what is missing when the clock starts may be forgotten for good",
         "log it before run_start",
     ),
-    "guard.declared-otherwise": _both(
+    "guard.declared-otherwise": both(
         "a log names the benchmark and division that its logger was made for",
         "otherwise it is judged by other rules than those it was guarded by",
         "give the logger and the log the same names",
