@@ -1,0 +1,1 @@
+"""Speech recognition: the recurrent transducer on LibriSpeech."""

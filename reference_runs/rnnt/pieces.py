@@ -1,0 +1,76 @@
+"""Text as word pieces: the split with the best sum of scores, as a unigram model has it.
+
+Source: Kudo, Subword Regularization (2018), section 3.2, by Viterbi's algorithm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+SPACE = "\u2581"
+"""Stands for the space before each word, the first included."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Word pieces by number, with the logarithm of how likely each is."""
+
+    names: tuple[str, ...]
+    scores: Mapping[str, float]
+
+    @classmethod
+    def letters(cls, letters: str) -> Pieces:
+        """Each letter is a piece, and so is the space."""
+        names = (SPACE, *letters)
+        return cls(names, dict.fromkeys(names, 0.0))
+
+    @classmethod
+    def read(cls, path: Path, count: int) -> Pieces:
+        """So many lines of a piece, a tabulator and a score; raises DataMissing."""
+        try:
+            rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+            scores = {name: float(score) for name, score in rows}
+        except (OSError, ValueError) as error:
+            raise DataMissing(f"{path} cannot be read as pieces with scores: {error}") from None
+        if len(scores) != count:
+            raise DataMissing(f"{path} holds {len(scores)} pieces; must hold {count}")
+        return cls(tuple(scores), scores)
+
+    def ids(self, text: str) -> list[int]:
+        """The pieces of a text; letters that no piece holds are left out."""
+        spelt = "".join(SPACE + word for word in text.split())
+        longest = max(map(len, self.names))
+        best: list[tuple[float, int]] = [(0.0, 0)]  # score of the text so far, and its last cut
+        for end in range(1, len(spelt) + 1):
+            ways = [(best[end - 1][0] + UNKNOWN, end - 1)]
+            for begin in range(max(0, end - longest), end):
+                score = self.scores.get(spelt[begin:end], -math.inf)
+                ways.append((best[begin][0] + score, begin))
+            best.append(max(ways))
+        return self._cut(spelt, [cut for _, cut in best])
+
+    def _cut(self, spelt: str, cuts: list[int]) -> list[int]:
+        number = {name: at for at, name in enumerate(self.names)}
+        found, end = [], len(spelt)
+        while end:
+            piece = spelt[cuts[end] : end]
+            if piece in number:
+                found.append(number[piece])
+            end = cuts[end]
+        return found[::-1]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """The text that pieces spell."""
+        return " ".join("".join(self.names[at] for at in ids).replace(SPACE, " ").split())
+
+
+UNKNOWN = -100.0
+"""Score of a letter that no piece holds: worse than any split that spells the text."""
