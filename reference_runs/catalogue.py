@@ -18,11 +18,17 @@ HOMES = {
     "llama2_70b_lora": "llama2_70b_lora",
     "resnet": "resnet",
     "retinanet": "retinanet",
+    "unet3d": "unet3d",
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
     "minigo": "minigo",
     "ncf": "ncf",
     "dlrm_dcnv2": "dlrm_dcnv2",
+    "rgat": "rgat",
+    "deepcam": "deepcam",
+    "rnnt": "rnnt",
+    "sentiment": "sentiment",
+    "cosmoflow": "cosmoflow",
     "transformer": "transformer",
 }
 """Benchmark name on the command line → folder below `reference_runs`."""
