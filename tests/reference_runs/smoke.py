@@ -56,7 +56,8 @@ class Smoke:
     def errors(self, path: Path) -> dict[str, set[str]]:
         """Keys of the errors that podium finds in a log, by profile, and the incumbent's.
 
-        A target that was not reached has no key; it is "target" here.
+        A target that was not reached has no key; it is "target" here, and a list of initialised
+        tensors that is not the reference's is "tensors".
         """
         usage = find(self.name).usage
         found: dict[str, set[str]] = {}
@@ -68,6 +69,7 @@ class Smoke:
             verdict = judge(path, usage, self.round)
             assert verdict.crash is None
             missed = {"target" for text in verdict.other if "Failed checks for eval_" in text}
+            missed |= {"tensors" for text in verdict.other if "initialized_tensors" in text}
             assert len(verdict.other) == len(missed)
             found["incumbent"] = set(verdict.keys) | missed
             assert verdict.ok is (found["incumbent"] == set())

@@ -1,0 +1,1 @@
+"""Medical image segmentation: 3D U-Net."""

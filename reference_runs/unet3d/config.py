@@ -1,0 +1,132 @@
+"""3D U-Net: shapes, schedule and the evaluation grid at both scales.
+
+Source of the reference figures: the policy's hyperparameter section, and the reference convergence
+point of 4.0 at a batch of 28.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from reference_runs.catalogue import Benchmark
+from reference_runs.config import Config, Unit, version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAMES_TENSORS = ("1.1", "2.0", "2.1")
+"""Rounds whose closed logs name every initialised tensor."""
+
+CASES = 168
+"""Training volumes of the benchmark, which its evaluation grid is written in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UNet3D(Config):
+    """One training of a 3D U-Net."""
+
+    name: ClassVar[str] = "unet3d"
+    unit: ClassVar[Unit] = Unit.EPOCHS
+    metric: ClassVar[str] = "mean Dice score of kidney and tumour"
+
+    # model
+    filters: tuple[int, ...]
+    """Channels of the input block, then of each level below it."""
+    classes: int = 3
+
+    # data
+    volume_size: int = 0
+    """Sides of the drawn volumes; the real ones differ."""
+    training_input_shape: tuple[int, int, int]
+    validation_input_shape: tuple[int, int, int]
+    validation_overlap: float = 0.5
+    oversampling: float = 0.4
+    """Share of the training patches that are centred at a voxel that is not background."""
+
+    # optimizer
+    opt_name: str = "sgd"
+    opt_base_learning_rate: float
+    opt_initial_learning_rate: float = 1e-4
+    opt_learning_rate_warmup_epochs: int
+    opt_learning_rate_decay_boundary_epochs: tuple[int, ...] = ()
+    opt_learning_rate_decay_factor: float = 1.0
+    opt_momentum: float = 0.9
+    opt_weight_decay: float = 0.0
+
+    def evaluation_steps(self) -> Iterator[int]:
+        """From the epoch that ends 168 000 samples on, every 3360 samples; whole epochs."""
+        samples = self.steps_per_epoch * self.global_batch_size
+        first, interval = (-(-count * CASES // samples) for count in (1000, 20))
+        epochs = self.steps_per_epoch
+        yield from range(first * epochs, self.last_step + 1, interval * epochs)
+
+    def unit_in(self, round_name: str) -> Unit:
+        """Epochs until 3.0, then samples under the same name."""
+        return Unit.EPOCHS if version(round_name) < (3, 1) else Unit.SAMPLES_AS_EPOCHS
+
+    def weights(self, round_name: str) -> tuple[str, ...]:
+        """The layers that are initialised, where the round wants them: 50 at reference scale."""
+        return tuple(layer_names(len(self.filters))) if round_name in NAMES_TENSORS else ()
+
+
+def layer_names(levels: int) -> Iterator[str]:
+    """Every layer with weights, in the spelling of the rules' list."""
+    downs = [f"down{level}" for level in range(levels - 1)]
+    ups = [f"up{level}" for level in range(levels - 1)]
+    for part in ("input", *downs, *ups):
+        if part in ups:
+            yield f"{part}_deconv"
+        for block in (0, 1):
+            yield from (f"{part}_block_{block}_{kind}" for kind in ("conv", "instancenorm"))
+    yield "output_conv"
+
+
+def smoke() -> UNet3D:
+    """One level of halving on patches of 4 x 4 x 4, so that 1000 epochs take seconds."""
+    return UNet3D(
+        filters=(8, 16),
+        volume_size=10,
+        training_input_shape=(4, 4, 4),
+        validation_input_shape=(4, 4, 4),
+        global_batch_size=CASES,
+        train_samples=CASES,
+        eval_samples=42,
+        target=0.908,
+        last_step=1400,
+        opt_base_learning_rate=0.3,
+        opt_learning_rate_warmup_epochs=100,
+    )
+
+
+def reference() -> UNet3D:
+    """The benchmark at a batch of 28 on KiTS19."""
+    return UNet3D(
+        filters=(32, 64, 128, 256, 320, 320),
+        training_input_shape=(128, 128, 128),
+        validation_input_shape=(128, 128, 128),
+        global_batch_size=28,
+        gradient_accumulation_steps=7,
+        train_samples=CASES,
+        eval_samples=42,
+        target=0.908,
+        last_step=10_000 * CASES // 28,
+        opt_base_learning_rate=2.0,
+        opt_learning_rate_warmup_epochs=1000,
+        workers=4,
+    )
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="unet3d",
+        title="Medical image segmentation: 3D U-Net on KiTS19",
+        smoke=smoke,
+        reference=reference,
+        rounds=("1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"),
+        data=(
+            "case_00000_x.npy and case_00000_y.npy to case_00209_y.npy, resampled and normalised,"
+            " and evaluation_cases.txt with a case number on each line"
+        ),
+    ),
+)
