@@ -1,0 +1,1 @@
+"""Sentiment analysis: a convolutional classifier of film reviews."""
