@@ -7,6 +7,7 @@ import shutil
 import socket
 import tempfile
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 
 
 class Folder:
-    """A temporary folder that several ranks use; it goes when the rank that made it has ended."""
+    """A temporary folder that several ranks use; it goes when its maker lets go of it or ends."""
 
     def __init__(self, purpose: str, *, make: bool) -> None:
-        self._kept = tempfile.TemporaryDirectory(prefix=f"podium-{purpose}-") if make else None
-        self.path = Path(self._kept.name) if self._kept else Path()
+        self.path = Path()
+        if make:
+            self.path = Path(tempfile.mkdtemp(prefix=f"podium-{purpose}-"))
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def shared_folder(ranks: Ranks) -> Folder:

@@ -1,0 +1,1 @@
+"""Climate segmentation: DeepCAM, storms and rivers of moisture in simulated weather."""

@@ -1,0 +1,156 @@
+"""DeepCAM: the network's widths, the optimizer and its schedule at both scales.
+
+Source of the reference figures: the HPC policy's benchmark table and hyperparameter section of
+rounds 0.7 to 3.0, the reference's published layers, reference convergence points of 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from reference_runs.catalogue import Benchmark
+from reference_runs.config import Config, Unit
+
+CLASSES = 3
+"""Background, tropical cyclone, atmospheric river."""
+
+ONLY_OF = {
+    "opt_bias_correction": ("opt_name", "LAMB"),
+    "opt_grad_averaging": ("opt_name", "LAMB"),
+    "opt_max_grad_norm": ("opt_name", "LAMB"),
+    "scheduler_milestones": ("scheduler_type", "multistep"),
+    "scheduler_decay_rate": ("scheduler_type", "multistep"),
+    "scheduler_t_max": ("scheduler_type", "cosine_annealing"),
+    "scheduler_eta_min": ("scheduler_type", "cosine_annealing"),
+}
+"""Fields that mean something for one optimizer or schedule only, and are logged for it only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeepCam(Config):
+    """One training of the segmentation network. A sample is a map of the weather."""
+
+    name: ClassVar[str] = "deepcam"
+    unit: ClassVar[Unit] = Unit.EPOCHS
+    metric: ClassVar[str] = "mean intersection over union"
+    rate_field: ClassVar[str] = "opt_lr"
+
+    # data
+    height: int
+    width: int
+    channels: int
+    class_frequencies: tuple[float, ...]
+    """Shares of pixels: the loss weighs a class by its share to the power -0.125."""
+
+    # model
+    entry_widths: tuple[int, ...]
+    """Two plain convolutions, then three blocks; the last is the width of the middle."""
+    middle_blocks: int
+    exit_widths: tuple[int, ...]
+    pyramid_width: int
+    pyramid_rates: tuple[int, ...]
+    low_level_width: int
+    batchnorm_group_size: int = 1
+    """Devices that share batch norm's statistics: none does."""
+    batchnorm_span: int
+    """Samples that share them, on one device."""
+
+    # optimizer
+    opt_name: str = "LAMB"
+    opt_lr: float
+    opt_betas: tuple[float, float] = (0.9, 0.999)
+    opt_eps: float = 1e-6
+    opt_weight_decay: float = 0.01
+    opt_bias_correction: bool = True
+    opt_grad_averaging: bool = True
+    opt_max_grad_norm: float = 1.0
+
+    # schedule
+    scheduler_type: str = "multistep"
+    scheduler_lr_warmup_steps: int = 0
+    scheduler_lr_warmup_factor: float = 1.0
+    scheduler_milestones: tuple[int, ...]
+    scheduler_decay_rate: float = 0.1
+    scheduler_t_max: int = 1
+    scheduler_eta_min: float = 0.0
+
+    @property
+    def gradient_accumulation_frequency(self) -> int:
+        """What this benchmark's rules call `gradient_accumulation_steps`."""
+        return self.gradient_accumulation_steps
+
+    def records(self, round_name: str) -> Mapping[str, Any]:
+        """All fields that are log keys and apply, and accumulation by both its names."""
+        found = {
+            name: value
+            for name, value in super().records(round_name).items()
+            if name not in ONLY_OF or getattr(self, ONLY_OF[name][0]) == ONLY_OF[name][1]
+        }
+        return {**found, "gradient_accumulation_frequency": self.gradient_accumulation_frequency}
+
+
+def smoke() -> DeepCam:
+    """Maps of 48 by 64 points with swirls and plumes; about 30 s on one core."""
+    samples, batch = 400, 8
+    return DeepCam(
+        height=48,
+        width=64,
+        channels=4,
+        class_frequencies=(0.93, 0.03, 0.04),
+        entry_widths=(8, 16, 16, 24, 32),
+        middle_blocks=2,
+        exit_widths=(48, 64, 64, 96),
+        pyramid_width=32,
+        pyramid_rates=(1, 2, 3),
+        low_level_width=8,
+        batchnorm_span=4,
+        global_batch_size=batch,
+        train_samples=samples,
+        eval_samples=64,
+        target=0.82,
+        last_step=12 * samples // batch,
+        opt_lr=1e-2,
+        scheduler_milestones=(200, 400),
+    )
+
+
+def reference() -> DeepCam:
+    """CAM5 as the reference convergence points of HPC 1.0 were made, at a batch of 128."""
+    samples, batch = 121_266, 128
+    return DeepCam(
+        height=768,
+        width=1152,
+        channels=16,
+        class_frequencies=(0.986267818390377, 0.0004578708870701058, 0.01327431072255291),
+        entry_widths=(32, 64, 128, 256, 728),
+        middle_blocks=16,
+        exit_widths=(1024, 1536, 1536, 2048),
+        pyramid_width=256,
+        pyramid_rates=(6, 12, 18),
+        low_level_width=48,
+        batchnorm_span=2,
+        global_batch_size=batch,
+        train_samples=samples,
+        eval_samples=15_158,
+        target=0.82,
+        last_step=50 * (samples // batch),
+        opt_lr=1e-3,
+        scheduler_milestones=(8192, 16_384),
+        workers=4,
+    )
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="deepcam",
+        title="Climate segmentation: DeepCAM on CAM5",
+        smoke=smoke,
+        reference=reference,
+        rounds=("0.7", "1.0", "2.0", "3.0"),
+        data="train/ and validation/ with data-*.npy and label-*.npy, and stats.npz",
+        usage="hpc",
+        division="open",
+    ),
+)

@@ -1,0 +1,153 @@
+"""What climate segmentation adds to the shared loop."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from reference_runs.deepcam.config import CLASSES, DeepCam
+from reference_runs.deepcam.data import Weather, write
+from reference_runs.deepcam.model import DeepLab
+from reference_runs.errors import RunFault
+from reference_runs.optimizers import LAMB
+from reference_runs.schedule import warmed_up
+from reference_runs.staging import Folder, shared_folder, stage
+from reference_runs.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+    from logging_spec import Logger
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {
+    "Adam": torch.optim.Adam,
+    "AdamW": torch.optim.AdamW,
+    "LAMB": LAMB,
+}
+SCHEDULES = ("multistep", "cosine_annealing")
+WEIGHT_POWER = -0.125
+EVALUATION_BATCH = 16
+
+
+class Segmentation(Task[DeepCam]):
+    """Find storms in maps of the weather; the quality is the mean overlap with the truth."""
+
+    training: Weather
+    evaluation: Weather
+    _drawn: Folder
+    _near: Folder
+
+    def prepare(self) -> None:
+        """Write synthetic maps to a folder that stands for the parallel file system.
+
+        Raises RunFault for an optimizer, a schedule or a share that training cannot have.
+        """
+        self._check()
+        if self.setting.scale == "smoke":
+            self._drawn = shared_folder(self.ranks)
+            if self.ranks.first:
+                write(self.config, self._drawn.path, self.setting.seed)
+
+    def _check(self) -> None:
+        config = self.config
+        for name, known in (("opt_name", (*OPTIMIZERS,)), ("scheduler_type", SCHEDULES)):
+            if getattr(config, name) not in known:
+                raise RunFault(
+                    f"{name} is {getattr(config, name)}; must be one of {', '.join(known)}"
+                )
+        share = config.global_batch_size // (config.gradient_accumulation_steps * self.ranks.world)
+        if share % config.batchnorm_span:
+            raise RunFault(
+                f"batchnorm_span is {config.batchnorm_span}; must divide the {share} maps of a"
+                " rank's micro-batch, set one or the other with --set"
+            )
+
+    def stage(self, log: Logger) -> None:
+        """Copy the maps to the node, on the clock: before HPC 3.0 nothing else is allowed."""
+        self._near = stage(log, self._far, self.ranks)
+        config, near = self.config, self._near.path
+        self.training = Weather(near, "train", config.train_samples)
+        self.evaluation = Weather(near, "validation", config.eval_samples)
+
+    @property
+    def _far(self) -> Path:
+        return self._drawn.path if self.setting.scale == "smoke" else self.data_folder
+
+    def training_data(self) -> Weather:
+        """The maps that `batches` shares out."""
+        return self.training
+
+    def build(self) -> nn.Module:
+        """DeepLabV3+, with random weights."""
+        return DeepLab(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """The optimizer that `opt_name` says, for all weights alike."""
+        config = self.config
+        chosen = self.optimizer(
+            OPTIMIZERS[config.opt_name],
+            model.parameters(),
+            betas=config.opt_betas,
+            eps=config.opt_eps,
+            weight_decay=config.opt_weight_decay,
+        )
+        return [chosen]
+
+    def clip(self, parameters: Sequence[nn.Parameter]) -> None:
+        """LAMB works on gradients whose common norm is limited."""
+        if self.config.opt_name == "LAMB":
+            torch.nn.utils.clip_grad_norm_(parameters, self.config.opt_max_grad_norm)
+
+    def learning_rate(self, step: int) -> float:
+        """Warm-up to the base rate times its factor, then steps down or half a cosine."""
+        config = self.config
+        warmup, factor = config.scheduler_lr_warmup_steps, config.scheduler_lr_warmup_factor
+        top = config.opt_lr * factor
+        if step < warmup:
+            # A factor of 1 leads up from nothing, a larger one from the base rate.
+            return warmed_up(step, warmup, top, 0.0 if factor == 1 else config.opt_lr)
+        since = step - warmup
+        if config.scheduler_type == "multistep":
+            passed = sum(since > milestone for milestone in config.scheduler_milestones)
+            return float(top * config.scheduler_decay_rate**passed)
+        share = min(1.0, since / config.scheduler_t_max)
+        low = config.scheduler_eta_min
+        return low + (top - low) * (1 + math.cos(math.pi * share)) / 2
+
+    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
+        """Weighted cross-entropy, a mean over each map's points, summed over maps."""
+        maps, labels = (part.to(self.device, non_blocking=True) for part in batch)
+        shares = torch.tensor(self.config.class_frequencies, device=self.device)
+        scores = model(maps).float()
+        total = F.cross_entropy(scores, labels, shares**WEIGHT_POWER, reduction="sum")
+        return Loss(total / labels[0].numel(), len(labels))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Intersection over union, a mean over classes and then over maps."""
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        mine = self.ranks.share(range(len(self.evaluation)))
+        for begin in range(0, len(mine), EVALUATION_BATCH):
+            maps, labels = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+            found = model(maps.to(self.device)).argmax(1)
+            total += overlap(found, labels.to(self.device)).sum()
+        return float(self.ranks.sum(total)) / len(self.evaluation)
+
+
+def overlap(found: Tensor, true: Tensor) -> Tensor:
+    """Mean intersection over union of each map, (B,); 1 for a class that is in neither."""
+    each = []
+    for number in range(CLASSES):
+        here, there = (part.flatten(1) == number for part in (found, true))
+        both, either = (here & there).sum(1), (here | there).sum(1)
+        each.append(torch.where(either > 0, both / either.clamp(min=1), torch.ones_like(both)))
+    return torch.stack(each).double().mean(0)
+
+
+TASK = Segmentation

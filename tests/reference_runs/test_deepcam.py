@@ -1,0 +1,222 @@
+"""DeepCAM: the published size, its maps, metric and schedule, and each round's logs."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from logging_spec import Logger  # noqa: E402
+from logging_spec.read import read_log  # noqa: E402
+from reference_runs.deepcam.config import BENCHMARKS, DeepCam, reference, smoke  # noqa: E402
+from reference_runs.deepcam.data import Weather, draw, write  # noqa: E402
+from reference_runs.deepcam.model import DeepLab  # noqa: E402
+from reference_runs.deepcam.train import Segmentation, overlap  # noqa: E402
+from reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from reference_runs.ranks import Ranks  # noqa: E402
+from reference_runs.setting import Setting  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+(BENCHMARK,) = BENCHMARKS
+CPU = Ranks(torch.device("cpu"))
+SMALL = {"train_samples": "16", "eval_samples": "4"}
+
+
+def task_of(**settings: str) -> Segmentation:
+    config = smoke().with_settings(SMALL | settings)
+    return Segmentation(config, Setting(usage="hpc", round="3.0"), CPU)
+
+
+def staged(task: Segmentation) -> Segmentation:
+    """The task with its data near, as after the loop has called it."""
+    task.prepare()
+    with Logger(io.StringIO(), rank=0) as log:
+        task.stage(log)
+    return task
+
+
+def _separable(inputs: int, outputs: int) -> int:
+    return 9 * inputs + inputs * outputs
+
+
+def _block(*widths: int, stride: int = 1, tail: bool = False) -> int:
+    """Convolutions with norms, the tail without, and the skip connection with a norm."""
+    inner = sum(_separable(a, b) + 2 * b for a, b in pairwise(widths))
+    first, last = widths[0], widths[-1]
+    ending = _separable(last, last) if tail or stride > 1 else 0
+    return inner + ending + (first * last + 2 * last if first != last else 0)
+
+
+def test_the_reference_model_has_the_published_number_of_parameters() -> None:
+    with torch.device("meta"):
+        model = DeepLab(reference())
+    stem = 9 * 16 * 32 + 2 * 32 + 9 * 32 * 64 + 2 * 64
+    entry = sum(_block(a, b, b, stride=2) for a, b in ((64, 128), (128, 256), (256, 728)))
+    middle = 16 * _block(728, 728, 728, 728)
+    after = sum(_separable(a, b) + 2 * b for a, b in ((1024, 1536), (1536, 1536), (1536, 2048)))
+    encoder = stem + entry + middle + _block(728, 728, 1024, tail=True) + after
+    pyramid = (1 + 3 * 9 + 1) * 2048 * 256 + 5 * 512 + 5 * 256 * 256 + 512
+    decoder = 128 * 48 + 96 + 3 * (9 * 256 * 256 + 512)
+    decoder += 9 * (256 + 48) * 256 + 512 + 9 * 256 * 256 + 512 + 256 * 256 + 256 + 9 * 256 * 3
+    total = sum(p.numel() for p in model.parameters())
+    assert total == encoder + pyramid + decoder == 56_454_720
+
+
+def test_a_step_reaches_every_tensor_and_scores_come_at_full_resolution() -> None:
+    task = staged(task_of())
+    model = task.build()
+    batch = next(task.batches(1, 0))
+    assert model(batch[0]).shape == (8, 3, 48, 64)
+    loss = task.loss(model, batch)
+    loss.total.backward()
+    assert loss.items == 8
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_the_quality_is_the_mean_over_classes_and_counts_what_is_nowhere_as_found() -> None:
+    true = torch.tensor([[[0, 0], [1, 1]], [[0, 0], [0, 0]]])
+    found = torch.tensor([[[0, 1], [1, 1]], [[0, 0], [0, 0]]])
+    assert overlap(found, true).tolist() == pytest.approx([(1 / 2 + 2 / 3 + 1) / 3, 1.0])
+    assert overlap(true, true).tolist() == [1.0, 1.0]
+
+
+def test_cyclones_and_rivers_are_rare_and_their_decoys_are_background() -> None:
+    config = smoke()
+    _, labels = draw(config, 200, np.random.default_rng(1))
+    shares = np.bincount(labels.ravel(), minlength=3) / labels.size
+    assert np.allclose(shares, config.class_frequencies, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("settings", "rates"),
+    [
+        ({"scheduler_milestones": "(2, 4)"}, (1.0, 1.0, 0.1, 0.1, 0.01)),
+        ({"scheduler_milestones": "(90,)", "scheduler_lr_warmup_steps": "4"}, (0.25, 0.5, 0.75, 1)),
+        (
+            {
+                "scheduler_milestones": "(90,)",
+                "scheduler_lr_warmup_steps": "2",
+                "scheduler_lr_warmup_factor": "3.0",
+            },
+            (2.0, 3.0, 3.0),
+        ),
+        ({"scheduler_type": "cosine_annealing", "scheduler_t_max": "2"}, (0.5, 0.0, 0.0)),
+    ],
+)
+def test_the_rate_follows_warm_up_and_schedule(
+    settings: dict[str, str], rates: tuple[float, ...]
+) -> None:
+    task = task_of(opt_lr="1.0", **settings)
+    got = [task.learning_rate(step) for step in range(1, len(rates) + 1)]
+    assert got == pytest.approx(rates, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "LAMB"])
+def test_only_what_applies_is_logged(name: str) -> None:
+    config = smoke().with_settings({"opt_name": name, "scheduler_type": "cosine_annealing"})
+    records = config.records("3.0")
+    assert ("opt_max_grad_norm" in records) == (name == "LAMB")
+    assert "scheduler_t_max" in records
+    assert "scheduler_milestones" not in records
+    assert records["gradient_accumulation_frequency"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("opt_name", "SGD"), ("scheduler_type", "poly"), ("batchnorm_span", "3")],
+)
+def test_what_training_cannot_have_is_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(RunFault, match=f"{name} is {value}"):
+        task_of(**{name: value}).prepare()
+
+
+def test_staging_copies_every_file_between_its_records(tmp_path: Path) -> None:
+    task = task_of()
+    task.prepare()
+    with Logger(str(tmp_path / "log.txt"), rank=0) as log:
+        task.stage(log)
+    far, near = task._drawn.path, task._near.path
+    files = sorted(path.relative_to(far) for path in far.rglob("*.np[yz]"))
+    assert len(files) == 2 * (16 + 4) + 1
+    assert all((far / each).read_bytes() == (near / each).read_bytes() for each in files)
+    records = read_log(tmp_path / "log.txt").records
+    assert [record.key for record in records] == ["staging_start", "staging_stop"]
+    assert records[1].metadata["staging_duration"] >= 0
+
+
+def test_staging_is_timed() -> None:
+    sink = io.StringIO()
+    from reference_runs.loop import train
+
+    with Logger(sink, rank=0) as log:
+        train(task_of(last_step="2", target="0.0"), log)
+    text = sink.getvalue()
+    keys = ("run_start", "staging_start", "staging_stop", "eval_start", "run_stop")
+    places = [text.index(f'"{key}"') for key in keys]
+    assert places == sorted(places)
+
+
+def _folder(path: Path, config: DeepCam) -> Path:
+    path.mkdir()
+    write(config, path, seed=1)
+    return path
+
+
+def test_maps_are_scaled_by_the_folders_extremes(tmp_path: Path) -> None:
+    config = smoke().with_settings(SMALL)
+    weather = Weather(_folder(tmp_path / "cam", config), "train", 16)
+    maps, labels = weather.__getitems__(range(16))
+    assert (maps.shape, labels.shape) == ((16, 4, 48, 64), (16, 48, 64))
+    assert float(maps.min()) == pytest.approx(0, abs=1e-6)
+    assert float(maps.max()) == pytest.approx(1, abs=1e-6)
+
+
+def test_missing_maps_labels_and_statistics_are_told_by_name(tmp_path: Path) -> None:
+    config = smoke().with_settings(SMALL)
+    folder = _folder(tmp_path / "cam", config)
+    with pytest.raises(DataMissing, match="holds 16 maps; must hold 17"):
+        Weather(folder, "train", 17)
+    weather = Weather(folder, "train", 16)
+    (folder / "train" / "label-00003.npy").unlink()
+    with pytest.raises(DataMissing, match=r"label-00003\.npy"):
+        weather.__getitems__([3])
+    (folder / "stats.npz").unlink()
+    with pytest.raises(DataMissing, match=r"stats\.npz"):
+        Weather(folder, "train", 16)
+
+
+PINNED = {"train_samples", "eval_samples"}
+"""What no smoke run can say truthfully in the closed division since HPC 1.0."""
+QUICK = SMALL | {"last_step": "2", "target": "0.0"}
+
+
+@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
+@pytest.mark.parametrize("division", ["open", "closed"])
+def test_a_short_run_lacks_the_target_and_in_closed_the_pinned_counts(
+    round_name: str, division: str, tmp_path: Path
+) -> None:
+    run = Smoke(name="deepcam", round=round_name, division=division, settings=QUICK)  # type: ignore[arg-type]
+    assert run.train(tmp_path / "result_0.txt").converged
+    pinned = (
+        PINNED if (division, round_name) > ("closed", "0.7") and division == "closed" else set()
+    )
+    found = run.errors(tmp_path / "result_0.txt")
+    assert set(found) >= {"policy", "verifier"}
+    assert all(keys == pinned | {"target"} for keys in found.values()), found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("round_name", ["1.0", "3.0"])
+def test_a_full_run_passes_the_open_rules(round_name: str, tmp_path: Path) -> None:
+    run = Smoke(name="deepcam", round=round_name, division="open", settings={})
+    assert run.train(tmp_path / "result_0.txt").converged
+    assert run.errors(tmp_path / "result_0.txt") == {
+        "policy": set(),
+        "verifier": set(),
+        "incumbent": set(),
+    }
