@@ -127,7 +127,7 @@ def pack(
     _print(packed, format, quiet=quiet)
     if bundle is not None and packed.state in ("packed", "unchanged"):
         _bundle(packed.target, bundle)
-    raise typer.Exit(_status(packed))
+    raise typer.Exit(_status(packed, force=force))
 
 
 def _order(config: Path, given: dict[str, Any], settings: tuple[str, ...], jobs: int) -> Order:
@@ -194,12 +194,12 @@ def _bundle(tree: Path, archive: Path) -> None:
     typer.echo(f"Bundle: {archive}")
 
 
-def _status(packed: Packed) -> Exit:
+def _status(packed: Packed, *, force: bool) -> Exit:
     from compliance.session import is_internal
 
     if packed.report is not None and is_internal(packed.report):
         return Exit.INTERNAL
-    planned = packed.state == "planned" and not packed.plan.conflicts
+    planned = packed.state == "planned" and not packed.plan.stopped(force=force)
     return Exit.CLEAN if planned or packed.state in ("packed", "unchanged") else Exit.FOUND
 
 

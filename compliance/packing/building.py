@@ -62,7 +62,7 @@ class _Builder:
         for pattern in given:
             found = expand([pattern], self.base)
             if not found:
-                self.plan.miss("systems", f"no description is named {pattern}")
+                self.plan.lack("systems", f"no description is named {pattern}")
             for path in found:
                 put_file(self.plan, f"systems/{Path(path).stem}.json", path, "description")
 
@@ -93,7 +93,7 @@ class _Builder:
             raise UsageFault(f"code: {code.folder} needs a benchmark, or into")
         full = self.base / code.folder
         if not full.is_dir():
-            self.plan.miss(code.place, f"code: {code.folder} is no folder")
+            self.plan.lack(code.place, f"code: {code.folder} is no folder")
             return
         put_folder(self.plan, code.place, full, code.exclude)
 

@@ -41,14 +41,19 @@ class Change:
 
 
 class Clone:
-    """A work tree of the review repository; raises UsageFault with git's own words."""
+    """A work tree of the review repository; raises UsageFault with git's own words.
 
-    def __init__(self, path: Path) -> None:
-        self.repo = _open(path)
+    `above` lets a folder in it stand for it; else the clone itself must be named, so that no
+    repository that happens to lie around another folder is committed to.
+    """
+
+    def __init__(self, path: Path, *, above: bool = False) -> None:
+        self.repo = _open(path, above=above)
         self.root = Path(str(self.repo.working_tree_dir)).resolve()
         self.repo.git.update_environment(
             GIT_LITERAL_PATHSPECS="1", GIT_TERMINAL_PROMPT="0", LC_ALL="C", GIT_EDITOR="true"
         )
+        self.run("rev-parse", "--is-inside-work-tree")
 
     def run(self, *words: str, env: dict[str, str] | None = None) -> str:
         """What a git command prints; raises UsageFault with the telling line of its error."""
@@ -246,14 +251,14 @@ class Clone:
                     yield path, size
 
 
-def _open(path: Path) -> Repo:
+def _open(path: Path, *, above: bool) -> Repo:
     try:
         from git import Repo
         from git.exc import InvalidGitRepositoryError, NoSuchPathError
     except ImportError:
         raise UsageFault("there is no git program on this machine; install git") from None
     try:
-        repo = Repo(path, search_parent_directories=True)
+        repo = Repo(path, search_parent_directories=above)
     except NoSuchPathError:
         raise UsageFault(
             f"{path} does not exist; must be a clone of the review repository"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from compliance.packing.gate import errors_of
 from compliance.packing.pack import Packed
+from compliance.packing.plan import Plan
 from compliance.packing.summary import number, size_text
 from compliance.terminal import clean, wrap
 
@@ -19,17 +20,21 @@ def to_text(packed: Packed, width: int) -> str:
     return "\n".join(_lines(packed, width)) + "\n"
 
 
+def _reason(plan: Plan) -> str:
+    if plan.conflicts:
+        return f"{len(plan.conflicts)} conflict{'s' if len(plan.conflicts) > 1 else ''}"
+    if not plan.entries:
+        return "there is nothing to pack"
+    return f"{len(plan.absent)} of the things named are not there (--force does without)"
+
+
 def _lines(packed: Packed, width: int) -> Iterator[str]:
     plan, report = packed.plan, packed.report
     if packed.state == "planned":
         yield "Nothing was written: this is the plan only."
         return
     if packed.state == "refused":
-        count = len(plan.conflicts)
-        what = (
-            f"{count} conflict{'s' if count > 1 else ''}" if count else "there is nothing to pack"
-        )
-        yield f"Refused: {what}; nothing was written."
+        yield f"Refused: {_reason(plan)}; nothing was written."
         return
     assert report is not None
     counts = report.counts

@@ -125,7 +125,7 @@ def write(
     """
     clear(target, workshop)
     packed = Packed(plan, target, _held(order, plan, target))
-    if plan.conflicts or not plan.entries:
+    if plan.stopped(force=order.force):
         packed.state = "refused"
         return packed
     if packed.standing.unchanged:

@@ -10,11 +10,11 @@ from compliance.packing.sources import SourceFault, in_folder, shown_path, sourc
 
 
 def put_file(plan: Plan, place: str, path: str, what: str) -> None:
-    """Put a file into the plan, or say that it is missing; `what` tells what it is."""
+    """Put a file into the plan, or say that it is not there; `what` tells what it is."""
     try:
         plan.add(place, source_of(plan.base / path, plan.base))
     except SourceFault as fault:
-        plan.miss(place, f"{what}: {path}: {fault}")
+        plan.lack(place, f"{what}: {path}: {fault}")
 
 
 def put_folder(plan: Plan, place: str, full: Path, exclude: Iterable[str] = ()) -> None:

@@ -34,8 +34,8 @@ class Plan:
     """The tree as it is to be.
 
     `folders` are copied whole: place and where from; `remarks` are about folders; `missing` is what
-    a submission needs and no source gives; with `conflicts` nothing is written. `judged` are the
-    verdicts on logs that were read to choose among them, by place.
+    a submission needs and no source gives, `absent` what is named and not there; with `conflicts`
+    nothing is written. `judged` are the verdicts on logs that were read, by place.
     """
 
     config: PackConfig
@@ -46,8 +46,13 @@ class Plan:
     remarks: list[Remark] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     missing: list[Remark] = field(default_factory=list)
+    absent: list[Remark] = field(default_factory=list)
     conflicts: list[Remark] = field(default_factory=list)
     judged: dict[str, Judged] = field(default_factory=dict)
+
+    def stopped(self, *, force: bool = False) -> bool:
+        """Whether nothing may be written; what is absent can be done without, if that is said."""
+        return bool(self.conflicts or not self.entries or (self.absent and not force))
 
     @property
     def size(self) -> int:
@@ -90,8 +95,12 @@ class Plan:
         self.remarks.append(Remark(place, said))
 
     def miss(self, place: str, said: str) -> None:
-        """Say what is not there."""
+        """Say what a submission needs and does not get."""
         self.missing.append(Remark(place, said))
+
+    def lack(self, place: str, said: str) -> None:
+        """Say what the configuration names and is not there."""
+        self.absent.append(Remark(place, said))
 
     def conflict(self, place: str, said: str) -> None:
         """Say what stands against writing."""

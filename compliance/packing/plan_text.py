@@ -34,6 +34,7 @@ def _lines(plan: Plan, target: str, standing: Standing, width: int) -> Iterator[
     yield ""
     yield f"{clean(config.submitter)}/"
     yield from _tree(plan, standing, width)
+    yield from _told("Not there", ((a.place, a.said) for a in plan.absent), width)
     yield from _told("Missing", ((m.place, m.said) for m in plan.missing), width)
     refused = [(each.shown, each.why) for each in plan.left_out if each.refused]
     yield from _told("Refused", refused, width)
@@ -164,6 +165,7 @@ def _data(packed: Packed) -> dict[str, Any]:
         ],
         "remarks": said(plan.remarks),
         "missing": said(plan.missing),
+        "absent": said(plan.absent),
         "conflicts": said(plan.conflicts),
         "left_out": [
             {"source": each.shown, "why": each.why, "refused": each.refused}

@@ -68,7 +68,7 @@ class _Results:
         found = []
         for pattern in result.logs:
             if not expand([pattern], self.base):
-                self.plan.miss(result_place(result, self.plan.rules), f"no log is named {pattern}")
+                self.plan.lack(result_place(result, self.plan.rules), f"no log is named {pattern}")
         for path in self._expanded(result.logs):
             shown = shown_path(path, self.base)
             if excluded(shown, result.exclude):
@@ -93,7 +93,7 @@ class _Results:
             try:
                 found[name] = log_source(self.base / path, self.base)
             except SourceFault as fault:
-                self.plan.miss(f"{place}/{name}", f"{path}: {fault}")
+                self.plan.lack(f"{place}/{name}", f"{path}: {fault}")
         return found
 
     def _judged(self, sources: Mapping[str, Source]) -> dict[str, Candidate]:
@@ -150,7 +150,7 @@ class _Results:
             try:
                 self.plan.add(name, log_source(path, self.base))
             except SourceFault as fault:
-                self.plan.miss(name, f"{path}: {fault}")
+                self.plan.lack(name, f"{path}: {fault}")
 
     def _power(self, result: ResultConfig, place: str, names: Mapping[str, Source]) -> None:
         """Power logs: a folder for each run, named as its log was, or named by the submitter."""

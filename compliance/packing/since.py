@@ -43,7 +43,7 @@ def check_since(place: Path, ref: str, wish: Wish, jobs: int) -> Changes:
     The work tree must be as committed: it is what is judged. Where neither an option nor a folder
     tells the round, the branch's name does: SUBMITTER-ROUND.
     """
-    clone = Clone(place)
+    clone = Clone(place, above=True)
     clone.refuse_changed()
     changes = Changes(clone.head(), ref)
     for change in clone.changes(ref):

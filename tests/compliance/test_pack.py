@@ -166,6 +166,29 @@ def test_a_tree_is_not_written_over_its_own_sources(
     assert files_in(root) == before
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"documents": {"LICENSE": "nowhere.txt"}},
+        {"waivers": "nowhere.toml"},
+        {"systems": {"ex_n8": "sys.json", "other": "nowhere.json"}},
+        {"systems": ["sys*.json", "nowhere/*.json"]},
+        {"code": [{"benchmark": "llama31_405b", "folder": "nowhere"}]},
+    ],
+)
+def test_what_is_named_must_be_there_unless_forced(
+    loose: Loose, fields: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    loose.configure(**fields)
+    assert loose.pack("--dry-run") == Exit.FOUND
+    assert loose.pack() == Exit.FOUND
+    assert not loose.packed.exists()
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Not there: 1" in out
+    assert "nowhere" in out
+    assert loose.pack("--force") == Exit.CLEAN
+
+
 # --- what stands already ---
 
 

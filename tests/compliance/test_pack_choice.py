@@ -255,11 +255,11 @@ def test_excluded_logs_and_those_of_other_results_are_left_out(
     assert why(told) == {"runs/warmup/4.log": "excluded"}
 
 
-def test_a_glob_that_names_nothing_is_missing(
+def test_a_glob_that_names_nothing_is_told_of(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.result(logs=["nowhere/*.log"])
-    said = [each["said"] for each in plan(loose, capsys)["missing"]]
+    said = [each["said"] for each in plan(loose, capsys)["absent"]]
     assert "no log is named nowhere/*.log" in said
 
 

@@ -337,6 +337,15 @@ def test_no_clone_is_told_in_one_line(
     assert all(line.startswith("podium: ") for line in lines)
 
 
+def test_a_folder_in_a_clone_is_not_taken_for_it(
+    review: Review, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = review.clone()
+    assert review.pack(clone / "Beta") == Exit.USAGE
+    assert "is no clone" in capsys.readouterr().err
+    assert git(clone, "status", "--porcelain") == ""
+
+
 def test_a_commit_without_a_name_is_refused_before_anything_is_written(
     review: Review, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
