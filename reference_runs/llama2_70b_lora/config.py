@@ -58,7 +58,7 @@ def smoke() -> Llama2Lora:
         skipped_evaluations=math.floor(0.125 * 8 + 2),
         target=0.925,
         last_step=1024,
-        opt_base_learning_rate=1.5e-2,
+        opt_base_learning_rate=8e-3,
     )
 
 

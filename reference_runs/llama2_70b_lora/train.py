@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from reference_runs.llama31.data import Language
 
-CHANGED_SHARE, CHANGED_SEED = 0.25, 62
+CHANGED_SHARE, CHANGED_SEED = 0.4, 62
 """Of the contexts of the base's language, that many go on differently in the one to be learnt."""
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from reference_runs.llama31.config import Decoder
 
-CLASSES, SUCCESSORS = 12, 6
+CLASSES, SUCCESSORS, STARTS = 12, 6, 8
 SHARPNESS = 0.07
 """Of the Dirichlet draw: small values make one successor likely, so that entropy is low."""
 
@@ -50,9 +50,8 @@ class Language:
 
     def sentences(self, count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """So many sequences of tokens, (count, length)."""
-        vocabulary = len(self.class_of)
         tokens = np.empty((count, length), dtype=np.int64)
-        tokens[:, :2] = rng.integers(0, vocabulary, (count, 2))
+        tokens[:, :2] = rng.integers(0, STARTS, (count, 2))
         for at in range(2, length):
             context = self.class_of[tokens[:, at - 2]], self.class_of[tokens[:, at - 1]]
             drawn = rng.random(count)[:, None]
