@@ -15,7 +15,7 @@ from compliance.exits import Exit
 if TYPE_CHECKING:
     from compliance.packing.pack import Order, Packed
 
-EPILOG = (
+EPILOG_PACK = (
     "Examples:  podium pack --dry-run    podium pack Acme/podium.toml --into trees    "
     "podium pack --git ../training_results_v5.1    podium pack --since origin/main"
 )

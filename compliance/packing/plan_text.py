@@ -104,7 +104,9 @@ def _row(
     head = f"{indent}{label}"
     gap = " " * max(2, 34 - columns(head))
     line = f"{head}{gap}< {clean(source)}"
-    if columns(line) <= width:
+    if source == place:
+        yield head
+    elif columns(line) <= width:
         yield line
     else:
         yield head

@@ -10,6 +10,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compliance.cli import run
 from compliance.errors import UsageFault
@@ -156,6 +158,26 @@ def test_no_toml_is_told_in_one_line(
     (tmp_path / "podium.toml").write_bytes(data)
     assert run(["pack", str(tmp_path)]) == Exit.USAGE
     assert capsys.readouterr().err.count("\n") == 1
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=6,
+)
+fields = st.sampled_from([*PackConfig.model_fields, *ResultConfig.model_fields, "folder"])
+
+
+@given(st.dictionaries(fields, values | st.lists(st.dictionaries(fields, values), max_size=2)))
+def test_whatever_the_fields_hold_they_are_taken_or_refused_in_one_line(
+    given_: dict[str, Any],
+) -> None:
+    told = ""
+    try:
+        validate(LEAST | given_, "podium.toml")
+    except UsageFault as fault:
+        told = str(fault)
+    assert "\n" not in told
 
 
 def test_nothing_to_pack_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
