@@ -1,0 +1,1 @@
+"""Mixture-of-experts pretraining: GPT-OSS 20B."""

@@ -1,0 +1,163 @@
+"""The GPT-OSS decoder as the benchmark configures it: experts, and windowed attention in between.
+
+Written from the published description (gpt-oss model card, 2025). Shape letters: B batch,
+L sequence length, D model width, H query heads, K key-value heads, E width of a head,
+F feed-forward width of an expert, V vocabulary, W window, N blocks of a sequence, T tokens times
+the experts that each goes through.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from reference_runs.llama31.model import RMS_EPSILON, rotate
+
+if TYPE_CHECKING:
+    from reference_runs.gpt_oss_20b.config import GptOss
+
+
+class Attention(nn.Module):
+    """Causal self-attention of grouped heads, over all earlier positions or a window of them."""
+
+    def __init__(self, config: GptOss, window: int | None) -> None:
+        super().__init__()
+        self.heads, self.kv_heads, self.window = config.heads, config.kv_heads, window
+        size = config.head_width
+        self.query = nn.Linear(config.width, config.heads * size, bias=False)
+        self.key = nn.Linear(config.width, config.kv_heads * size, bias=False)
+        self.value = nn.Linear(config.width, config.kv_heads * size, bias=False)
+        self.out = nn.Linear(config.heads * size, config.width, bias=False)
+
+    def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
+        """(B, L, D) to (B, L, D)."""
+        q_BHLE = rotate(_heads(self.query(x_BLD), self.heads), angles_LP)
+        k_BKLE = rotate(_heads(self.key(x_BLD), self.kv_heads), angles_LP)
+        v_BKLE = _heads(self.value(x_BLD), self.kv_heads)
+        if self.window is None:
+            y_BHLE = F.scaled_dot_product_attention(
+                q_BHLE, k_BKLE, v_BKLE, is_causal=True, enable_gqa=True
+            )
+        else:
+            y_BHLE = windowed(q_BHLE, k_BKLE, v_BKLE, self.window)
+        y: Tensor = self.out(y_BHLE.transpose(1, 2).flatten(2))
+        return y
+
+
+def _heads(x_BLD: Tensor, heads: int) -> Tensor:
+    return x_BLD.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def windowed(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, window: int) -> Tensor:
+    """Attention to a token's own position and so many before it; (B, H, L, E).
+
+    A block of W queries needs the keys of its own block and the one before, so that work grows
+    with the length of a sequence and not with its square.
+    """
+    batch, _, length, _ = q_BHLE.shape
+    fill = -length % window
+    q, k, v = (_blocks(x, window, fill) for x in (q_BHLE, k_BKLE, v_BKLE))
+    # Before the first block comes a block of nothing, which the mask hides.
+    k, v = (torch.cat((F.pad(x, (0, 0, 0, 0, 0, 0, 1, 0))[:, :-1], x), dim=-2) for x in (k, v))
+    mask = _window_mask(q.shape[1], window, q.device).repeat(batch, 1, 1, 1)
+    y = F.scaled_dot_product_attention(
+        q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), attn_mask=mask, enable_gqa=True
+    )
+    y_BHLE = y.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
+    return y_BHLE[:, :, :length]
+
+
+def _blocks(x_BHLE: Tensor, window: int, fill: int) -> Tensor:
+    """Cut the sequence into blocks, (B, N, H, W, E)."""
+    return F.pad(x_BHLE, (0, 0, 0, fill)).unflatten(2, (-1, window)).transpose(1, 2)
+
+
+def _window_mask(blocks: int, window: int, device: torch.device) -> Tensor:
+    """Which keys of the block before and its own a query of a block sees, (N, 1, W, 2W)."""
+    query = torch.arange(window, device=device)[:, None] + window
+    key = torch.arange(2 * window, device=device)
+    seen = (key <= query) & (key >= query - window)
+    there = (torch.arange(blocks, device=device)[:, None, None] > 0) | (key >= window)
+    return (seen & there)[:, None]
+
+
+class Experts(nn.Module):
+    """SwiGLU layers of which each token goes through the few that a router chooses."""
+
+    def __init__(self, config: GptOss) -> None:
+        super().__init__()
+        width, inner = config.width, config.ffn_width
+        self.active = config.active_experts
+        self.router = nn.Linear(width, config.experts, bias=False)
+        self.gate_up = nn.Parameter(torch.empty(config.experts, width, 2 * inner))
+        self.down = nn.Parameter(torch.empty(config.experts, inner, width))
+
+    def forward(self, x_BLD: Tensor) -> Tensor:
+        """(B, L, D) to (B, L, D)."""
+        x = x_BLD.flatten(0, 1)
+        scores, chosen = self.router(x).float().topk(self.active, dim=-1)
+        # Only the chosen experts' scores count: the softmax is taken over those.
+        weight_T = scores.softmax(dim=-1).flatten()
+        order_T = chosen.flatten().argsort(stable=True)
+        token_T = order_T // self.active
+        sizes = torch.bincount(chosen.flatten(), minlength=len(self.gate_up)).tolist()
+        parts = x[token_T].split(sizes)
+        done = torch.cat([self._expert(number, part) for number, part in enumerate(parts)])
+        weighted = done * weight_T[order_T, None].type_as(done)
+        y = torch.zeros_like(x, dtype=done.dtype).index_add(0, token_T, weighted)
+        return y.view(x_BLD.shape)
+
+    def _expert(self, number: int, x: Tensor) -> Tensor:
+        """What one expert makes of the tokens that chose it."""
+        gate, up = (x @ self.gate_up[number]).chunk(2, dim=-1)
+        return (F.silu(gate) * up) @ self.down[number]
+
+
+class Block(nn.Module):
+    """Attention and experts, each behind a norm and added to its input."""
+
+    def __init__(self, config: GptOss, window: int | None) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
+        self.attention = Attention(config, window)
+        self.experts_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
+        self.experts = Experts(config)
+
+    def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
+        """(B, L, D) to (B, L, D)."""
+        x_BLD = x_BLD + self.attention(self.attention_norm(x_BLD), angles_LP)
+        y: Tensor = x_BLD + self.experts(self.experts_norm(x_BLD))
+        return y
+
+
+class Decoder(nn.Module):
+    """The decoder with its embedding and its untied output projection."""
+
+    def __init__(self, config: GptOss) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(config.vocabulary, config.width)
+        windows = (config.window if layer % 2 == 0 else None for layer in range(config.layers))
+        self.blocks = nn.ModuleList(Block(config, window) for window in windows)
+        self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
+        self.output = nn.Linear(config.width, config.vocabulary, bias=False)
+        exponents = torch.arange(0, config.head_width, 2, device="cpu") / config.head_width
+        self.frequencies = config.rope_theta**-exponents
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1:
+                # Each block adds twice to the stream: keep its variance independent of depth.
+                deep = name.endswith(("out.weight", "down"))
+                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers if deep else 1))
+
+    def forward(self, tokens_BL: Tensor) -> Tensor:
+        """Scores of each next token, (B, L, V)."""
+        positions = torch.arange(tokens_BL.shape[1], device=tokens_BL.device)
+        angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
+        x_BLD = self.embedding(tokens_BL)
+        for block in self.blocks:
+            x_BLD = block(x_BLD, angles_LP)
+        scores: Tensor = self.output(self.norm(x_BLD))
+        return scores

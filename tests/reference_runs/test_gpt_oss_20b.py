@@ -1,0 +1,122 @@
+"""GPT-OSS: the size, what the window and the experts do, and logs of a short run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.nn import functional as F  # noqa: E402, N812
+
+from reference_runs.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
+from reference_runs.gpt_oss_20b.model import Decoder, Experts, windowed  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+RELEASED = 20_914_757_184
+"""Weights of the released model, 20.9 billion in its card."""
+
+
+def left_out(config: GptOss, released_vocabulary: int = 201_088) -> int:
+    """What the released model has and the benchmark's configuration has not."""
+    attention = config.head_width * (config.heads + 2 * config.kv_heads) + config.width
+    sinks, router = config.heads, config.experts
+    experts = config.experts * (2 * config.ffn_width + config.width)
+    words = released_vocabulary - config.vocabulary
+    return config.layers * (attention + sinks + router + experts) + 2 * words * config.width
+
+
+def test_the_reference_model_is_the_released_one_less_words_biases_and_sinks() -> None:
+    config = reference()
+    with torch.device("meta"):
+        model = Decoder(config)
+    assert sum(p.numel() for p in model.parameters()) == RELEASED - left_out(config)
+    assert RELEASED - left_out(config) == 20_488_415_040
+
+
+def short(**changes: int) -> GptOss:
+    return replace(smoke(), max_sequence_length=70, **changes)
+
+
+def test_a_batch_gives_scores_and_moves_every_tensor() -> None:
+    config = short()
+    model = Decoder(config)
+    tokens = torch.randint(0, config.vocabulary, (3, 70))
+    scores = model(tokens)
+    assert scores.shape == (3, 70, config.vocabulary)
+    F.cross_entropy(scores.flatten(0, 1), tokens.flatten()).backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+@pytest.mark.parametrize(("length", "window"), [(1, 4), (4, 4), (23, 4), (64, 16), (9, 100)])
+def test_windowed_attention_is_attention_with_a_banded_mask(length: int, window: int) -> None:
+    torch.manual_seed(1)
+    q, k, v = (
+        torch.randn(2, 4, length, 8),
+        torch.randn(2, 2, length, 8),
+        torch.randn(2, 2, length, 8),
+    )
+    far = torch.arange(length)[:, None] - torch.arange(length)
+    mask = (far >= 0) & (far <= window)
+    plain = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+    assert torch.allclose(windowed(q, k, v, window), plain, atol=1e-6)
+
+
+def test_a_token_reaches_beyond_the_window_through_full_layers_only() -> None:
+    torch.manual_seed(1)
+    tokens = torch.randint(0, 128, (1, 70))
+    other = tokens.clone()
+    other[0, 0] = (other[0, 0] + 1) % 128
+    reached = []
+    for layers in (1, 2):
+        model = Decoder(short(layers=layers, window=8))
+        changed = (model(tokens) != model(other))[0].any(-1).nonzero().max()
+        reached.append(int(changed))
+    assert reached == [8, 69]
+
+
+def test_grouped_experts_give_what_each_token_would_get_alone() -> None:
+    torch.manual_seed(1)
+    layer = Experts(short())
+    for weight in (layer.gate_up, layer.down, layer.router.weight):
+        torch.nn.init.normal_(weight, std=0.3)
+    x = torch.randn(2, 5, 48)
+    wanted = torch.zeros_like(x)
+    for row, at in ((row, at) for row in range(2) for at in range(5)):
+        scores, chosen = (layer.router.weight @ x[row, at]).topk(2)
+        for share, expert in zip(scores.softmax(0), chosen.tolist(), strict=True):
+            gate, up = (x[row, at] @ layer.gate_up[expert]).chunk(2)
+            wanted[row, at] += share * ((F.silu(gate) * up) @ layer.down[expert])
+    assert torch.allclose(layer(x), wanted, atol=1e-5)
+
+
+# --- logs ---
+
+QUICK = {"last_step": 1, "evaluation_interval": 1, "eval_samples": 1, "train_samples": 2}
+QUICK |= {"global_batch_size": 1, "target": 6.0}
+"""One step on a sequence of the real length; the target is loosened, as it learns nothing."""
+
+PINNED = {"opt_learning_rate_decay_steps", "eval_samples", "max_steps"}
+"""What the closed rules fix at the full problem's values, and a smoke run has not."""
+
+
+@pytest.mark.parametrize("round_name", ["6.0", "6.1"])
+def test_closed_logs_miss_the_full_problem_s_lengths_and_no_more(
+    round_name: str, tmp_path: Path
+) -> None:
+    smoke = Smoke(name="gpt_oss_20b", round=round_name, division="closed", settings=QUICK)
+    smoke.train(tmp_path / "result_0.txt")
+    for found in smoke.errors(tmp_path / "result_0.txt").values():
+        assert found == PINNED | {"target"}
+
+
+@pytest.mark.parametrize("round_name", ["6.0", "6.1"])
+def test_open_logs_miss_only_the_target_that_one_step_does_not_reach(
+    round_name: str, tmp_path: Path
+) -> None:
+    smoke = Smoke(name="gpt_oss_20b", round=round_name, division="open", settings=QUICK)
+    smoke.train(tmp_path / "result_0.txt")
+    found = smoke.errors(tmp_path / "result_0.txt")
+    assert found == {"policy": set(), "verifier": {"target"}, "incumbent": {"target"}}
