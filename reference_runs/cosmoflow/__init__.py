@@ -1,0 +1,1 @@
+"""Cosmology: parameters of a universe from its matter, by CosmoFlow."""

@@ -1,0 +1,101 @@
+"""CosmoFlow: volumes, filters and schedule at both scales.
+
+Source of the reference figures: the HPC policy's section on hyperparameters, and the convergence
+points of HPC 3.0 at a batch of 64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from reference_runs.catalogue import Benchmark
+from reference_runs.config import Config, Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class CosmoFlow(Config):
+    """One training of a regressor. A sample is a volume."""
+
+    name: ClassVar[str] = "cosmoflow"
+    unit: ClassVar[Unit] = Unit.EPOCHS
+    better: ClassVar[Literal["higher", "lower"]] = "lower"
+    metric: ClassVar[str] = "mean absolute error"
+    logs_error: ClassVar[bool] = True
+
+    # model
+    size: int
+    """Edge of a volume, in voxels."""
+    channels: int = 4
+    """A volume for each of so many red shifts."""
+    filters: tuple[int, ...]
+    dense_widths: tuple[int, int]
+    parameters: int = 4
+    dropout: float
+
+    # optimizer
+    opt_name: str = "sgd"
+    sgd_opt_momentum: float = 0.9
+    opt_base_learning_rate: float
+    opt_weight_decay: float = 0.0
+    opt_learning_rate_warmup_epochs: int
+    opt_learning_rate_warmup_factor: float
+    """The warm-up leads from the base rate to so many times the base rate."""
+    opt_learning_rate_decay_boundary_epochs: tuple[int, int]
+    opt_learning_rate_decay_factor: tuple[float, float]
+    """Of the rate that the warm-up led to, from each boundary on."""
+
+
+def smoke() -> CosmoFlow:
+    """Random fields whose four parameters leave clear traces; about 20 s on one core."""
+    return CosmoFlow(
+        size=16,
+        filters=(8, 16, 32),
+        dense_widths=(64, 32),
+        dropout=0.0,
+        global_batch_size=32,
+        train_samples=1024,
+        eval_samples=256,
+        target=0.124,
+        last_step=32 * 24,
+        opt_base_learning_rate=0.012,
+        opt_learning_rate_warmup_epochs=1,
+        opt_learning_rate_warmup_factor=1.0,
+        opt_learning_rate_decay_boundary_epochs=(10, 14),
+        opt_learning_rate_decay_factor=(0.25, 0.125),
+    )
+
+
+def reference() -> CosmoFlow:
+    """The benchmark at a batch of 64."""
+    return CosmoFlow(
+        size=128,
+        filters=(32, 64, 128, 256, 512),
+        dense_widths=(128, 64),
+        dropout=0.5,
+        global_batch_size=64,
+        gradient_accumulation_steps=8,
+        train_samples=524_288,
+        eval_samples=65_536,
+        target=0.124,
+        last_step=8192 * 128,
+        opt_base_learning_rate=0.001,
+        opt_learning_rate_warmup_epochs=4,
+        opt_learning_rate_warmup_factor=1.0,
+        opt_learning_rate_decay_boundary_epochs=(16, 32),
+        opt_learning_rate_decay_factor=(0.25, 0.125),
+        workers=4,
+    )
+
+
+BENCHMARKS = (
+    Benchmark(
+        name="cosmoflow",
+        title="Cosmology: CosmoFlow on N-body volumes",
+        smoke=smoke,
+        reference=reference,
+        rounds=("0.7", "1.0", "2.0", "3.0"),
+        usage="hpc",
+        data="train/*.tfrecord and validation/*.tfrecord, a volume x and parameters y in each",
+    ),
+)

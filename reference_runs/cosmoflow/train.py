@@ -1,0 +1,115 @@
+"""What CosmoFlow adds to the shared loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from reference_runs.cosmoflow.config import CosmoFlow
+from reference_runs.cosmoflow.data import PARTS, Volumes, open_made, open_simulated, write
+from reference_runs.cosmoflow.model import Regressor
+from reference_runs.errors import DataMissing
+from reference_runs.staging import Folder, shared_folder, stage
+from reference_runs.task import Loss, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+    from logging_spec import Logger
+
+
+class Cosmology(Task[CosmoFlow]):
+    """Which universe made this volume? The quality is the mean absolute error."""
+
+    training: Volumes
+    evaluation: Volumes
+    shared: Folder
+    near: Folder
+    source: Path
+    """Where the dataset lies at first: the parallel file system, or a folder that stands for it."""
+
+    def prepare(self) -> None:
+        """Put made volumes where a parallel file system would have them, or see that they are."""
+        if self.setting.scale != "smoke":
+            self.source = self.data_folder
+        else:
+            self.shared = shared_folder(self.ranks)  # held: it goes with the task
+            self.source = self.shared.path
+            if self.ranks.first:
+                write(self.source, self.config, self.setting.seed)
+            self.ranks.gather(None)  # nobody looks before all is written
+        for part in PARTS:
+            if not (self.source / part).is_dir():
+                raise DataMissing(f"there is no folder {self.source / part}")
+
+    def stage(self, log: Logger) -> None:
+        """Copy the volumes to the node's disk, and open the copies."""
+        config = self.config
+        self.near = stage(log, self.source, self.ranks)
+        read = open_made if self.setting.scale == "smoke" else open_simulated
+        self.training = read(self.near.path, PARTS[0], config.train_samples)
+        self.evaluation = read(self.near.path, PARTS[1], config.eval_samples)
+        if config.shuffled_labels:
+            order = np.random.default_rng(self.setting.seed).permutation(config.train_samples)
+            self.training = replace(self.training, target=order)
+
+    def training_data(self) -> Volumes:
+        """The volumes that `batches` shares out."""
+        return self.training
+
+    def build(self) -> nn.Module:
+        """The network, with random weights."""
+        return Regressor(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """Stochastic gradient descent with momentum."""
+        config = self.config
+        sgd = self.optimizer(
+            torch.optim.SGD,
+            model.parameters(),
+            momentum=config.sgd_opt_momentum,
+            weight_decay=config.opt_weight_decay,
+        )
+        return [sgd]
+
+    def learning_rate(self, step: int) -> float:
+        """From the base rate to `factor` times it over the warm-up, then down at the boundaries."""
+        config, each = self.config, self.config.steps_per_epoch
+        base, factor = config.opt_base_learning_rate, config.opt_learning_rate_warmup_factor
+        warmup = config.opt_learning_rate_warmup_epochs * each
+        if step <= warmup:
+            return base * (1 + (factor - 1) * step / warmup)
+        rate = base * factor
+        boundaries = config.opt_learning_rate_decay_boundary_epochs
+        for boundary, share in zip(boundaries, config.opt_learning_rate_decay_factor, strict=True):
+            if step > boundary * each:
+                rate = base * factor * share
+        return rate
+
+    def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
+        """Squared error: its mean over the parameters, summed over volumes."""
+        volumes, wanted = (part.to(self.device, non_blocking=True) for part in batch)
+        squared_BP = (model(volumes).float() - wanted).square()
+        return Loss(squared_BP.mean(-1).sum(), len(wanted))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """Mean absolute error over all parameters of all evaluation volumes."""
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        mine = self.ranks.share(range(len(self.evaluation)))
+        for begin in range(0, len(mine), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+            volumes, wanted = (part.to(self.device) for part in batch)
+            total += (model(volumes).float() - wanted).abs().mean(-1).sum()
+        return float(self.ranks.sum(total)) / len(self.evaluation)
+
+
+EVALUATION_BATCH = 32
+
+TASK = Cosmology

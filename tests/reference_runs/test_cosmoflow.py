@@ -1,0 +1,219 @@
+"""CosmoFlow: published shapes, what its fields hold, staging in the log, its files, its log."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from logging_spec import Logger  # noqa: E402
+from reference_runs.cosmoflow.config import CosmoFlow, reference, smoke  # noqa: E402
+from reference_runs.cosmoflow.data import fields, open_made, open_simulated, write  # noqa: E402
+from reference_runs.cosmoflow.model import Regressor  # noqa: E402
+from reference_runs.cosmoflow.train import Cosmology  # noqa: E402
+from reference_runs.errors import DataMissing  # noqa: E402
+from reference_runs.ranks import Ranks  # noqa: E402
+from reference_runs.setting import Setting  # noqa: E402
+from tests.reference_runs.smoke import Smoke  # noqa: E402
+
+PUBLISHED = 8_907_556
+"""Five convolutions of 32 to 512 filters (4 704 608), dense layers of 128, 64 and 4 (4 202 948)."""
+
+
+def small() -> CosmoFlow:
+    return replace(smoke(), train_samples=32, eval_samples=8, global_batch_size=8)
+
+
+def task(log: Path, config: CosmoFlow | None = None) -> Cosmology:
+    """A task whose volumes are staged."""
+    made = Cosmology(config or small(), Setting(usage="hpc"), Ranks(torch.device("cpu")))
+    made.prepare()
+    with Logger(str(log), rank=0) as logger:
+        made.stage(logger)
+    return made
+
+
+def test_the_reference_model_has_the_published_number_of_parameters() -> None:
+    with torch.device("meta"):
+        model = Regressor(reference())
+    assert sum(p.numel() for p in model.parameters()) == PUBLISHED
+
+
+def test_a_step_reaches_every_parameter(tmp_path: Path) -> None:
+    trained = task(tmp_path / "log.txt")
+    model = trained.build()
+    batch = next(trained.batches(1, 0))
+    assert batch[0].shape == (8, 4, 16, 16, 16)
+    loss = trained.loss(model, batch)
+    loss.total.backward()
+    assert loss.items == 8
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_answers_reach_a_little_beyond_the_parameters_range() -> None:
+    model = Regressor(smoke())
+    assert model(torch.randn(50, 4, 16, 16, 16) * 30).abs().max() <= 1.2
+
+
+# --- data ---
+
+
+def moments(parameter: int, value: float) -> dict[str, float]:
+    """What one sees of volumes whose one parameter is changed."""
+    parameters = np.zeros((64, 4))
+    parameters[:, parameter] = value
+    volumes = fields(parameters, 16, np.random.default_rng(5)).astype(float)
+    last = volumes[:, 3]
+    spread = last.std(axis=(1, 2, 3)) / last.mean(axis=(1, 2, 3))
+    centred = last - last.mean(axis=(1, 2, 3), keepdims=True)
+    near = (centred * np.roll(centred, 2, axis=3)).mean() / centred.var()
+    return {
+        "density": float(volumes.mean()),
+        "contrast": float(spread.mean()),
+        "scale": float(near),
+        "growth": float(last.mean() / volumes[:, 0].mean()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("parameter", "trace"), enumerate(("density", "contrast", "scale", "growth"))
+)
+def test_each_parameter_leaves_a_trace_of_its_own(parameter: int, trace: str) -> None:
+    low, middle, high = (moments(parameter, value)[trace] for value in (-1, 0, 1))
+    assert low * 1.1 < middle < high / 1.1
+
+
+def test_files_are_the_same_for_a_seed_and_evaluation_for_all(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        write(tmp_path / name, small(), seed)
+    a, b, c = (open_made(tmp_path / name, "train", 32) for name in "abc")
+    assert torch.equal(a.__getitems__([3])[0], b.__getitems__([3])[0])
+    assert not torch.equal(a.__getitems__([3])[0], c.__getitems__([3])[0])
+    d, e = (open_made(tmp_path / name, "validation", 8) for name in "ac")
+    assert torch.equal(d.__getitems__([7])[0], e.__getitems__([7])[0])
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A protocol buffer's field: number, length, content."""
+    length, sized = len(content), b""
+    while length > 127:
+        sized, length = sized + bytes([length & 127 | 128]), length >> 7
+    return bytes([number << 3 | 2]) + sized + bytes([length]) + content
+
+
+def tfrecord(counts: np.ndarray, parameters: np.ndarray) -> bytes:
+    """A file of one record; the checksums are left out as nobody looks at them."""
+    x = field(1, field(1, counts.astype("<i2").tobytes()))
+    y = field(2, field(1, parameters.astype("<f4").tobytes()))
+    entries = [field(1, field(1, name) + field(2, value)) for name, value in ((b"x", x), (b"y", y))]
+    record = field(1, b"".join(entries))
+    return struct.pack("<Q", len(record)) + bytes(4) + record + bytes(4)
+
+
+def test_simulations_are_read_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    counts = np.arange(4 * 8).reshape(2, 2, 2, 4)  # red shifts come last
+    data = tfrecord(counts, np.array([0.5, -0.5, 0.25, 0]))
+    (tmp_path / "train" / "0.tfrecord").write_bytes(data)
+    (tmp_path / "train" / "1.tfrecord").write_bytes(gzip.compress(data))
+    volumes, parameters = open_simulated(tmp_path, "train", 2).__getitems__([1, 0])
+    assert volumes.shape == (2, 4, 2, 2, 2)
+    assert volumes[0, 3, 0, 0, 1] == pytest.approx(np.log1p(7))
+    assert parameters.tolist() == [[0.5, -0.5, 0.25, 0]] * 2
+    with pytest.raises(DataMissing, match="holds 2 volumes; 3 are wanted"):
+        open_simulated(tmp_path, "train", 3)
+
+
+@given(st.integers(0, 200), st.binary(max_size=4))
+def test_a_damaged_simulation_is_told_by_name_or_read(
+    tmp_path_factory: pytest.TempPathFactory, place: int, junk: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("d") / "train"
+    folder.mkdir()
+    data = tfrecord(np.zeros((2, 2, 2, 4)), np.zeros(4))
+    (folder / "0.tfrecord").write_bytes(data[:place] + junk)
+    with contextlib.suppress(DataMissing):
+        open_simulated(folder.parent, "train", 1).__getitems__([0])
+
+
+def test_a_broken_simulation_is_told_by_name(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    (tmp_path / "train" / "0.tfrecord").write_bytes(b"no record at all, but long enough")
+    with pytest.raises(DataMissing, match=r"0\.tfrecord cannot be read"):
+        open_simulated(tmp_path, "train", 1).__getitems__([0])
+
+
+def test_a_folder_without_volumes_is_told_by_name(tmp_path: Path) -> None:
+    setting = Setting(scale="reference", usage="hpc", data=tmp_path)
+    with pytest.raises(DataMissing, match="train"):
+        Cosmology(reference(), setting, Ranks(torch.device("cpu"))).prepare()
+
+
+# --- staging, schedule, quality ---
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line.partition(" ")[2]) for line in path.read_text().splitlines()]
+
+
+def test_volumes_are_read_from_the_copy_and_the_log_says_when_it_was_made(tmp_path: Path) -> None:
+    trained = task(tmp_path / "log.txt")
+    begun, ended = records(tmp_path / "log.txt")
+    assert (begun["key"], begun["event_type"]) == ("staging_start", "INTERVAL_START")
+    assert (ended["key"], ended["event_type"]) == ("staging_stop", "INTERVAL_END")
+    assert ended["metadata"]["staging_duration"] >= 0
+    assert trained.near.path != trained.source
+    copied = {path.relative_to(trained.near.path) for path in trained.near.path.rglob("*.npz")}
+    assert copied == {path.relative_to(trained.source) for path in trained.source.rglob("*.npz")}
+    assert all(trained.near.path in path.parents for path in trained.training.files)
+
+
+def test_the_rate_warms_up_and_falls_at_its_boundaries() -> None:
+    config = replace(reference(), opt_learning_rate_warmup_factor=2.0)
+    made = Cosmology(config, Setting(usage="hpc"), Ranks(torch.device("cpu")))
+    each = config.steps_per_epoch
+    rates = [made.learning_rate(epoch * each + 1) for epoch in (2, 4, 15, 16, 31, 32)]
+    assert rates == pytest.approx([0.0015, 0.002, 0.002, 0.0005, 0.0005, 0.00025], rel=1e-3)
+
+
+def test_the_quality_is_the_mean_absolute_error(tmp_path: Path) -> None:
+    trained = task(tmp_path / "log.txt")
+    _, wanted = trained.evaluation.__getitems__(range(8))
+
+    class Zero(torch.nn.Module):
+        def forward(self, volumes: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(len(volumes), 4)
+
+    assert trained.evaluate(Zero()) == pytest.approx(float(wanted.abs().mean()))
+
+
+# --- the whole run ---
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("round_name", ["0.7", "1.0", "2.0"])
+def test_the_log_of_one_epoch_lacks_nothing_but_the_target(round_name: str, tmp_path: Path) -> None:
+    settings = {"train_samples": 64, "eval_samples": 8, "last_step": 2}
+    smoke_run = Smoke(name="cosmoflow", round=round_name, division="closed", settings=settings)
+    assert not smoke_run.train(tmp_path / "result_0.txt").converged
+    found = smoke_run.errors(tmp_path / "result_0.txt")
+    assert all(wrong and wrong <= {"target", "eval_error"} for wrong in found.values())
+
+
+@pytest.mark.long
+def test_the_log_of_a_run_is_accepted_by_all(tmp_path: Path) -> None:
+    smoke_run = Smoke(name="cosmoflow", round="3.0", division="closed", settings={}, seed=2)
+    assert smoke_run.train(tmp_path / "result_0.txt").converged
+    assert not any(smoke_run.errors(tmp_path / "result_0.txt").values())
