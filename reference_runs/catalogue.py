@@ -21,6 +21,7 @@ HOMES = {
     "unet3d": "unet3d",
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
+    "gpt_oss_20b": "gpt_oss_20b",
     "minigo": "minigo",
     "ncf": "ncf",
     "dlrm_dcnv2": "dlrm_dcnv2",
