@@ -89,7 +89,8 @@ class Clicking(Task[DlrmDcnv2]):
 
     def evaluate(self, model: nn.Module) -> float:
         """Area under the ROC curve, exact, over the evaluation samples of all ranks."""
-        odds, labels = [], []
+        # A rank may have no share: the empty beginning stands for it.
+        odds, labels = [torch.empty(0)], [torch.empty(0, dtype=torch.bool)]
         begins = range(0, self.config.eval_samples, EVALUATION_BATCH)
         for begin in self.ranks.share(begins):
             end = min(begin + EVALUATION_BATCH, self.config.eval_samples)
