@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 from reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -113,14 +113,17 @@ class Task(ABC, Generic[C]):
         data = self.training_data()
         if hasattr(data, "set_epoch"):
             data.set_epoch(epoch)
-        loader: DataLoader[Any] = DataLoader(
+        yield from self.loaded(data, self._shares(self.order(epoch), first))
+
+    def loaded(self, data: Any, indices: Iterable[Sequence[int]]) -> DataLoader[Any]:
+        """Batches of a dataset by the indices of each, loaded by `config.workers` processes."""
+        return DataLoader(
             data,
-            batch_sampler=self._shares(self.order(epoch), first),
+            batch_sampler=indices,  # type: ignore[arg-type]
             num_workers=self.config.workers,
             collate_fn=_as_it_is,
             pin_memory=self.device.type == "cuda",
         )
-        yield from loader
 
     def _shares(self, order: Sequence[int], first: int) -> Iterator[list[int]]:
         """The part of this rank in each micro-batch: neighbouring samples of the global batch."""

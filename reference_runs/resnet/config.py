@@ -118,7 +118,7 @@ def tensor_names(units: tuple[int, ...]) -> Iterator[str]:
 
 def smoke() -> ResNet:
     """All 50 layers at an eighth of the width, on drawn shapes."""
-    epochs = 28
+    epochs = 18
     steps = epochs * 16
     return ResNet(
         image_size=32,
@@ -158,7 +158,7 @@ def reference() -> ResNet:
         model_bn_span=64,
         least_area=0.08,
         global_batch_size=batch,
-        gradient_accumulation_steps=16,
+        gradient_accumulation_steps=8,
         train_samples=images,
         eval_samples=50_000,
         target=0.759,

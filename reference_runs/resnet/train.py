@@ -126,8 +126,8 @@ class Classification(Task[ResNet]):
         """Top-1 accuracy."""
         counts = torch.zeros(2, dtype=torch.float64, device=self.device)
         mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+        parts = [mine[at : at + EVALUATION_BATCH] for at in range(0, len(mine), EVALUATION_BATCH)]
+        for batch in self.loaded(self.evaluation, parts):
             images, labels = (each.to(self.device) for each in batch)
             right = (model(normalise(images)).argmax(-1) == labels).sum()
             counts += torch.stack([right, torch.full_like(right, len(labels))])

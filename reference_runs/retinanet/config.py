@@ -112,7 +112,7 @@ def smoke() -> RetinaNet:
         train_samples=800,
         eval_samples=100,
         target=0.34,
-        last_step=16 * 50,
+        last_step=12 * 50,
         opt_base_learning_rate=1e-3,
         candidates=100,
         detections=20,

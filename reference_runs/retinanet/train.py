@@ -89,10 +89,9 @@ class Detection(Task[RetinaNet]):
         """COCO's mean average precision over all evaluation scenes."""
         found: list[NDArray[np.float64]] = []
         mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            indices = mine[begin : begin + EVALUATION_BATCH]
-            images = self.evaluation.__getitems__(indices).images.to(self.device)
-            scores, offsets = model(normalise(images))
+        parts = [mine[at : at + EVALUATION_BATCH] for at in range(0, len(mine), EVALUATION_BATCH)]
+        for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
+            scores, offsets = model(normalise(batch.images.to(self.device)))
             for at, index in enumerate(indices):
                 detected = detect(self.config, self.anchors, scores[at], offsets[at])
                 found.append(rows(index, detected))
