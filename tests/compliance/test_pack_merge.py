@@ -82,7 +82,9 @@ def test_a_tree_is_merged_with_loose_logs(whole: Submission, tmp_path: Path) -> 
     rest = part(whole, tmp_path / "a", "systems", "benchmarks")
     logs = part(whole, tmp_path / "b", "results")
     fields = {
-        "submitter": "Acme", "round": "5.1", "merge": [str(rest)],
+        "submitter": "Acme",
+        "round": "5.1",
+        "merge": [str(rest)],
         "results": [{"system": "ex_n8", "benchmark": "llama31_405b", "logs": ["b/**/*.txt"]}],
     }
     write_config(tmp_path / "podium.toml", fields)
