@@ -18,6 +18,7 @@ from compliance.commands.options import (
     OutputOption,
     ProfileOption,
     QuietOption,
+    ReportFormat,
     ReportFormatOption,
     RoundOption,
     SelectOption,
@@ -152,14 +153,7 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments, 3 a fault of podium itself.
     """
-    from compliance.output import (
-        SCORED,
-        default_format,
-        deliver,
-        inside,
-        progress_bar,
-        with_scores,
-    )
+    from compliance.output import deliver, inside, progress_bar, with_scores
     from compliance.session import Options, check_paths, gather, is_internal
 
     if output is not None and inside(output, [*paths, *(earlier or ())]):
@@ -178,9 +172,7 @@ def check(
         not no_waivers,
         tuple(earlier or ()),
     )
-    chosen = format.value if format else default_format()
-    if score and chosen not in SCORED:
-        raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
+    chosen = _chosen_format(format, score)
     with progress_bar(quiet) as progress:
         gathered = gather(paths, options, progress, for_scores=score)
     report = check_paths(paths, options, gathered=gathered)
@@ -191,6 +183,15 @@ def check(
     else:
         deliver(report, chosen, output, color=not no_color, quiet=quiet)
     raise typer.Exit(_status(report, is_internal(report)))
+
+
+def _chosen_format(asked: ReportFormat | None, score: bool) -> str:
+    from compliance.output import SCORED, default_format
+
+    chosen = asked.value if asked else default_format()
+    if score and chosen not in SCORED:
+        raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
+    return chosen
 
 
 def _status(report: Outcome, internal: bool) -> Exit:

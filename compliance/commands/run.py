@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +25,12 @@ from reference_runs.errors import RunAborted, RunFault
 if TYPE_CHECKING:
     from reference_runs.launch import Order
     from reference_runs.setting import Division as DivisionName
+
+
+EPILOG_RUN = (
+    "Examples:  podium run llama2_70b_lora --runs 10 --output logs    "
+    "torchrun --nproc-per-node 2 -m compliance run llama31_8b"
+)
 
 
 class Scale(StrEnum):
@@ -138,19 +146,13 @@ def run(
     two; the log says so. At reference scale it is the model and the hyperparameters of the round.
 
     Exit status: 0 every run reached its target, 1 one did not, 2 bad arguments or nothing to train.
-
-    Example:  podium run llama2_70b_lora --runs 10 --output results/sys/llama2_70b_lora
-
-    Example:  torchrun --nproc-per-node 2 -m compliance run llama31_8b
     """
     from reference_runs.launch import order
     from reference_runs.setting import Setting
 
-    try:
+    with _plain_faults():
         if processes > 1 and "RANK" not in os.environ:
-            from reference_runs.processes import start
-
-            raise typer.Exit(start(processes, ["-m", "compliance", *sys.argv[1:]]))
+            raise typer.Exit(_start_ranks(processes))
         setting = Setting(
             scale=scale.value,
             seed=seed,
@@ -171,13 +173,26 @@ def run(
             _dry_log(ordered, output)
             return
         folder = output or Path("runs") / benchmark
-        all_converged = _train(ordered, folder, runs, quiet=quiet)
+        converged = _train(ordered, folder, runs, quiet=quiet)
+        raise typer.Exit(Exit.CLEAN if converged else Exit.FOUND)
+
+
+@contextmanager
+def _plain_faults() -> Iterator[None]:
+    """A run that was aborted ends with status 1, one that could not begin is a usage fault."""
+    try:
+        yield
     except RunAborted as error:
         typer.echo(f"podium: {error}", err=True)
         raise typer.Exit(Exit.FOUND) from None
     except RunFault as error:
         raise UsageFault(str(error)) from None
-    raise typer.Exit(Exit.CLEAN if all_converged else Exit.FOUND)
+
+
+def _start_ranks(processes: int) -> int:
+    from reference_runs.processes import start
+
+    return start(processes, ["-m", "compliance", *sys.argv[1:]])
 
 
 def _train(ordered: Order, folder: Path, runs: int, *, quiet: bool) -> bool:
