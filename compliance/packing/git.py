@@ -242,13 +242,15 @@ class Clone:
 
     def large_blobs(self, ref: str, limit: int) -> Iterator[tuple[str, int]]:
         """(path, bytes) of files over a limit in any commit since a ref, also those gone since."""
-        listed = self.run("rev-list", "--objects", f"{ref}..HEAD")
-        names = dict(line.partition(" ")[::2] for line in listed.splitlines() if " " in line)
-        for oid, path in names.items():
-            if path and self.run("cat-file", "-t", oid) == "blob":
-                size = int(self.run("cat-file", "-s", oid))
-                if size > limit:
-                    yield path, size
+        larger = (f"--filter=blob:limit={limit + 1}", "--filter-print-omitted")
+        listed = self.run("rev-list", "--objects", *larger, f"{ref}..HEAD").splitlines()
+        large = {line[1:] for line in listed if line.startswith("~")}
+        if not large:
+            return
+        every = self.run("rev-list", "--objects", f"{ref}..HEAD").splitlines()
+        for oid, _, path in (line.partition(" ") for line in every):
+            if oid in large:
+                yield path, int(self.run("cat-file", "-s", oid))
 
 
 def _open(path: Path, *, above: bool) -> Repo:
