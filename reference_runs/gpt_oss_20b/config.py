@@ -44,16 +44,16 @@ def smoke() -> GptOss:
         vocabulary=128,
         max_sequence_length=8192,
         global_batch_size=2,
-        train_samples=256,
+        train_samples=128,
         eval_samples=2,
-        evaluation_interval=16,
-        target=2.0,
-        last_step=120,
+        evaluation_interval=8,
+        target=1.05,
+        last_step=64,
         opt_base_learning_rate=1e-2,
         opt_end_learning_rate=1e-3,
         opt_learning_rate_warmup_steps=4,
-        opt_learning_rate_decay_steps=120 - 4,
-        max_steps=120,
+        opt_learning_rate_decay_steps=64 - 4,
+        max_steps=64,
     )
 
 

@@ -49,7 +49,7 @@ class Attention(nn.Module):
 
 
 def _heads(x_BLD: Tensor, heads: int) -> Tensor:
-    return x_BLD.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return x_BLD.view(*x_BLD.shape[:2], heads, -1).transpose(1, 2)
 
 
 def windowed(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, window: int) -> Tensor:
@@ -67,13 +67,14 @@ def windowed(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, window: int) -> Ten
     y = F.scaled_dot_product_attention(
         q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), attn_mask=mask, enable_gqa=True
     )
-    y_BHLE = y.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
+    y_BHLE: Tensor = y.view(batch, -1, *y.shape[1:]).transpose(1, 2).flatten(2, 3)
     return y_BHLE[:, :, :length]
 
 
 def _blocks(x_BHLE: Tensor, window: int, fill: int) -> Tensor:
     """Cut the sequence into blocks, (B, N, H, W, E)."""
-    return F.pad(x_BHLE, (0, 0, 0, fill)).unflatten(2, (-1, window)).transpose(1, 2)
+    x = F.pad(x_BHLE, (0, 0, 0, fill))
+    return x.view(*x.shape[:2], -1, window, x.shape[-1]).transpose(1, 2)
 
 
 def _window_mask(blocks: int, window: int, device: torch.device) -> Tensor:
@@ -105,7 +106,7 @@ class Experts(nn.Module):
         order_T = chosen.flatten().argsort(stable=True)
         token_T = order_T // self.active
         sizes = torch.bincount(chosen.flatten(), minlength=len(self.gate_up)).tolist()
-        parts = x[token_T].split(sizes)
+        parts = torch.split(x[token_T], sizes)
         done = torch.cat([self._expert(number, part) for number, part in enumerate(parts)])
         weighted = done * weight_T[order_T, None].type_as(done)
         y = torch.zeros_like(x, dtype=done.dtype).index_add(0, token_T, weighted)
@@ -114,7 +115,8 @@ class Experts(nn.Module):
     def _expert(self, number: int, x: Tensor) -> Tensor:
         """What one expert makes of the tokens that chose it."""
         gate, up = (x @ self.gate_up[number]).chunk(2, dim=-1)
-        return (F.silu(gate) * up) @ self.down[number]
+        y: Tensor = (F.silu(gate) * up) @ self.down[number]
+        return y
 
 
 class Block(nn.Module):
