@@ -21,7 +21,7 @@ from compliance.packing.sources import (
     shown_path,
 )
 from compliance.session import Options, gather
-from compliance.tree import POWER, PRUNED, SCALING_FILE, has_scalings
+from compliance.tree import POWER, PRUNED, SCALING_FILE, has_scalings, is_log
 from compliance.tree_names import about_name, benchmark_called
 from compliance.verdicts import needed_runs
 from rules.finding import Severity
@@ -90,6 +90,8 @@ class _Results:
         """The logs that the submitter names one by one, by their names in the tree."""
         place, found = result_place(result, self.plan.rules), {}
         for name, path in result.names.items():
+            if not is_log(name):
+                self.plan.conflict(f"{place}/{name}", "a log is called result_<i>.txt")
             try:
                 found[name] = log_source(self.base / path, self.base)
             except SourceFault as fault:

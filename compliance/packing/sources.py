@@ -6,13 +6,14 @@ Nothing but regular files is ever opened; links in folders stay links.
 from __future__ import annotations
 
 import fnmatch
-import glob
 import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from compliance.errors import UsageFault
 
 COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
 """First bytes of compressed files: a tree holds logs as they are."""
@@ -96,14 +97,35 @@ def log_source(path: str | Path, base: Path) -> Source:
 
 
 def expand(patterns: Sequence[str], base: Path) -> list[str]:
-    """The files that globs name, each once, in counting order; folders are passed over."""
+    """The files that globs name, each once, in counting order; folders are passed over.
+
+    Hidden files are named only by patterns that name them so, and `**` follows no links: they may
+    lead in circles. Raises UsageFault for what is no glob.
+    """
     found: dict[str, str] = {}
     for pattern in patterns:
-        for name in glob.iglob(pattern, root_dir=base, recursive=True):
-            path = os.path.join(base, name)
-            if not os.path.isdir(path):
-                found.setdefault(os.path.realpath(path), os.path.normpath(path))
+        try:
+            for path in _matches(pattern, base):
+                if not os.path.isdir(path):
+                    found.setdefault(os.path.realpath(path), path)
+        except (ValueError, NotImplementedError, RecursionError) as error:
+            raise UsageFault(f"{pattern!r} is no glob: {error}") from None
     return sorted(found.values(), key=_counting)
+
+
+def _matches(pattern: str, base: Path) -> Iterator[str]:
+    parts = Path(pattern).parts
+    top = base
+    if os.path.isabs(pattern):
+        top, parts = Path(parts[0]), parts[1:]
+    # Python up to 3.12 takes a last ** for folders only.
+    inner = "/".join((*parts, "*") if parts[-1:] == ("**",) else parts)
+    hidden = {part for part in parts if part.startswith(".")}
+    wild = any(part.startswith(".") and set(part) & set("*?[") for part in hidden)
+    for path in top.glob(inner):
+        names = path.relative_to(top).parts
+        if wild or all(not name.startswith(".") or name in hidden for name in names):
+            yield os.path.normpath(path)
 
 
 def _counting(name: str) -> list[tuple[int, str]]:

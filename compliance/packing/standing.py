@@ -92,10 +92,9 @@ def allow(
 
 
 def _named(place: str, named: Sequence[str]) -> bool:
-    return any(
-        each in (".", place) or place.startswith(f"{each}/")
-        for each in (name.rstrip("/") or "." for name in named)
-    )
+    """Whether a place is named, or a folder that it lies in; a dot is all."""
+    names = [name.removeprefix("./").rstrip("/") for name in named]
+    return any(name in (".", place) or place.startswith(f"{name}/") for name in names if name)
 
 
 def refuse_own_sources(plan: Plan, target: Path) -> None:

@@ -219,6 +219,22 @@ def test_what_the_plan_has_not_is_dropped_or_kept_as_named(loose: Loose) -> None
     assert "notes.txt" not in files_in(loose.packed)
 
 
+@pytest.mark.parametrize("named", ["", "/", "bench", "benchmark", "other", "README.md"])
+def test_only_what_is_named_whole_may_change(loose: Loose, named: str) -> None:
+    assert loose.pack() == Exit.CLEAN
+    loose.put("docs/README.md", "another\nbash run_and_time.sh\n")
+    before = files_in(loose.packed)
+    assert loose.pack("--replace", named, "--keep", named) == Exit.FOUND
+    assert files_in(loose.packed) == before
+
+
+@pytest.mark.parametrize("named", [".", "benchmarks", "./benchmarks/", "benchmarks/llama31_405b"])
+def test_a_folder_names_all_in_it(loose: Loose, named: str) -> None:
+    assert loose.pack() == Exit.CLEAN
+    loose.put("docs/README.md", "another\nbash run_and_time.sh\n")
+    assert loose.pack("--replace", named) == Exit.CLEAN
+
+
 def test_a_file_in_the_targets_place_is_left_alone(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:

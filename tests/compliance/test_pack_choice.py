@@ -263,6 +263,43 @@ def test_a_glob_that_names_nothing_is_told_of(
     assert "no log is named nowhere/*.log" in said
 
 
+def test_links_that_lead_in_circles_are_not_followed(
+    loose: Loose, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(3):
+        loose.add_run(number, f"runs/{number}.log")
+    for name in ("a", "b", "c"):  # followed, there would be 3 to the 40 paths
+        (loose.work / "runs" / name).symlink_to(".")
+    assert len(taken(plan(loose, capsys))) == 3
+
+
+@pytest.mark.parametrize("pattern", ["runs/**", "**", "runs/*.log", "./runs/[0-9].log"])
+def test_globs_name_files_and_no_hidden_ones(
+    loose: Loose, capsys: pytest.CaptureFixture[str], pattern: str
+) -> None:
+    for number in range(3):
+        loose.add_run(number, f"runs/{number}.log")
+    loose.add_run(4, "runs/.hidden.log")
+    loose.result(logs=[pattern])
+    told = plan(loose, capsys)
+    assert len(taken(told)) == 3
+    assert "runs/.hidden.log" not in why(told)
+    loose.result(logs=["runs/.*.log"])
+    assert taken(plan(loose, capsys)) == ["runs/.hidden.log"]
+
+
+@pytest.mark.parametrize("pattern", ["runs/***", "/", "runs/**x"])
+def test_what_is_no_glob_is_told_in_one_line(
+    loose: Loose, capsys: pytest.CaptureFixture[str], pattern: str
+) -> None:
+    loose.result(logs=[pattern])
+    status = loose.pack("--dry-run")
+    told = capsys.readouterr()
+    assert status in (1, 2)
+    assert "Traceback" not in told.err
+    assert told.err.count("\n") <= 1
+
+
 # --- named one by one ---
 
 
@@ -274,6 +311,13 @@ def test_named_logs_are_taken_as_they_are_named(
     names = {f"result_{2 - number}.txt": f"runs/{number}.log" for number in range(3)}
     loose.result(logs=[], names=names)
     assert taken(plan(loose, capsys)) == ["runs/2.log", "runs/1.log", "runs/0.log"]
+
+
+def test_a_named_log_has_the_name_of_a_log(loose: Loose) -> None:
+    loose.add_run(0, "runs/0.log")
+    loose.result(logs=[], names={"run_0.log": "runs/0.log"})
+    assert loose.pack("--force") == 1
+    assert not loose.packed.exists()
 
 
 def test_a_name_that_podium_gives_is_not_given_again(loose: Loose) -> None:
