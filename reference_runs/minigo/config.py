@@ -126,9 +126,9 @@ def smoke() -> MiniGo:
         num_readouts=16,
         virtual_losses=4,
         noise_alpha=0.43,
-        softpick_moves=6,
-        min_selfplay_games_per_generation=64,
-        parallel_games=64,
+        softpick_moves=20,
+        min_selfplay_games_per_generation=96,
+        parallel_games=96,
         window_size=5,
         filter_amount=1.0,
         resign_threshold=-2.0,
@@ -140,10 +140,10 @@ def smoke() -> MiniGo:
         gating_games=0,
         opponent_readouts=24,
         global_batch_size=256,
-        train_samples=256 * 64,
+        train_samples=256 * 48,
         eval_samples=64,
         target=0.5,
-        last_step=64 * 10,
+        last_step=48 * 10,
     )
 
 
