@@ -202,14 +202,20 @@ def test_the_quality_is_the_mean_absolute_error(tmp_path: Path) -> None:
 # --- the whole run ---
 
 
+PINNED = {"0.7": {"train_samples", "eval_samples"}, "1.0": set(), "2.0": set()}
+"""Keys that closed rules fix at the full problem's size; 0.7 has no verifier that forgets them."""
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("round_name", ["0.7", "1.0", "2.0"])
-def test_the_log_of_one_epoch_lacks_nothing_but_the_target(round_name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("round_name", PINNED)
+def test_a_short_log_lacks_the_target_and_what_full_size_fixes(
+    round_name: str, tmp_path: Path
+) -> None:
     settings = {"train_samples": 64, "eval_samples": 8, "last_step": 2}
     smoke_run = Smoke(name="cosmoflow", round=round_name, division="closed", settings=settings)
     assert not smoke_run.train(tmp_path / "result_0.txt").converged
     found = smoke_run.errors(tmp_path / "result_0.txt")
-    assert all(wrong and wrong <= {"target", "eval_error"} for wrong in found.values())
+    assert all(wrong == {"target"} | PINNED[round_name] for wrong in found.values())
 
 
 @pytest.mark.long
