@@ -151,7 +151,7 @@ def official_name(name: str) -> Fault | None:
     return None
 
 
-def official_size(item: Item) -> Fault | None:
+def _official_size(item: Item) -> Fault | None:
     if item.kind is not Kind.FILE or item.size <= LARGE:
         return None
     said = f"the file has {item.size / (1 << 20):.1f} MiB, and 50 MiB is the most"
@@ -178,7 +178,7 @@ class _Verifier:
                     yield from (finding(item.path, fault) for fault in self.faults(item))
 
     def faults(self, item: Item) -> Iterator[Fault]:
-        yield from filter(None, (official_name(item.name), official_size(item)))
+        yield from filter(None, (official_name(item.name), _official_size(item)))
         if item.kind is Kind.LINK and not _found_from_here(item):
             said = "the link's target does not exist, as seen from the folder podium was started in"
             hint = "put the file itself in the link's place"
@@ -225,7 +225,7 @@ class _Policy:
             # A clone's own folder is no part of what is submitted; links to folders pass.
             own = item.path == ".git" or _links_to_folder(item)
             yield finding(item.path, official, Severity.WARNING if own else None)
-        faults = [*name_faults(item.name, item.path), *filter(None, (official_size(item),))]
+        faults = [*name_faults(item.name, item.path), *filter(None, (_official_size(item),))]
         yield from (finding(item.path, fault) for fault in faults)
         if item.kind is Kind.LINK:
             yield from self.link(item)
