@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PAD = -2.2
 """Value of what lies outside a volume: air, in normalised units."""
 
-NOISE, SPECKLE = 0.35, 0.05
+NOISE, SPECKLE = 0.34, 0.05
 """Of a drawn volume: deviation of every voxel, and share of voxels with another's brightness."""
 
 FLIP, BRIGHTEN, BLUR = 1 / 3, 0.1, 0.1
