@@ -43,7 +43,9 @@ class MiniGo(Config):
     noise_alpha: float
     """Of the Dirichlet noise at the roots in self-play."""
     softpick_moves: int
-    """Opening moves that are drawn by their visits; later ones are the most visited."""
+    """Opening moves of self-play that are drawn by their visits; later: the most visited."""
+    match_softpick_moves: int
+    """The same in matches, whose games would else all be one."""
 
     # self-play
     min_selfplay_games_per_generation: int
@@ -127,6 +129,7 @@ def smoke() -> MiniGo:
         virtual_losses=4,
         noise_alpha=0.43,
         softpick_moves=20,
+        match_softpick_moves=6,
         min_selfplay_games_per_generation=96,
         parallel_games=96,
         window_size=5,
@@ -162,6 +165,7 @@ def reference() -> MiniGo:
         virtual_losses=4,
         noise_alpha=0.03,
         softpick_moves=30,
+        match_softpick_moves=30,
         min_selfplay_games_per_generation=games,
         parallel_games=64,
         window_size=window,

@@ -119,7 +119,7 @@ def match(
                 continue
             forest = Forest(goban, player.search, at.take(mine), history[mine])
             forest.grow(player.evaluate)
-            soft = at.moves[mine] < config.softpick_moves
+            soft = at.moves[mine] < config.match_softpick_moves
             visits = forest.visits[forest.roots]
             moves[mine] = _pick(visits, soft, [draws[game] for game in games[mine]])
         return moves
