@@ -121,7 +121,7 @@ def smoke() -> RnnT:
         eval_samples=2703,
         target=0.058,
         last_step=96 * 12,
-        opt_base_learning_rate=0.02,
+        opt_base_learning_rate=0.012,
         opt_learning_rate_warmup_epochs=1,
         opt_lamb_learning_rate_hold_epochs=8,
         opt_lamb_learning_rate_decay_poly_power=0.9,
