@@ -14,16 +14,16 @@ setup: $(STAMP)  ## make the virtual environment
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	$(BIN)/python -m compileall -q compliance rules logging_spec
+	$(BIN)/python -m compileall -q compliance rules logging_spec reference_runs
 	@touch $@
 
-demo: $(STAMP)  ## the main job on logs made on the spot: check, find the fault, mend it
+demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack, verify; left in demo/
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/examples/demo.py
 
 test: $(STAMP)  ## the quick test suite
 	$(BIN)/python -m pytest -m 'not long' -n 2
 
-test-long: $(STAMP)  ## what takes minutes: 25,000 damaged logs, 50,000 fuzzed ones
+test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from five seeds
 	$(BIN)/python -m pytest -m long -n 2
 
 lint: $(STAMP)  ## ruff and mypy
@@ -34,6 +34,7 @@ lint: $(STAMP)  ## ruff and mypy
 bench: $(STAMP)  ## speed against the incumbent and a bare pass, as ratios of one run
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/emitter.py
+	$(BIN)/python benchmarks/trainers.py
 
 docs: $(STAMP)  ## regenerate the rule pages and the record schema
 	$(BIN)/podium rules pages --write
