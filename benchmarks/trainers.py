@@ -29,7 +29,10 @@ class Nowhere:
     def write(self, line: bytes) -> None:
         """Forget it."""
 
-    retry = sync = close = lambda self: None
+    def retry(self) -> None:
+        """Nothing is kept."""
+
+    sync = close = retry
 
 
 def block(stepper: Stepper, log: Logger, steps: tuple[int, int]) -> float:
