@@ -8,17 +8,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from logging_spec import Logger
-from reference_runs.catalogue import find, task_of
+from reference_runs.catalogue import find, need_torch, task_of
 from reference_runs.errors import DataMissing, RunAborted, RunFault
 from reference_runs.older import OLDER, OlderSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from reference_runs.catalogue import Benchmark
     from reference_runs.config import Config
-    from reference_runs.loop import Outcome, Standing
+    from reference_runs.loop import Outcome, Watch
+    from reference_runs.ranks import Ranks
     from reference_runs.setting import Division, Setting
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -72,51 +74,75 @@ def dry_log(order: Order, sink: Any) -> None:
         hyperparameters(log, order.config(), order.setting)
 
 
-def run(order: Order, path: Path, watch: Callable[[Standing], None]) -> Outcome:
+def run(order: Order, path: Path, watch: Watch) -> Outcome:
     """Train once and log into a file, which must be new unless the run is resumed.
 
     Raises RunFault for what its user can mend; the log then says aborted.
     """
-    kind = task_of(order.benchmark.name)
+    with together(order) as ranks:
+        return _train(order, path, watch, ranks)
+
+
+def series(
+    order: Order, folder: Path, runs: int, follow: Callable[[Path], AbstractContextManager[Watch]]
+) -> Iterator[tuple[Path, Outcome]]:
+    """Train several times, each with a log and a seed of its own; the ranks stay together.
+
+    Logs are numbered after those that the folder holds, and no number is used again, so that no two
+    runs of a folder share a seed. A resumed run goes on with the last log.
+    """
+    with together(order) as ranks:
+        # The first rank's word: another may look when the first log is there already.
+        first = ranks.gather(_first_number(folder, resume=order.setting.resume))[0]
+        for number in range(first, first + (1 if order.setting.resume else runs)):
+            path = folder / f"result_{number}.txt"
+            seeded = replace(order.setting, seed=order.setting.seed + number)
+            with follow(path) as watch:
+                outcome = _train(replace(order, setting=seeded), path, watch, ranks)
+            yield path, outcome
+
+
+@contextmanager
+def together(order: Order) -> Iterator[Ranks]:
+    """The processes of the run, joined, once it is certain that they have something to do."""
+    need_torch()
     if order.setting.scale == "reference" and order.setting.data is None:
         raise DataMissing(f"--data is needed at reference scale: {order.benchmark.data}")
-    from reference_runs.loop import train
     from reference_runs.ranks import joined
 
+    with told_plainly(), joined(order.setting.device) as ranks, _threads(order.setting):
+        yield ranks
+
+
+def _train(order: Order, path: Path, watch: Watch, ranks: Ranks) -> Outcome:
+    from reference_runs.loop import train
+
     setting, config = order.setting, order.config()
-    _prepare_place(path, setting)
-    with joined(setting.device) as ranks, _threads(setting), told_plainly():
-        task = kind(config, setting, ranks)
-        sink: OlderSink | str = str(path)
-        if ranks.first and setting.usage == "training" and setting.round in OLDER:
+    task = task_of(order.benchmark.name)(config, setting, ranks)
+    sink: OlderSink | str = str(path)
+    if ranks.first:
+        _prepare_place(path, setting)
+        if setting.usage == "training" and setting.round in OLDER:
             sink = OlderSink(path, setting.round, config.name)
-        try:
-            with Logger(sink, rank=ranks.rank, root_dir=ROOT) as log:
-                return train(task, log, watch)
-        except DataMissing:
-            if ranks.first:
-                path.unlink()  # nothing was run: what is there is no log of a run
-            raise
+    try:
+        with Logger(sink, rank=ranks.rank, root_dir=ROOT) as log:
+            return train(task, log, watch)
+    except DataMissing:
+        if ranks.first:
+            path.unlink()  # nothing was run: what is there is no log of a run
+        raise
 
 
-def places(folder: Path, runs: int, *, resume: bool = False) -> Iterator[tuple[int, Path]]:
-    """Numbers and paths of new logs, after those that the folder holds; or of the last to resume.
-
-    Numbers that are there are never used again, so that no two runs of a folder share a seed.
-    """
+def _first_number(folder: Path, *, resume: bool) -> int:
     there = [
         int(path.stem.removeprefix("result_"))
         for path in folder.glob("result_*.txt")
         if path.stem.removeprefix("result_").isdigit()
     ]
-    first = max(there, default=0 if resume else -1) + (0 if resume else 1)
-    for number in range(first, first + (1 if resume else runs)):
-        yield number, folder / f"result_{number}.txt"
+    return max(there, default=0) if resume else max(there, default=-1) + 1
 
 
 def _prepare_place(path: Path, setting: Setting) -> None:
-    if os.environ.get("RANK", "0") != "0":
-        return  # the first rank alone logs
     if setting.resume and not path.exists():
         raise RunFault(f"--resume: there is no log {path} to go on with")
     if path.exists() and not setting.resume:

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -197,19 +196,17 @@ def _start_ranks(processes: int) -> int:
 
 def _train(ordered: Order, folder: Path, runs: int, *, quiet: bool) -> bool:
     """Train one run after the other; returns whether each reached its target."""
-    from reference_runs.launch import places
-    from reference_runs.launch import run as train
+    from reference_runs.launch import series
 
-    config = ordered.config()
-    converged = True
-    for number, path in places(folder, runs, resume=ordered.setting.resume):
-        seeded = replace(ordered.setting, seed=ordered.setting.seed + number)
-        with follow(path, config, quiet=quiet) as watch:
-            outcome = train(replace(ordered, setting=seeded), path, watch)
+    config, converged = ordered.config(), True
+    says = os.environ.get("RANK", "0") == "0"
+    for path, outcome in series(
+        ordered, folder, runs, lambda path: follow(path, config, quiet=quiet or not says)
+    ):
         converged &= outcome.converged
-        if os.environ.get("RANK", "0") == "0":
+        if says:
             typer.echo("\n\n".join(filter(None, (outcome.profile, told(path, config, outcome)))))
-    if os.environ.get("RANK", "0") == "0":
+    if says:
         usage = f"--usage {ordered.setting.usage} --round {ordered.setting.round}"
         typer.echo(f"judge: podium check {folder} {usage}")
     return converged

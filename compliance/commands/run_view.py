@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def follow(path: Path, config: Config, *, quiet: bool) -> Iterator[Watch]:
-    """What is to be called as the run goes on; only the first rank shows anything."""
-    if quiet or os.environ.get("RANK", "0") != "0":
+    """What is to be called as the run goes on."""
+    if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
         with _bar() as bar:

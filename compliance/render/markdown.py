@@ -70,9 +70,7 @@ def _submissions(report: Outcome) -> Iterator[str]:
         yield f"| {escape(entry.submitter)} | {entry.verdict} |"
 
 
-def _tables(
-    findings: list[Finding], entries: dict[str, FileEntry], folded: bool
-) -> Iterator[str]:
+def _tables(findings: list[Finding], entries: dict[str, FileEntry], folded: bool) -> Iterator[str]:
     for path, found in grouped(findings).items():
         entry = entries.get(path)
         verdict, facts = verdict_of(entry, found), escape(facts_of(entry))

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from compliance.render import github, junit, markdown, renderer, sarif, text
 from compliance.outcome import conclude
+from compliance.render import github, junit, markdown, renderer, sarif, text
 from compliance.report import Report, publish
 from compliance.terminal import clean, columns, wrap, wrap_path
 from rules.finding import Severity

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from compliance import check
-from reference_runs.catalogue import find, task_of
+from reference_runs.catalogue import find
+from reference_runs.launch import order, run
 from reference_runs.setting import Setting
 from tests.oracle import judge
 
@@ -27,31 +28,11 @@ class Smoke:
     seed: int = 1
 
     def train(self, path: Path) -> Outcome:
-        """Train on one thread of the processor and log into a new file."""
-        import torch
-
-        from logging_spec import Logger
-        from reference_runs.loop import train
-        from reference_runs.ranks import Ranks
-
-        benchmark = find(self.name)
+        """Train on the processor and log into a new file."""
         changes = {name: str(value) for name, value in self.settings.items()}
-        config = benchmark.smoke().with_settings(changes)
-        setting = Setting(
-            seed=self.seed,
-            division=self.division,
-            round=self.round,
-            usage=benchmark.usage,
-            device="cpu",
-        )
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            with Logger(str(path), rank=0) as log:
-                task = task_of(self.name)(config, setting, Ranks(torch.device("cpu")))
-                return train(task, log)
-        finally:
-            torch.set_num_threads(threads)
+        setting = Setting(seed=self.seed, device="cpu")
+        ordered = order(self.name, setting, changes, (self.round, self.division))
+        return run(ordered, path, lambda _: None)
 
     def errors(self, path: Path) -> dict[str, set[str]]:
         """Keys of the errors that podium finds in a log, by profile, and the incumbent's.

@@ -93,6 +93,21 @@ def test_two_ranks_give_the_loss_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_several_runs_of_several_ranks_keep_their_seeds_together(tmp_path: Path) -> None:
+    for name, ranks in (("one", 1), ("two", 2)):
+        words = ("--output", tmp_path / name, "-q", "--runs", 3, "--processes", ranks)
+        assert "Traceback" not in elsewhere("llama31_8b", *SHORT, *words).stderr
+    for number in range(3):
+        one, two = (
+            records(tmp_path / name / f"result_{number}.txt", "tracked_stats")
+            for name in ("one", "two")
+        )
+        losses = [each["train_loss"] for each in one]
+        assert losses
+        assert [each["train_loss"] for each in two] == pytest.approx(losses, rel=1e-4)
+
+
+@pytest.mark.long
 def test_sharded_state_and_accumulation_give_the_loss_of_one_step(tmp_path: Path) -> None:
     podium("llama31_8b", *SHORT, "--output", tmp_path / "one", "-q")
     extra = ("--shard", "--processes", 2, "--set", "gradient_accumulation_steps=2")
