@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from reference_runs.deepcam.config import CLASSES
-from reference_runs.resnet.model import GroupNormedBatch
+from reference_runs.normalization import GroupNormedBatch
 
 if TYPE_CHECKING:
     from reference_runs.deepcam.config import DeepCam
