@@ -58,6 +58,8 @@ def order(
     known = benchmark.rounds
     if known and chosen not in known and chosen not in OLDER:
         raise RunFault(f"--round is {chosen}; {name} was in {', '.join(known)}")
+    if setting.data is not None and setting.scale == "smoke":
+        raise RunFault("--data goes with --scale reference; smoke scale generates its data")
     if setting.data is not None and not setting.data.is_dir():
         raise RunFault(f"--data: there is no folder {setting.data}")
     setting = replace(
@@ -118,6 +120,7 @@ def _train(order: Order, path: Path, watch: Watch, ranks: Ranks) -> Outcome:
     from reference_runs.loop import train
 
     setting, config = order.setting, order.config()
+    _share_out(config, ranks)
     task = task_of(order.benchmark.name)(config, setting, ranks)
     sink: OlderSink | str = str(path)
     if ranks.first:
@@ -142,9 +145,21 @@ def _first_number(folder: Path, *, resume: bool) -> int:
     return max(there, default=0) if resume else max(there, default=-1) + 1
 
 
+def _share_out(config: Config, ranks: Ranks) -> None:
+    """Raise RunFault where a global batch cannot be cut into equal parts: some would be lost."""
+    size, micro = config.global_batch_size, config.gradient_accumulation_steps
+    if size % (micro * ranks.world):
+        raise RunFault(
+            f"global_batch_size is {size}; must be a multiple of {micro} micro-batches"
+            f" x {ranks.world} ranks"
+        )
+
+
 def _prepare_place(path: Path, setting: Setting) -> None:
     if setting.resume and not path.exists():
         raise RunFault(f"--resume: there is no log {path} to go on with")
+    if setting.resume and b"run_stop" in path.read_bytes():
+        raise RunFault(f"--resume: the run of {path} has ended, its log has a run_stop")
     if path.exists() and not setting.resume:
         raise RunFault(f"{path} exists already; no log is written over, choose another --output")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -62,9 +62,10 @@ def train(task: Task[Any], log: Logger, watch: Watch = _unwatched) -> Outcome:
     config, setting = task.config, task.setting
     stepper, done = start(task, log)
     with timed(log, resumed=setting.resume) as run, observed(stepper, log) as tables:
-        log.event(keys.TRAIN_SAMPLES, config.train_samples)
-        log.event(keys.EVAL_SAMPLES, config.eval_samples)
-        task.stage(log)
+        if not setting.resume:
+            log.event(keys.TRAIN_SAMPLES, config.train_samples)
+            log.event(keys.EVAL_SAMPLES, config.eval_samples)
+            task.stage(log)
         quality = None
         for first, last in blocks(config, done):
             with log.block(**block_at(config, setting, first, last)):

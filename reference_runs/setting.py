@@ -12,6 +12,9 @@ Scale = Literal["smoke", "reference"]
 Division = Literal["closed", "open"]
 Precision = Literal["fp32", "bf16", "fp16"]
 
+ORG = "podium reference trainers"
+"""Whom a log names as the one who runs, unless somebody else says so."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
@@ -39,4 +42,4 @@ class Setting:
     checkpoint: Path | None = None
     resume: bool = False
     profile: Path | None = None
-    org: str = "podium reference trainers"
+    org: str = ORG

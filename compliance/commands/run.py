@@ -20,6 +20,7 @@ from compliance.commands.run_view import follow, told
 from compliance.errors import UsageFault
 from compliance.exits import Exit
 from reference_runs.errors import RunAborted, RunFault
+from reference_runs.setting import ORG
 
 if TYPE_CHECKING:
     from reference_runs.launch import Order
@@ -87,6 +88,7 @@ DataOption = Annotated[
 CacheOption = Annotated[
     Path | None, typer.Option("--cache", help="Keep here what smoke scale makes at some cost.")
 ]
+OrgOption = Annotated[str, typer.Option("--org", help="Who runs, as the log says it.")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a field of the config (repeatable).", metavar="KEY=VALUE"),
@@ -128,6 +130,7 @@ def run(
     device: DeviceOption = "auto",
     data: DataOption = None,
     cache: CacheOption = None,
+    org: OrgOption = ORG,
     settings: SetOption = None,
     dry_log: DryOption = False,
     profile: ProfileOption = None,
@@ -165,14 +168,14 @@ def run(
             checkpoint=checkpoint,
             resume=resume,
             profile=profile,
+            org=org,
         )
         of: DivisionName | None = division.value if division else None
         ordered = order(benchmark, setting, _pairs(settings or []), (round, of))
         if dry_log:
             _dry_log(ordered, output)
             return
-        folder = output or Path("runs") / benchmark
-        converged = _train(ordered, folder, runs, quiet=quiet)
+        converged = _train(ordered, output or Path("runs", benchmark), runs, quiet=quiet)
         raise typer.Exit(Exit.CLEAN if converged else Exit.FOUND)
 
 

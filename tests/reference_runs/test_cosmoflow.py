@@ -88,7 +88,7 @@ def moments(parameter: int, value: float) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("parameter", "trace"), enumerate(("density", "contrast", "scale", "growth"))
+    ("parameter", "trace"), list(enumerate(("density", "contrast", "scale", "growth")))
 )
 def test_each_parameter_leaves_a_trace_of_its_own(parameter: int, trace: str) -> None:
     low, middle, high = (moments(parameter, value)[trace] for value in (-1, 0, 1))

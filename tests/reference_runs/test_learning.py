@@ -62,4 +62,9 @@ def test_its_log_is_accepted_by_the_newest_round_in_both_profiles(
             usage=benchmark.usage,
             profile=profile,
         )
-        assert [f.key for f in report.findings if f.severity == "error"] == []
+        errors = {f.key for f in report.findings if f.severity == "error"}
+        assert errors == (PINNED_OPEN.get(name, set()) if profile == "verifier" else set())
+
+
+PINNED_OPEN = {"llama31_405b": {"max_sequence_length", "eval_samples"}}
+"""Constants of the full problem that the official verifier pins in the open division, too."""

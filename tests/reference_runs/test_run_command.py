@@ -18,7 +18,7 @@ import pytest
 from compliance.cli import run as command
 from reference_runs.catalogue import names
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ("--set", "last_step=6", "--set", "evaluation_interval=48", "--set", "train_samples=256")
@@ -169,6 +169,10 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     steps = [each["metadata"]["step"] for each in lines(log) if each["key"] == "tracked_stats"]
     assert steps[-1] == 39
     assert sorted(set(steps)) == list(range(3, 40, 3))
+    assert (keys.count("train_samples"), keys.count("eval_samples")) == (1, 1)
+    again = subprocess.run([*words, "--resume"], cwd=ROOT, check=False, stderr=subprocess.PIPE)
+    assert again.returncode == 2
+    assert b"has ended" in again.stderr
 
 
 def _wait_for(path: Path) -> None:
@@ -187,6 +191,9 @@ def test_every_benchmark_is_listed() -> None:
     assert [line.split()[0] for line in done.stdout.splitlines()] == list(names())
 
 
+REAL = ("--scale", "reference")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -196,7 +203,9 @@ def test_every_benchmark_is_listed() -> None:
         (("llama31_8b", "--set", "last_step"), "must be KEY=VALUE"),
         (("llama31_8b", "--round", "4.0"), "llama31_8b was in 5.1, 6.0, 6.1"),
         (("llama31_8b", "--scale", "reference"), "--data is needed at reference scale: train.bin"),
-        (("llama31_8b", "--data", "/no/such"), "there is no folder /no/such"),
+        (("llama31_8b", "--data", "."), "--data goes with --scale reference"),
+        (("llama31_8b", *REAL, "--data", "/no/such"), "there is no folder /no/such"),
+        (("llama31_8b", "--set", "gradient_accumulation_steps=3"), "must be a multiple of 3 micro"),
         (("llama31_8b", "--device", "abacus"), "--device is abacus; must be auto, cpu or cuda"),
         (("llama31_8b", "--resume"), "there is no log"),
     ],
@@ -214,6 +223,19 @@ def test_an_absent_accelerator_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     done = podium("llama31_8b", "--device", "cuda", "--output", tmp_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert "no CUDA device is visible" in done.stderr
+
+
+def test_too_little_memory_names_the_options_that_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr("reference_runs.llama31.train.LanguageModel.loss", exhausted)
+    done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "gradient_accumulation_steps" in done.stderr
+    assert lines(tmp_path / "result_0.txt")[-1]["metadata"]["status"] == "aborted"
 
 
 def test_missing_data_files_leave_no_log(tmp_path: Path) -> None:
