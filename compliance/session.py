@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from compliance.choose import Choice, Wish, forget
 from compliance.find import Kind, Target, kinds_of, nearly_submissions, submissions, targets
+from compliance.garbage import fewer_collections
 from compliance.judge import LogVerdict, judge_log
 from compliance.outcome import (
     FileEntry,
@@ -123,6 +124,7 @@ class Gathered:
         return len({(c.rules.usage, c.rules.name) for c in self.choices}) > 1
 
 
+@fewer_collections()
 def gather(
     paths: list[Path],
     options: Options,
@@ -150,6 +152,7 @@ def gather(
     return Gathered(found, packages, choices, judged, nearly_submissions(held))
 
 
+@fewer_collections()
 def check_paths(
     paths: list[Path],
     options: Options,
