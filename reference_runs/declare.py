@@ -10,6 +10,7 @@ import torch
 
 from logging_spec import keys
 from reference_runs.config import version
+from reference_runs.ranks import ranks_per_node
 from reference_runs.records import hyperparameters
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def declare(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None
     """Log everything that is known before the first step."""
     submission(log, config, setting, ranks)
     log.event(keys.SEED, setting.seed)
-    log.event(keys.NUMBER_OF_NODES, max(1, ranks.world // _ranks_per_node()))
+    log.event(keys.NUMBER_OF_NODES, max(1, ranks.world // ranks_per_node()))
     log.event(keys.ACCELERATORS_PER_NODE, _accelerators(ranks))
     hyperparameters(log, config, setting)
     log.disclosure(**disclosures(config, setting, ranks))
@@ -102,10 +103,6 @@ def _forget_files(folder: Path) -> int:
     return count
 
 
-def _ranks_per_node() -> int:
-    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-
-
 def _accelerators(ranks: Ranks) -> int:
     """Accelerators that each node uses; the processor counts as one where there is no other."""
-    return _ranks_per_node() if ranks.device.type == "cuda" else 1
+    return ranks_per_node() if ranks.device.type == "cuda" else 1

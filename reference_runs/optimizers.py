@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,7 +14,23 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class LARS(Optimizer):
+class Layerwise(Optimizer, ABC):
+    """An optimizer whose step moves one tensor at a time."""
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Take one step; there is no closure to call again."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                if weight.grad is not None:
+                    self._move(weight, group)
+
+    @abstractmethod
+    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+        """Move a tensor that has a gradient."""
+
+
+class LARS(Layerwise):
     """Layer-wise adaptive rate scaling: momentum over steps as long as a share of each weight.
 
     Source: You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017,
@@ -42,14 +59,6 @@ class LARS(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Take one step; there is no closure to call again."""
-        for group in self.param_groups:
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    self._move(weight, group)
-
     def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
         update = weight.grad.add(weight, alpha=group["weight_decay"])  # type: ignore[union-attr]
         if group["adapt"]:
@@ -69,7 +78,7 @@ class LARS(Optimizer):
         return torch.where((size > 0) & (slope > 0), rate, torch.ones_like(rate))
 
 
-class LAMB(Optimizer):
+class LAMB(Layerwise):
     """Adam's direction with decay, at a length that is a share of each tensor's norm.
 
     Source: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes",
@@ -95,14 +104,6 @@ class LAMB(Optimizer):
             "adapt": adapt,
         }
         super().__init__(params, defaults)
-
-    @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]
-        """Take one step; there is no closure to call again."""
-        for group in self.param_groups:
-            for weight in group["params"]:
-                if weight.grad is not None:
-                    self._move(weight, group)
 
     def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
         update = self._direction(weight, group).add_(weight, alpha=group["weight_decay"])

@@ -44,6 +44,11 @@ class Ranks:
         """The part of this rank in what is to be shared out, such as evaluation samples."""
         return items[self.rank :: self.world]
 
+    def portions(self, items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+        """The share of this rank, cut into neighbouring parts of so many items."""
+        mine = self.share(items)
+        return [mine[begin : begin + size] for begin in range(0, len(mine), size)]
+
     def gather(self, mine: Any) -> list[Any]:
         """What every rank has, in the order of ranks, on each of them (small picklable things)."""
         if self.world == 1:
@@ -53,6 +58,16 @@ class Ranks:
         return everyone
 
 
+def local_rank() -> int:
+    """The number of this process among those of its node, as torchrun says it."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def ranks_per_node() -> int:
+    """Processes of each node, as torchrun says it."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
 @contextmanager
 def joined(device: str) -> Iterator[Ranks]:
     """Join the other processes, if torchrun started several; leave them at the end.
@@ -60,7 +75,7 @@ def joined(device: str) -> Iterator[Ranks]:
     Raises RunFault where the device is not there or the port is taken.
     """
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-    where = _device(device, int(os.environ.get("LOCAL_RANK", "0")))
+    where = _device(device, local_rank())
     with _ended_by_signal():
         if world == 1:
             yield Ranks(where)

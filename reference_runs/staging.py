@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import tempfile
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from logging_spec import keys
+from reference_runs.ranks import local_rank, ranks_per_node
 
 if TYPE_CHECKING:
     from logging_spec import Logger
@@ -39,9 +39,9 @@ def shared_folder(ranks: Ranks) -> Folder:
 
 def node_folder(ranks: Ranks) -> Folder:
     """A folder of this node's own, below TMPDIR: the node's first rank makes it."""
-    mine = Folder("node", make=_local_rank() == 0)
+    mine = Folder("node", make=local_rank() == 0)
     node = socket.gethostname()
-    everyone = ranks.gather((node, _local_rank(), mine.path))
+    everyone = ranks.gather((node, local_rank(), mine.path))
     mine.path = next(path for name, local, path in everyone if (name, local) == (node, 0))
     return mine
 
@@ -52,7 +52,7 @@ def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
     began = time.monotonic()
     near = node_folder(ranks)
     files = sorted(path for path in shared.rglob("*") if path.is_file())
-    for path in files[_local_rank() :: _ranks_per_node()]:
+    for path in files[local_rank() :: ranks_per_node()]:
         there = near.path / path.relative_to(shared)
         there.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, there)
@@ -60,11 +60,3 @@ def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
     seconds = round(time.monotonic() - began, 3)
     log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})
     return near
-
-
-def _local_rank() -> int:
-    return int(os.environ.get("LOCAL_RANK", "0"))
-
-
-def _ranks_per_node() -> int:
-    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -102,9 +102,8 @@ class Cosmology(Task[CosmoFlow]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean absolute error over all parameters of all evaluation volumes."""
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
             volumes, wanted = (part.to(self.device) for part in batch)
             total += (model(volumes).float() - wanted).abs().mean(-1).sum()
         return float(self.ranks.sum(total)) / len(self.evaluation)

@@ -132,9 +132,8 @@ class Segmentation(Task[DeepCam]):
     def evaluate(self, model: nn.Module) -> float:
         """Intersection over union, a mean over classes and then over maps."""
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            maps, labels = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            maps, labels = self.evaluation.__getitems__(indices)
             found = model(maps.to(self.device)).argmax(1)
             total += overlap(found, labels.to(self.device)).sum()
         return float(self.ranks.sum(total)) / len(self.evaluation)

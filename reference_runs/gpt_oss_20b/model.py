@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.llama31.model import RMS_EPSILON, rotate
+from reference_runs.llama31.model import RMS_EPSILON, Stack, attend, joined_heads, rotate
 
 if TYPE_CHECKING:
     from reference_runs.gpt_oss_20b.config import GptOss
@@ -39,12 +39,10 @@ class Attention(nn.Module):
         k_BKLE = rotate(_heads(self.key(x_BLD), self.kv_heads), angles_LP)
         v_BKLE = _heads(self.value(x_BLD), self.kv_heads)
         if self.window is None:
-            y_BHLE = F.scaled_dot_product_attention(
-                q_BHLE, k_BKLE, v_BKLE, is_causal=True, enable_gqa=True
-            )
+            y_BHLE = attend(q_BHLE, k_BKLE, v_BKLE)
         else:
             y_BHLE = windowed(q_BHLE, k_BKLE, v_BKLE, self.window)
-        y: Tensor = self.out(y_BHLE.transpose(1, 2).flatten(2))
+        y: Tensor = self.out(joined_heads(y_BHLE))
         return y
 
 
@@ -136,30 +134,16 @@ class Block(nn.Module):
         return y
 
 
-class Decoder(nn.Module):
-    """The decoder with its embedding and its untied output projection."""
+class Decoder(Stack):
+    """The decoder with random weights; windowed layers alternate with full ones."""
 
     def __init__(self, config: GptOss) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(config.vocabulary, config.width)
         windows = (config.window if layer % 2 == 0 else None for layer in range(config.layers))
-        self.blocks = nn.ModuleList(Block(config, window) for window in windows)
-        self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
-        self.output = nn.Linear(config.width, config.vocabulary, bias=False)
         exponents = torch.arange(0, config.head_width, 2, device="cpu") / config.head_width
-        self.frequencies = config.rope_theta**-exponents
+        blocks = (Block(config, window) for window in windows)
+        super().__init__(config, blocks, config.rope_theta**-exponents)
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
                 # Each block adds twice to the stream: keep its variance independent of depth.
                 deep = name.endswith(("out.weight", "down"))
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers if deep else 1))
-
-    def forward(self, tokens_BL: Tensor) -> Tensor:
-        """Scores of each next token, (B, L, V)."""
-        positions = torch.arange(tokens_BL.shape[1], device=tokens_BL.device)
-        angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
-        x_BLD = self.embedding(tokens_BL)
-        for block in self.blocks:
-            x_BLD = block(x_BLD, angles_LP)
-        scores: Tensor = self.output(self.norm(x_BLD))
-        return scores

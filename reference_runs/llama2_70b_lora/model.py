@@ -10,9 +10,8 @@ import math
 from typing import TYPE_CHECKING, cast
 
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.llama31.model import Llama, rotate
+from reference_runs.llama31.model import Llama, attend, joined_heads, rotate
 
 if TYPE_CHECKING:
     from reference_runs.llama2_70b_lora.config import Llama2Lora
@@ -54,14 +53,8 @@ class AdaptedAttention(nn.Module):
         heads = (self.heads, self.kv_heads, self.kv_heads)
         fused_BHLE = self.qkv(x_BLD).view(batch, length, sum(heads), -1).transpose(1, 2)
         q_BHLE, k_BKLE, v_BKLE = fused_BHLE.split(heads, dim=1)
-        y_BHLE = F.scaled_dot_product_attention(
-            rotate(q_BHLE, angles_LP),
-            rotate(k_BKLE, angles_LP),
-            v_BKLE,
-            is_causal=True,
-            enable_gqa=True,
-        )
-        y: Tensor = self.out(y_BHLE.transpose(1, 2).reshape(batch, length, -1))
+        y_BHLE = attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
+        y: Tensor = self.out(joined_heads(y_BHLE))
         return y
 
 

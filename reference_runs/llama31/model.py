@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reference_runs.llama31.config import Decoder
 
 RMS_EPSILON = 1e-5
@@ -43,6 +45,16 @@ def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
     return turned.type_as(x_BHLE)
 
 
+def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor) -> Tensor:
+    """Causal attention of grouped heads to all earlier positions, (B, H, L, E)."""
+    return F.scaled_dot_product_attention(q_BHLE, k_BKLE, v_BKLE, is_causal=True, enable_gqa=True)
+
+
+def joined_heads(y_BHLE: Tensor) -> Tensor:
+    """The heads' outputs side by side, (B, L, H·E)."""
+    return y_BHLE.transpose(1, 2).flatten(2)
+
+
 class Attention(nn.Module):
     """Causal self-attention in which groups of query heads share a key-value head."""
 
@@ -61,14 +73,8 @@ class Attention(nn.Module):
         q_BHLE = self.query(x_BLD).view(batch, length, self.heads, -1).transpose(1, 2)
         k_BKLE = self.key(x_BLD).view(batch, length, self.kv_heads, -1).transpose(1, 2)
         v_BKLE = self.value(x_BLD).view(batch, length, self.kv_heads, -1).transpose(1, 2)
-        y_BHLE = F.scaled_dot_product_attention(
-            rotate(q_BHLE, angles_LP),
-            rotate(k_BKLE, angles_LP),
-            v_BKLE,
-            is_causal=True,
-            enable_gqa=True,
-        )
-        y: Tensor = self.out(y_BHLE.transpose(1, 2).reshape(batch, length, -1))
+        y_BHLE = attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
+        y: Tensor = self.out(joined_heads(y_BHLE))
         return y
 
 
@@ -104,21 +110,19 @@ class Block(nn.Module):
         return y
 
 
-class Llama(nn.Module):
-    """The decoder with its embedding and its untied output projection."""
+class Stack(nn.Module):
+    """An embedding, blocks, a norm and an untied output projection: what all such decoders are.
 
-    def __init__(self, config: Decoder, attention: type[nn.Module] = Attention) -> None:
+    `blocks` are built here, between the embedding and the norm; each takes (B, L, D) and angles.
+    """
+
+    def __init__(self, config: Decoder, blocks: Iterable[nn.Module], frequencies: Tensor) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocabulary, config.width)
-        self.blocks = nn.ModuleList(Block(config, attention) for _ in range(config.layers))
+        self.blocks = nn.ModuleList(blocks)
         self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
-        self.frequencies = rotary_frequencies(config)
-        self.apply(_initialise)
-        for name, parameter in self.named_parameters():
-            if name.endswith(("out.weight", "down.weight")):
-                # Each block adds twice to the stream: keep its variance independent of depth.
-                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers))
+        self.frequencies = frequencies
 
     def forward(self, tokens_BL: Tensor) -> Tensor:
         """Scores of each next token, (B, L, V)."""
@@ -129,6 +133,19 @@ class Llama(nn.Module):
             x_BLD = block(x_BLD, angles_LP)
         scores: Tensor = self.output(self.norm(x_BLD))
         return scores
+
+
+class Llama(Stack):
+    """The decoder with random weights."""
+
+    def __init__(self, config: Decoder, attention: type[nn.Module] = Attention) -> None:
+        blocks = (Block(config, attention) for _ in range(config.layers))
+        super().__init__(config, blocks, rotary_frequencies(config))
+        self.apply(_initialise)
+        for name, parameter in self.named_parameters():
+            if name.endswith(("out.weight", "down.weight")):
+                # Each block adds twice to the stream: keep its variance independent of depth.
+                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers))
 
 
 def _initialise(module: nn.Module) -> None:

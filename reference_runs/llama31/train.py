@@ -62,9 +62,8 @@ class LanguageModel(Task[D]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean loss per token of the evaluation sequences, in nats."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
             loss = self.loss(model, batch)
             sums += torch.tensor([float(loss.total), float(loss.items)], device=self.device)
         total, count = self.ranks.sum(sums).tolist()

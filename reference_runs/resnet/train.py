@@ -125,8 +125,7 @@ class Classification(Task[ResNet]):
     def evaluate(self, model: nn.Module) -> float:
         """Top-1 accuracy."""
         counts = torch.zeros(2, dtype=torch.float64, device=self.device)
-        mine = self.ranks.share(range(len(self.evaluation)))
-        parts = [mine[at : at + EVALUATION_BATCH] for at in range(0, len(mine), EVALUATION_BATCH)]
+        parts = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
         for batch in self.loaded(self.evaluation, parts):
             images, labels = (each.to(self.device) for each in batch)
             right = (model(normalise(images)).argmax(-1) == labels).sum()

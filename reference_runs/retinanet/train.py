@@ -88,8 +88,7 @@ class Detection(Task[RetinaNet]):
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
         found: list[NDArray[np.float64]] = []
-        mine = self.ranks.share(range(len(self.evaluation)))
-        parts = [mine[at : at + EVALUATION_BATCH] for at in range(0, len(mine), EVALUATION_BATCH)]
+        parts = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
         for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
             scores, offsets = model(normalise(batch.images.to(self.device)))
             for at, index in enumerate(indices):

@@ -74,9 +74,8 @@ class Classification(Task[Rgat]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of evaluation papers whose class has the highest score."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
             batch = batch.to(self.device)
             right += (model(batch).argmax(-1) == batch.labels).sum()
         return float(self.ranks.sum(right)) / len(self.evaluation)

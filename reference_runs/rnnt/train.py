@@ -101,10 +101,10 @@ class Recognition(Task[RnnT]):
         from torchmetrics.functional.text import word_error_rate
 
         assert isinstance(model, Averaged)
-        mine = self.ranks.share(np.argsort(self.evaluation.seconds).tolist())
+        by_length = np.argsort(self.evaluation.seconds).tolist()
         heard: list[tuple[int, str]] = []
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+        for indices in self.ranks.portions(by_length, EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
             heard += zip(batch.indices, self._texts(model.average, batch), strict=True)
         everything = dict(pair for part in self.ranks.gather(heard) for pair in part)
         texts = [everything[index] for index in range(len(self.evaluation))]

@@ -67,9 +67,8 @@ class Classification(Task[Sentiment]):
     def evaluate(self, model: nn.Module) -> float:
         """The share of texts whose label scores highest."""
         right = torch.zeros((), dtype=torch.float64, device=self.device)
-        mine = self.ranks.share(range(len(self.evaluation)))
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(mine[begin : begin + EVALUATION_BATCH])
+        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
+            batch = self.evaluation.__getitems__(indices)
             words_BL, labels_B = (part.to(self.device) for part in batch)
             right += (model(words_BL).argmax(-1) == labels_B).sum()
         return float(self.ranks.sum(right)) / len(self.evaluation)

@@ -100,10 +100,9 @@ class Translation(Task[Transformer]):
         from sacrebleu import corpus_bleu
 
         assert isinstance(model, Translator)
-        mine = self.ranks.share(self.evaluation.lengths().argsort().tolist())
+        by_length = self.evaluation.lengths().argsort().tolist()
         translated: list[tuple[int, str]] = []
-        for begin in range(0, len(mine), EVALUATION_BATCH):
-            indices = mine[begin : begin + EVALUATION_BATCH]
+        for indices in self.ranks.portions(by_length, EVALUATION_BATCH):
             source_BS = self.evaluation.__getitems__(indices)[0].to(self.device)
             found = beam_search(model, source_BS, self.config)
             texts = (self.evaluation.text(ids) for ids in found)

@@ -1,7 +1,7 @@
 """Loose files of a submission that lacks nothing, and a podium.toml that puts them together.
 
 loose = Loose(tmp_path)            # runs/*.log, src/, sys.json, podium.toml
-assert loose.pack() == Exit.CLEAN  # tmp_path/work/packed/Acme
+assert loose.pack() == Exit.CLEAN  # packed/Acme below it
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ def test_ranks_of_a_node_share_one_folder_and_the_copying(
         (tmp_path / f"part-{number % 2}").mkdir(exist_ok=True)
         (tmp_path / f"part-{number % 2}" / f"{number}.npy").write_bytes(bytes([number]) * 100)
     local = threading.local()
-    monkeypatch.setattr(staging, "_local_rank", lambda: local.rank)
-    monkeypatch.setattr(staging, "_ranks_per_node", lambda: 2)
+    monkeypatch.setattr(staging, "local_rank", lambda: local.rank)
+    monkeypatch.setattr(staging, "ranks_per_node", lambda: 2)
     found: dict[int, staging.Folder] = {}
 
     def work(rank: int) -> None:
