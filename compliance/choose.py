@@ -89,15 +89,20 @@ def _configured(folder: str) -> tuple[str | None, str | None]:
     return found or (None, None)
 
 
+def config_bytes(path: str | Path) -> bytes:
+    """What a podium.toml holds; raises UsageFault for what is no file or too large, or OSError."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageFault(f"{path} cannot be read: it is no regular file")
+    if status.st_size > LARGEST_CONFIG:
+        raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
 def _read_config(path: str) -> tuple[str | None, str | None] | None:
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise UsageFault(f"{path} cannot be read: it is no regular file")
-        if status.st_size > LARGEST_CONFIG:
-            raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
-        with open(path, encoding="utf-8") as stream:
-            data = tomllib.loads(stream.read())
+        data = tomllib.loads(config_bytes(path).decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

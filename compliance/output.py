@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from compliance.drafts import usual_mode
 from compliance.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -100,10 +101,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        # mkstemp makes files for their owner alone; a report is like any other new file.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
+        os.chmod(temporary, usual_mode(0o666))
         os.replace(temporary, path)
     except OSError as error:
         os.unlink(temporary)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from compliance.drafts import draft_folder, is_empty_folder
 from compliance.errors import UsageFault
 from compliance.hygiene_names import name_faults
 from compliance.system_fields import FIELDS
@@ -49,35 +47,19 @@ def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
     Raises UsageFault where the folder holds anything already, or a name cannot be one.
     """
     _check_names(skeleton)
-    if folder.is_symlink() or (folder.exists() and not _is_empty(folder)):
+    if folder.is_symlink() or (folder.exists() and not is_empty_folder(folder)):
         raise UsageFault(f"{folder} exists already; choose a new folder")
     files, folders = _files(skeleton), _folders(skeleton)
-    parent = folder.absolute().parent
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(dir=parent, prefix=f".{folder.name}."))
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageFault(f"{folder} cannot be made: {error.strerror}") from None
-    try:
+    with draft_folder(folder) as draft:
         _fill(draft, files, folders)
-        os.replace(draft, folder)
-    except OSError as error:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise UsageFault(f"{folder} cannot be made: {error.strerror}") from None
     return sorted([*files, *(f"{each}/" for each in folders)])
 
 
-def _is_empty(folder: Path) -> bool:
-    try:
-        return folder.is_dir() and not any(folder.iterdir())
-    except OSError:
-        return False
-
-
 def _fill(draft: Path, files: dict[str, str], folders: list[str]) -> None:
-    mask = os.umask(0)
-    os.umask(mask)
-    draft.chmod(0o777 & ~mask)  # mkdtemp makes folders for their owner alone
     for each in folders:
         (draft / each).mkdir(parents=True, exist_ok=True)
     for path, text in files.items():

@@ -19,6 +19,7 @@ from compliance.bundling.keys import Cipher
 from compliance.bundling.openssl import ITERATIONS, MOST_ITERATIONS, Encrypting
 from compliance.bundling.places import Kind
 from compliance.bundling.tree import Entry, entries_of
+from compliance.drafts import usual_mode
 from compliance.errors import NothingToJudge, UsageFault
 from compliance.output import inside, write_whole
 
@@ -133,9 +134,7 @@ def _draft(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
         raise UsageFault(f"{archive} cannot be written: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as stream:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(draft, 0o666 & ~mask)  # mkstemp makes files for their owner alone
+            os.chmod(draft, usual_mode(0o666))
             yield stream, draft
     except OSError as error:
         raise UsageFault(f"{archive} cannot be written: {error.strerror}") from None

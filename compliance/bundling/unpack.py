@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from compliance.bundling.opening import opened
 from compliance.bundling.places import Kind, Places, parts_of
 from compliance.bundling.refusal import Refused
 from compliance.bundling.tree import stays_below
+from compliance.drafts import draft_folder, is_empty_folder
 from compliance.errors import NothingToJudge, UsageFault
 from compliance.terminal import clean
 
@@ -55,9 +54,9 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     hash or the receipt says; UsageFault for what the caller did wrong.
     """
     options = options or UnpackOptions()
-    if output.is_symlink() or (output.exists() and not _is_empty(output)):
+    if output.is_symlink() or (output.exists() and not is_empty_folder(output)):
         raise UsageFault(f"{output} exists already; choose a new folder")
-    with _archive(archive) as stream, _draft(output) as draft:
+    with _archive(archive) as stream, draft_folder(output) as draft:
         stated = stated_hashes(archive)
         if options.sha256 is not None:
             stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
@@ -83,13 +82,6 @@ def _checks(stated: list[tuple[str, str, str]], options: UnpackOptions) -> tuple
     return tuple(hashes)
 
 
-def _is_empty(folder: Path) -> bool:
-    try:
-        return folder.is_dir() and not any(folder.iterdir())
-    except OSError:
-        return False
-
-
 @contextmanager
 def _archive(path: Path) -> Iterator[IO[bytes]]:
     """The archive, open; a pipe or a device is never waited for."""
@@ -102,26 +94,6 @@ def _archive(path: Path) -> Iterator[IO[bytes]]:
         raise NothingToJudge(f"{path} is no regular file")
     with os.fdopen(handle, "rb") as stream:
         yield stream
-
-
-@contextmanager
-def _draft(output: Path) -> Iterator[Path]:
-    """A folder beside the output that takes its name in the end, or goes away."""
-    parent = output.absolute().parent
-    try:
-        draft = Path(tempfile.mkdtemp(dir=parent, prefix=f".{output.name}."))
-    except OSError as error:
-        raise UsageFault(f"{output} cannot be made: {error.strerror}") from None
-    try:
-        yield draft
-        mask = os.umask(0)
-        os.umask(mask)
-        draft.chmod(0o777 & ~mask)  # mkdtemp makes folders for their owner alone
-        os.replace(draft, output)
-    except OSError as error:
-        raise UsageFault(f"{output} cannot be made: {error.strerror}") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 class _Unpacking:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -21,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from compliance.choose import LARGEST_CONFIG
+from compliance.choose import config_bytes
 from compliance.errors import UsageFault
 
 CONFIG_FILE = "podium.toml"
@@ -146,12 +144,7 @@ TABLES: dict[str, type[BaseModel]] = {"results": ResultConfig, "code": CodeConfi
 def read_config(path: Path) -> dict[str, Any]:
     """The fields of a podium.toml as TOML has them; raises UsageFault."""
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise UsageFault(f"{path} cannot be read: it is no regular file")
-        if status.st_size > LARGEST_CONFIG:
-            raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return tomllib.loads(config_bytes(path).decode("utf-8-sig"))
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

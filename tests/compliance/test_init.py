@@ -89,7 +89,7 @@ def test_a_fault_on_the_way_leaves_nothing_behind(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("compliance.skeleton.os.replace", full)
+    monkeypatch.setattr("compliance.drafts.os.replace", full)
     assert init(tmp_path / "Acme", *FULL) == Exit.USAGE
     assert paths(tmp_path) == set()
 
