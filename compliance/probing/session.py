@@ -80,8 +80,7 @@ def _configured(file: Path) -> Found:
         if not path.is_file():
             continue
         try:
-            with path.open("rb") as stream:
-                told = tomllib.loads(stream.read(LARGEST_CONFIG).decode("utf-8"))
+            told = tomllib.loads(config_bytes(path).decode("utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise UsageFault(f"{path} cannot be read: {error}") from None
         for name in ("submitter", "division"):
