@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from compliance.choose import config_bytes
 from compliance.errors import UsageFault
 from compliance.output import write_whole
 from compliance.probing.fill import Draft, hint, offer_found, offer_nodes, spelt
@@ -16,8 +17,6 @@ from compliance.probing.surroundings import read_surroundings
 from compliance.probing.told import read_told
 from compliance.system_fields import FIELDS
 from rules.round import Round
-
-LARGEST_CONFIG = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
