@@ -27,8 +27,11 @@ from logging_spec.log import LineFault as LineFault
 from logging_spec.log import Log as Log
 from logging_spec.record import Record
 
-BLOCK = 1 << 26
-"""Bytes read at a time: nearly every published log fits in one block."""
+BLOCK = 1 << 23
+"""Bytes of a file that is read at once: nearly every published log is smaller."""
+
+PIECE = 1 << 16
+"""Bytes of a larger file that are read at a time, or one line: they fit in a processor's cache."""
 
 LONGEST_LINE = 1 << 28
 """A single line beyond this many bytes is not decoded: it is reported."""
@@ -75,27 +78,31 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
     try:
         stream, log.size = _open_plain(path)
         with stream:
-            data = stream.read(4 if log.size > BLOCK else -1)
-            if data.startswith((GZIP, ZSTD)):
-                _take_pieces(lambda: inflate(_rewound(stream), data[:4]), prefer, log)
-            elif log.size > BLOCK:
-                _take_pieces(lambda: _pieces(_rewound(stream)), prefer, log)
-            else:
-                _take_whole(data, prefer, log)
+            data = stream.read(HEAD if log.size > BLOCK else -1)
+        if data.startswith((GZIP, ZSTD)):
+            _take_pieces(lambda: _inflated(path), prefer, log)
+        elif log.size > BLOCK:
+            log.head = memoryview(data)
+            _take_pieces(lambda: _pieces(path), prefer, log)
+        else:
+            _take_whole(data, prefer, log)
     except OSError as error:
         reason = error.strerror or str(error)
         log.faults.append(LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1))
     return log
 
 
-def _rewound(stream: IO[bytes]) -> IO[bytes]:
-    stream.seek(0)
-    return stream
+def _pieces(path: Path | str) -> Iterator[bytes]:
+    with _open_plain(path)[0] as stream:
+        while piece := stream.read(PIECE):
+            yield piece
 
 
-def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    while piece := stream.read(BLOCK):
-        yield piece
+def _inflated(path: Path | str) -> Iterator[bytes]:
+    with _open_plain(path)[0] as stream:
+        head = stream.read(len(ZSTD))
+        stream.seek(0)
+        yield from inflate(stream, head)
 
 
 def _open_plain(path: Path | str) -> tuple[IO[bytes], int]:
@@ -112,16 +119,18 @@ def _open_plain(path: Path | str) -> tuple[IO[bytes], int]:
 
 def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces cut where lines end; noise lines of any length stay bounded."""
-    rest = b""
+    held: list[bytes] = []
+    length = 0
     for piece in pieces:
         cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
         if cut:
-            yield rest + piece[:cut]
-            rest = piece[cut:]
-        elif len(rest) < LONGEST_LINE:
-            rest += piece
-    if rest:
-        yield rest
+            yield b"".join([*held, memoryview(piece)[:cut]])
+            held, length = [piece[cut:]], len(piece) - cut
+        elif length < LONGEST_LINE:
+            held.append(piece)
+            length += len(piece)
+    if length:
+        yield b"".join(held)
 
 
 def _has_bare_cr(data: bytes) -> bool:
@@ -139,28 +148,35 @@ def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
     log.head = memoryview(data)[:HEAD]
     _take(data, form, log, 0)
-    log._more_lines = _line_numbers(data, form, 1)
+    log._more_lines = _line_numbers(iter([data]), form)
 
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
-    """Take a file too large for one block: once to find its format, once for its records."""
-    form, broken = _MLLOG, ""
+    """Take a file too large for one block; `read` begins it anew.
+
+    Its lines are counted when somebody asks where a record is, by reading once more.
+    """
+    form = _MLLOG
+    if prefer != _MLLOG.generation or not _take_blocks(read(), form, log):
+        forms: set[_Format] = set()
+        with contextlib.suppress(BrokenCompressionError):
+            forms.update(_format_of(block, prefer) for block in _blocks(read()))
+        form = min(forms, key=lambda one: _order(one, prefer), default=_NONE)
+        log.faults, log.noise = [], 0
+        _take_blocks(read(), form, log)
+    log._more_lines = _line_numbers(_blocks(read()), form)
+
+
+def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
+    """Add all that the pieces hold to the log; returns how many token-bearing lines that is."""
+    position = 0
     try:
-        forms = {_format_of(block, prefer) for block in _blocks(read())}
-        form = min(forms, key=lambda one: _order(one, prefer))
-    except ValueError:
-        return  # no block at all
-    except BrokenCompressionError as error:
-        broken = str(error)
-    position, line = 0, 1
-    try:
-        for block in _blocks(read()):
-            log._lines += _line_numbers(block, form, line)
+        for block in _blocks(pieces):
             position += _take(block, form, log, position)
-            line += _unify_line_ends(block).count(b"\n")
-    except BrokenCompressionError:
-        message = f"cannot be decompressed to its end: {broken}"
+    except BrokenCompressionError as error:
+        message = f"cannot be decompressed to its end: {error}"
         log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
+    return position
 
 
 def _format_of(data: bytes, prefer: Generation) -> _Format:
@@ -178,13 +194,17 @@ def _order(form: _Format, prefer: Generation) -> int:
     return -1 if form.generation == prefer else _FORMATS.index(form)
 
 
-def _line_numbers(data: bytes, form: _Format, start: int) -> Iterator[int]:
-    data = _unify_line_ends(data)
-    seen, line = 0, start
-    for match in form.pattern.finditer(data):
-        line += data.count(b"\n", seen, match.start())
-        seen = match.start()
-        yield line
+def _line_numbers(blocks: Iterator[bytes], form: _Format) -> Iterator[int]:
+    """The line of each token; fewer of a file that has been cut short since it was read."""
+    line = 1
+    with contextlib.suppress(OSError, BrokenCompressionError):
+        for block in blocks:
+            data, seen = _unify_line_ends(block), 0
+            for match in form.pattern.finditer(data):
+                line += data.count(b"\n", seen, match.start())
+                seen = match.start()
+                yield line
+            line += data.count(b"\n", seen)
 
 
 def _take(data: bytes, form: _Format, log: Log, base: int) -> int:

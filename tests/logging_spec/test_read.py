@@ -53,6 +53,12 @@ def lines_of(data: bytes) -> list[bytes]:
     return re.split(b"\r\n|\r|\n", data)
 
 
+def in_pieces(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Let files of more than so many bytes be read so many at a time."""
+    monkeypatch.setattr(read, "BLOCK", size)
+    monkeypatch.setattr(read, "PIECE", size)
+
+
 # --- good lines, whatever stands around them ---
 
 A, B = line("a", 1), line("b", 2)
@@ -395,7 +401,7 @@ def test_a_broken_compressed_file_is_one_fault(tmp_path: Path, data: bytes) -> N
 def test_what_was_decompressed_before_the_break_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "BLOCK", 4096)
+    in_pieces(monkeypatch, 4096)
     whole = gzip.compress(LOG * 20)
     log = read_log(write(tmp_path / "result_0.txt.gz", whole[: len(whole) // 2]))
     assert faults(log) == [("broken-compression", 0)]
@@ -562,7 +568,7 @@ def test_the_size_of_the_blocks_changes_nothing(
     path.write_bytes(data)
     whole = told(read_log(path))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(read, "BLOCK", size)
+        in_pieces(patch, size)
         assert told(read_log(path)) == whole
         path.write_bytes(gzip.compress(data, 1))
         assert told(read_log(path)) == whole
@@ -585,7 +591,7 @@ def test_real_shapes_are_read_the_same_in_blocks(
     )
     path = write(tmp_path / "result_0.txt", data + lines[-1][:-30])
     whole = told(read_log(path))
-    monkeypatch.setattr(read, "BLOCK", size)
+    in_pieces(monkeypatch, size)
     assert told(read_log(path)) == whole
 
 
@@ -595,8 +601,24 @@ def test_noise_of_an_older_format_in_the_first_block_does_not_hide_the_records(
     data = f"MLPerf: starting\n:::MLL ready\n{'x' * 400}\n{A}\n{'x' * 400}\n{B}\n".encode()
     path = write(tmp_path / "result_0.txt", data)
     whole = told(read_log(path))
-    monkeypatch.setattr(read, "BLOCK", 128)
+    in_pieces(monkeypatch, 128)
     assert told(read_log(path)) == whole
+
+
+@pytest.mark.parametrize("left", [b"", A.encode(), None], ids=["empty", "cut", "gone"])
+def test_a_large_file_that_is_cut_or_goes_once_read_keeps_its_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bytes | None
+) -> None:
+    in_pieces(monkeypatch, 64)
+    path = write(tmp_path / "result_0.txt", f"{A}\n\n{B}\n:::MLLOG {{\n".encode())
+    log = read_log(path)
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
+    assert [(r.key, r.value) for r in log.records] == [("a", 1), ("b", 2)]
+    assert log.line(0) == 1
+    assert 1 <= log.line(1) <= 3
+    assert [kind for kind, _ in faults(log)] == [Fault.JSON]
 
 
 @given(
