@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -76,9 +76,11 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
     """
     log = Log()
     try:
-        stream, log.size = _open_plain(path)
-        with stream:
-            data = stream.read(HEAD if log.size > BLOCK else -1)
+        handle, log.size = _open_plain(path)
+        try:
+            data = os.read(handle, HEAD) if log.size > BLOCK else _whole(handle, log.size)
+        finally:
+            os.close(handle)
         if data.startswith((GZIP, ZSTD)):
             _take_pieces(lambda: _inflated(path), prefer, log)
         elif log.size > BLOCK:
@@ -92,21 +94,32 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
     return log
 
 
+def _whole(handle: int, size: int) -> bytes:
+    """All that an open file holds; it may have grown since its size was looked up."""
+    data = os.read(handle, size + 1)
+    if len(data) == size:
+        return data
+    parts = [data]
+    while part := os.read(handle, BLOCK):
+        parts.append(part)
+    return b"".join(parts)
+
+
 def _pieces(path: Path | str) -> Iterator[bytes]:
-    with _open_plain(path)[0] as stream:
+    with open(_open_plain(path)[0], "rb", buffering=0) as stream:
         while piece := stream.read(PIECE):
             yield piece
 
 
 def _inflated(path: Path | str) -> Iterator[bytes]:
-    with _open_plain(path)[0] as stream:
+    with open(_open_plain(path)[0], "rb", buffering=0) as stream:
         head = stream.read(len(ZSTD))
         stream.seek(0)
         yield from inflate(stream, head)
 
 
-def _open_plain(path: Path | str) -> tuple[IO[bytes], int]:
-    """The open file and its size in bytes; raises OSError for what is no regular file."""
+def _open_plain(path: Path | str) -> tuple[int, int]:
+    """The open file's handle and its size in bytes; OSError for what is no regular file."""
     # Opening a fifo would wait for a writer, so nothing waits, and what is no file is refused.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     status = os.fstat(handle)
@@ -114,7 +127,7 @@ def _open_plain(path: Path | str) -> tuple[IO[bytes], int]:
         os.close(handle)
         what = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise OSError(0, f"it is {what}")
-    return open(handle, "rb", buffering=0), status.st_size
+    return handle, status.st_size
 
 
 def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -216,7 +229,8 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
     if form is _NONE:
         return 0
     if form is not _MLLOG:
-        payloads = form.pattern.findall(_unify_line_ends(data))
+        if _has_bare_cr(data):
+            payloads = form.pattern.findall(_unify_line_ends(data))
         from logging_spec.older import take_older
 
         take_older(payloads, form.generation, log, base)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from logging_spec.keys import Key
 from logging_spec.record import Record
 from rules.constraints import Constraint
@@ -38,8 +40,7 @@ def at_least_times(count: int) -> Times:
     return Times(f"at least {count} times", count)
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(msgspec.Struct, frozen=True):
     """A rule broken by a run: the index of the record at fault (None: an absence) and why."""
 
     position: int | None

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from logging_spec import keys as k
 from rules.finding import StatedBy
@@ -24,7 +24,8 @@ NAMES_DIFFER = (
 @cache
 def tensor_names(benchmark: str) -> tuple[str, ...]:
     """The tensors whose initialisation a closed log of the benchmark must list."""
-    text = files("rules").joinpath("training/tensors.json").read_text(encoding="utf-8")
+    # importlib.resources would load its reader of zip files first.
+    text = (Path(__file__).parent / "training" / "tensors.json").read_text(encoding="utf-8")
     return tuple(json.loads(text)[benchmark])
 
 

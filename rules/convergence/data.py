@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 SCHEMA = "podium.rcp/1"
@@ -43,9 +43,9 @@ class Point:
 
 @cache
 def _packaged(usage: str, benchmark: str) -> Mapping[str, tuple[Point, ...]]:
-    folder = resources.files(__package__).joinpath("data", usage)
+    folder = Path(__file__).parent / "data" / usage
     try:
-        text = folder.joinpath(f"{benchmark}.json").read_text(encoding="utf-8")
+        text = (folder / f"{benchmark}.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
     return parse_own(json.loads(text))
