@@ -1,10 +1,11 @@
-"""Speed of `podium pack`'s copies, hashed, against `cp -r`.
+"""Speed of `podium pack`, the whole command, against `cp -r` of the same logs.
 
     python benchmarks/packing.py FOLDER [--gigabytes 5] [--rounds 3]
 
-Logs of 45 MB, mostly lines of a framework, are written below FOLDER, which should lie on the disk
-that matters. Copies are made in turns with `cp -r`, each to a place of its own, which goes again;
-the medians are compared. CPU time says more than the time on the wall where others use the machine.
+Ten logs, mostly lines of a framework, are written below FOLDER, which should lie on the disk that
+matters. They are copied with `cp -r` and packed in turns, each to a place of its own, which goes
+again; the medians are compared. `podium pack` also judges each log and makes its SHA-256, so that
+where both ends lie in memory it is bound by the processor, and `cp` is not.
 """
 
 from __future__ import annotations
@@ -17,20 +18,32 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from compliance.packing.copying import copy_all  # noqa: E402 - a script finds the packages now
-from compliance.packing.plan import Entry  # noqa: E402
-from compliance.packing.sources import source_of  # noqa: E402
-from compliance.packing.write import silent  # noqa: E402
+from tests.builders import build  # noqa: E402 - a script finds the packages now
 
-LOG_BYTES = 45_000_000
+RUNS = 10
+REST_SECONDS = 15
+"""A virtual machine gives freed memory back: only what is started at once finds it still there."""
 BAR = 0.7
+CONFIG = """\
+submitter = "Example"
+usage = "training"
+round = "6.1"
+division = "closed"
+into = "out"
+systems = []
+
+[[results]]
+system = "example"
+benchmark = "llama31_8b"
+logs = ["logs/*.log"]
+"""
+"""No description and no code: what is lacking is told of, and `--force` packs all the same."""
 
 
 class Took(NamedTuple):
@@ -41,30 +54,34 @@ class Took(NamedTuple):
 
 
 def write_logs(folder: Path, size: int) -> None:
-    """Logs with a few lines of records among many of a framework."""
+    """A result's logs, each with its records spread over many lines of a framework."""
     folder.mkdir(parents=True)
     noise = "".join(
         f"[rank{i % 64}] iteration {i} loss {3 - i * 1e-5:.5f} tokens/s {9e4 + i % 97:.1f}\n"
         for i in range(20_000)
     ).encode()
-    record = ':::MLLOG {"namespace": "", "time_ms": %d, "event_type": "POINT_IN_TIME", '
-    record += '"key": "eval_accuracy", "value": 0.5, "metadata": {"file": "a.py", "lineno": 1}}\n'
-    for number in range(max(1, size // LOG_BYTES)):
+    log = build("training", "6.1", "closed", "llama31_8b")
+    for number in range(RUNS):
+        # Runs that evaluate to the same would be taken for copies of one.
+        run = log.set("seed", 1 + number).shift("eval_accuracy", number / 1000)
+        records = run.bytes().splitlines(keepends=True)
+        between = size // RUNS // len(records)
         with (folder / f"run{number}.log").open("wb") as stream:
-            while stream.tell() < LOG_BYTES:
-                stream.write((record % (1_700_000_000_000 + number)).encode())
-                stream.write(noise)
+            for record in records:
+                stream.write(record)
+                for start in range(0, between, len(noise)):
+                    stream.write(noise[: between - start])
 
 
-def took(act: Callable[[], object]) -> Took:
-    """How long something takes, its child processes too."""
-    usages = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+def took(command: list[str], place: Path) -> Took:
+    """How long a command takes, its child processes too."""
 
     def cpu() -> float:
-        return sum(sum(resource.getrusage(each)[:2]) for each in usages)
+        return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
     wall, before = time.perf_counter(), cpu()
-    act()
+    subprocess.run(command, cwd=place, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
     return Took(time.perf_counter() - wall, cpu() - before)
 
 
@@ -76,41 +93,43 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     place = asked.folder / "podium-packing-benchmark"
-    logs, to = place / "logs", place / "to"
     try:
-        write_logs(logs, int(asked.gigabytes * 1e9))
-        compare(logs, to, asked.rounds)
+        write_logs(place / "logs", int(asked.gigabytes * 1e9))
+        (place / "podium.toml").write_text(CONFIG)
+        compare(place, asked.rounds)
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def compare(logs: Path, to: Path, rounds: int) -> None:
-    """Copy by turns, print both and their ratio."""
-    entries = [
-        Entry(f"results/result_{number}.txt", source_of(path, logs))
-        for number, path in enumerate(sorted(logs.iterdir()))
-    ]
-    size = sum(entry.source.size for entry in entries)
-    jobs = os.cpu_count() or 1
-    acts: dict[str, Callable[[], object]] = {
-        "cp -r": lambda: subprocess.run(["/bin/cp", "-r", str(logs), str(to)], check=True),
-        "podium": lambda: copy_all(entries, to, jobs, silent),
+def compare(place: Path, rounds: int) -> None:
+    """Copy and pack by turns, print both and their ratio."""
+    size = sum(path.stat().st_size for path in (place / "logs").iterdir())
+    acts = {
+        "cp -r": ["/bin/cp", "-r", "logs", "copy"],
+        "podium pack": [sys.executable, "-m", "compliance", "pack", ".", "--force"],
     }
     found: dict[str, list[Took]] = {name: [] for name in acts}
     for _ in range(rounds):
-        for name, act in acts.items():
+        for name, command in acts.items():
             os.sync()
-            found[name].append(took(act))
-            shutil.rmtree(to)
-    print(f"{len(entries)} logs, {size / 1e9:.2f} GB, {jobs} cores, load {os.getloadavg()[0]:.1f}")
+            time.sleep(REST_SECONDS)
+            found[name].append(took(command, place))
+            copied = sum(
+                path.stat().st_size for to in ("copy", "out") for path in (place / to).rglob("*.*")
+            )
+            if copied < size:
+                sys.exit(f"{name} wrote {copied} of {size} bytes")
+            shutil.rmtree(place / ("copy" if name == "cp -r" else "out"))
+    print(
+        f"{RUNS} logs, {size / 1e9:.2f} GB, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
     for name, each in found.items():
         wall, cpu = (statistics.median(values) for values in zip(*each, strict=True))
-        print(
-            f"  {name:7} {wall:7.2f} s on the wall  {cpu:6.2f} s CPU  {size / 1e6 / wall:6.0f} MB/s"
-        )
+        rate = size / 1e6 / wall
+        print(f"  {name:11} {wall:7.2f} s on the wall  {cpu:6.2f} s CPU  {rate:6.0f} MB/s")
     walls = {name: statistics.median(t.wall for t in each) for name, each in found.items()}
-    ratio = walls["cp -r"] / walls["podium"]
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    ratio = walls["cp -r"] / walls["podium pack"]
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"  podium has {ratio:.0%} of cp -r's speed (bar {BAR:.0%}), {memory:.0f} MB at most")
 
 

@@ -85,8 +85,6 @@ class Log:
         wanted = position + 1 - len(self._lines)
         if wanted > 0:
             self._lines.extend(islice(self._more_lines, wanted))
-        if position >= len(self._lines):  # a large file has been cut short since it was read
-            return self._lines[-1] if self._lines else 1
         return self._lines[position]
 
     def all_records(self) -> list[tuple[int, Record]]:

@@ -161,31 +161,30 @@ def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
     log.head = memoryview(data)[:HEAD]
     _take(data, form, log, 0)
-    log._more_lines = _line_numbers(iter([data]), form)
+    log._more_lines = _line_numbers(data, form, 1)
 
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
-    """Take a file too large for one block; `read` begins it anew.
-
-    Its lines are counted when somebody asks where a record is, by reading once more.
-    """
-    form = _MLLOG
-    if prefer != _MLLOG.generation or not _take_blocks(read(), form, log):
-        forms: set[_Format] = set()
-        with contextlib.suppress(BrokenCompressionError):
-            forms.update(_format_of(block, prefer) for block in _blocks(read()))
-        form = min(forms, key=lambda one: _order(one, prefer), default=_NONE)
-        log.faults, log.noise = [], 0
-        _take_blocks(read(), form, log)
-    log._more_lines = _line_numbers(_blocks(read()), form)
+    """Take a file too large for one block; `read` begins it anew."""
+    if prefer == _MLLOG.generation and _take_blocks(read(), _MLLOG, log):
+        return
+    forms: set[_Format] = set()
+    with contextlib.suppress(BrokenCompressionError):
+        forms.update(_format_of(block, prefer) for block in _blocks(read()))
+    log.faults, log.noise = [], 0
+    _take_blocks(read(), min(forms, key=lambda one: _order(one, prefer), default=_NONE), log)
 
 
 def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
     """Add all that the pieces hold to the log; returns how many token-bearing lines that is."""
-    position = 0
+    position, line = 0, 1
     try:
         for block in _blocks(pieces):
-            position += _take(block, form, log, position)
+            taken = _take(block, form, log, position)
+            if taken:
+                log._lines += _line_numbers(block, form, line)
+            position += taken
+            line += _unify_line_ends(block).count(b"\n")
     except BrokenCompressionError as error:
         message = f"cannot be decompressed to its end: {error}"
         log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
@@ -207,17 +206,13 @@ def _order(form: _Format, prefer: Generation) -> int:
     return -1 if form.generation == prefer else _FORMATS.index(form)
 
 
-def _line_numbers(blocks: Iterator[bytes], form: _Format) -> Iterator[int]:
-    """The line of each token; fewer of a file that has been cut short since it was read."""
-    line = 1
-    with contextlib.suppress(OSError, BrokenCompressionError):
-        for block in blocks:
-            data, seen = _unify_line_ends(block), 0
-            for match in form.pattern.finditer(data):
-                line += data.count(b"\n", seen, match.start())
-                seen = match.start()
-                yield line
-            line += data.count(b"\n", seen)
+def _line_numbers(data: bytes, form: _Format, start: int) -> Iterator[int]:
+    data = _unify_line_ends(data)
+    seen, line = 0, start
+    for match in form.pattern.finditer(data):
+        line += data.count(b"\n", seen, match.start())
+        seen = match.start()
+        yield line
 
 
 def _take(data: bytes, form: _Format, log: Log, base: int) -> int:

@@ -188,9 +188,10 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
     ordered = sorted(candidates, key=lambda each: each.launched)
     runs = [(one.source.shown, one.facts) for one in ordered if one.facts is not None]
     found = {one.path: f"a copy: {one.message}" for one in copies(runs, By(rules, Profile.POLICY))}
-    sizes: dict[int, list[Candidate]] = {}
+    # The same bytes tell of the same launch: most logs of one size need no second look.
+    groups: dict[tuple[float, int], list[Candidate]] = {}
     for one in ordered:
-        alike = sizes.setdefault(one.source.size, [])
+        alike = groups.setdefault((one.launched[0], one.source.size), [])
         same = next((each for each in alike if same_content(each.source, one.source)), None)
         if same is None:
             alike.append(one)

@@ -605,20 +605,15 @@ def test_noise_of_an_older_format_in_the_first_block_does_not_hide_the_records(
     assert told(read_log(path)) == whole
 
 
-@pytest.mark.parametrize("left", [b"", A.encode(), None], ids=["empty", "cut", "gone"])
-def test_a_large_file_that_is_cut_or_goes_once_read_keeps_its_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bytes | None
+def test_a_large_file_that_goes_once_read_keeps_its_records_and_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_pieces(monkeypatch, 64)
     path = write(tmp_path / "result_0.txt", f"{A}\n\n{B}\n:::MLLOG {{\n".encode())
     log = read_log(path)
     path.unlink()
-    if left is not None:
-        path.write_bytes(left)
-    assert [(r.key, r.value) for r in log.records] == [("a", 1), ("b", 2)]
-    assert log.line(0) == 1
-    assert 1 <= log.line(1) <= 3
-    assert [kind for kind, _ in faults(log)] == [Fault.JSON]
+    assert taken(log) == [(1, "a", 1), (3, "b", 2)]
+    assert faults(log) == [(Fault.JSON, 4)]
 
 
 @given(
