@@ -12,7 +12,7 @@ from logging_spec.read import Log
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.round import Round
-from rules.run import Run, metadata_of
+from rules.run import Run
 
 
 @dataclass(slots=True)
@@ -37,23 +37,26 @@ class Facts:
 def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: set[str]) -> Facts:
     """The facts of one log; `ids` are those of its error findings.
 
-    `sources` gives each source file that the log names the highest line it names of it.
+    `sources` gives each source file that the log names the highest line it names of it. What only
+    the policy asks for stays unsaid in the verifier's profile.
     """
-    return Facts(
+    facts = Facts(
         run_facts(_whole_run(log, run, rules, profile), rules.usage, rules.name, profile, name),
         seeded_run(log, name, run.where.get("seed", ()) if run.records is log.records else None),
         _settings(run),
-        _text(run, "submission_org"),
-        _text(run, "submission_platform"),
-        _text(run, "submission_status"),
-        _whole(run, "number_of_nodes"),
-        _whole(run, "accelerators_per_node"),
-        _fingerprint(run),
-        _sources(run),
-        _text(run, "config_filename"),
-        bool(ids) and all(rule.endswith(".target") for rule in ids),
-        None if profile is Profile.VERIFIER else secrets_of(log),
+        missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
     )
+    if profile is Profile.POLICY:
+        facts.org = _text(run, "submission_org")
+        facts.platform = _text(run, "submission_platform")
+        facts.status = _text(run, "submission_status")
+        facts.nodes = _whole(run, "number_of_nodes")
+        facts.accelerators_per_node = _whole(run, "accelerators_per_node")
+        facts.fingerprint = _fingerprint(run)
+        facts.sources = _sources(run)
+        facts.config = _text(run, "config_filename")
+        facts.secrets = secrets_of(log)
+    return facts
 
 
 def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
@@ -77,8 +80,11 @@ def _text(run: Run, key: str) -> str | None:
 
 def _settings(run: Run) -> dict[str, Any]:
     """The first value of each hyperparameter key, by which runs of one result must agree."""
+    records = run.records
     return {
-        key: run.records[run.where[key][0]].value for key in _HYPERPARAMETERS & run.where.keys()
+        key: records[places[0]].value
+        for key, places in run.where.items()
+        if key in _HYPERPARAMETERS
     }
 
 
@@ -93,11 +99,13 @@ def _fingerprint(run: Run) -> tuple[Any, ...]:
 
 def _sources(run: Run) -> dict[str, int]:
     sources: dict[str, int] = {}
+    records = run.records
     for places in run.where.values():
-        metadata = metadata_of(run.records[places[0]])
-        file, lineno = metadata.get("file"), metadata.get("lineno")
-        if isinstance(file, str) and isinstance(lineno, int):
-            sources[file] = max(lineno, sources.get(file, 0))
+        metadata = records[places[0]].metadata
+        if isinstance(metadata, dict):
+            file, lineno = metadata.get("file"), metadata.get("lineno")
+            if isinstance(file, str) and isinstance(lineno, int):
+                sources[file] = max(lineno, sources.get(file, 0))
     return sources
 
 

@@ -161,7 +161,7 @@ def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
     log.head = memoryview(data)[:HEAD]
     _take(data, form, log, 0)
-    log._more_lines = _line_numbers(data, form, 1)
+    log._more_lines = _number_all(data, form)
 
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
@@ -184,7 +184,7 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
             if taken:
                 log._lines += _line_numbers(block, form, line)
             position += taken
-            line += _unify_line_ends(block).count(b"\n")
+            line += _line_ends(block)
     except BrokenCompressionError as error:
         message = f"cannot be decompressed to its end: {error}"
         log.faults.append(LineFault(Fault.COMPRESSED, message, -1))
@@ -204,6 +204,18 @@ def _format_of(data: bytes, prefer: Generation) -> _Format:
 
 def _order(form: _Format, prefer: Generation) -> int:
     return -1 if form.generation == prefer else _FORMATS.index(form)
+
+
+def _number_all(data: bytes, form: _Format) -> Iterator[int]:
+    """The line of each token, a piece at a time: few logs are asked for all."""
+    line = 1
+    for block in _blocks(data[at : at + PIECE] for at in range(0, len(data), PIECE)):
+        yield from _line_numbers(block, form, line)
+        line += _line_ends(block)
+
+
+def _line_ends(block: bytes) -> int:
+    return _unify_line_ends(block).count(b"\n")
 
 
 def _line_numbers(data: bytes, form: _Format, start: int) -> Iterator[int]:

@@ -7,6 +7,7 @@ and goes by the benchmark named so far. Where it would end in a traceback `probl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from logging_spec.record import Record
@@ -80,27 +81,34 @@ def _mentions(run: Run, train_samples: bool) -> Iterator[tuple[Record, int]]:
 def _elsewhere(run: Run, train_samples: bool) -> bool:
     """Whether a word stands anywhere but as a key of its own; may say so without need."""
     words = [word for word, bit in _WORDS if bit != _SAMPLES or train_samples]
-    if any(word in key and word != key for key in run.where for word in words):
-        return True
+    texts = [key for key in run.where if key not in words]
     records = run.records
+    members = [record.metadata for record in records]
+    given = [record.value for record in records]
     try:
-        shapes = {tuple(record.metadata) for record in records}
-        files = {record.metadata.get("file") for record in records}
-        values = [record.value for record in records if type(record.value) not in _PLAIN]
+        shapes = set(map(tuple, members))
+        if all("file" in shape for shape in shapes):
+            files = set(map(_FILE, members))  # in C throughout: a log has many records
+        else:
+            files = {each.get("file") for each in members}
     except (TypeError, AttributeError):
         return True
-    texts = [name for shape in shapes for name in shape]
+    odd = set(map(type, given)) - _PLAIN
+    values = [value for value in given if type(value) in odd] if odd else []
+    names = [name for shape in shapes for name in shape]
+    texts += names
     texts += [file for file in files if isinstance(file, str)]
     texts += [name for value in values if isinstance(value, dict) for name in value]
     texts += [str(value) for value in values if not isinstance(value, dict)]
-    if not _USUAL.issuperset(texts[: sum(map(len, shapes))]):
+    if not _USUAL.issuperset(names):
         texts += [
             str(member)
-            for record in records
-            if not _USUAL.issuperset(record.metadata)
-            for member in record.metadata.values()
+            for each in members
+            if not _USUAL.issuperset(each)
+            for member in each.values()
         ]
-    return any(word in text for text in {*texts} for word in words)
+    whole = "\n".join(set(texts))
+    return any(word in whole for word in words)
 
 
 _USUAL = frozenset(
@@ -122,6 +130,7 @@ _USUAL = frozenset(
 """Members of metadata that hold numbers, or words that no key is called by."""
 
 _PLAIN = frozenset({int, float, bool, type(None)})
+_FILE = itemgetter("file")
 
 
 def _finder() -> Callable[[Record], int]:
