@@ -49,11 +49,14 @@ def _as_its_folder(verdict: ResultVerdict, run: Run, by: By) -> Iterator[Finding
 
 
 def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
-    values: dict[str, Counter[str]] = defaultdict(Counter)
+    given: dict[str, list[Any]] = defaultdict(list)
     for run in verdict.runs:
         for key, value in run.facts.settings.items():
-            values[key][spelled(value)] += 1
-    for key, counted in sorted(values.items()):
+            given[key].append(value)
+    for key, values in sorted(given.items()):
+        if len(set(map(repr, values))) == 1:
+            continue  # as nearly always: what is written alike is spelled alike
+        counted = Counter(map(spelled, values))
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
             yield by.finding(

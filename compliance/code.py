@@ -58,7 +58,7 @@ class Code:
         """Whether all files are listed: what is not listed then is not there."""
         return len(self.paths) < MOST_FILES
 
-    @property
+    @cached_property
     def present(self) -> bool:
         """Whether any code came along at all: published copies often leave it out."""
         return any((self.root / place).is_dir() for place in PLACES)

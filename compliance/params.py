@@ -47,13 +47,13 @@ class Params:
 
     def __init__(self, root: Path, profile: Profile, shown: Callable[[Path], str]) -> None:
         self._root, self._profile, self._shown = root, profile, shown
-        self._files: dict[Path, _Read] = {}
+        self._files: dict[str, _Read] = {}
 
     def flags(self, result: str) -> frozenset[str]:
         """The flags in force for a result, given its folder's path inside the submission."""
         parts = result.strip("/").split("/")
         levels = dict.fromkeys((".", "/".join(parts[:2]), "/".join(parts)))
-        read = [self._file(self._root / level / PARAMS_FILE) for level in levels]
+        read = [self._file(level) for level in levels]
         if self._profile is Profile.VERIFIER:
             return frozenset().union(*(file.official for file in read))
         return frozenset(flag for file in read for flag in file.flags)
@@ -63,10 +63,10 @@ class Params:
         """What is in force by the files read so far, and what is wrong with them."""
         return [finding for file in self._files.values() for finding in file.findings]
 
-    def _file(self, path: Path) -> _Read:
-        if path not in self._files:
-            self._files[path] = _Reading(path, self).read()
-        return self._files[path]
+    def _file(self, level: str) -> _Read:
+        if level not in self._files:
+            self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
+        return self._files[level]
 
 
 class _Reading:
@@ -74,7 +74,7 @@ class _Reading:
         self.path = path
         self.top = path.parent == params._root
         self.verifier = params._profile is Profile.VERIFIER
-        self.shown = params._shown(path)
+        self.params = params
 
     def read(self) -> _Read:
         try:
@@ -162,7 +162,7 @@ class _Reading:
         return Finding(
             f"params.{rule}",
             severity,
-            self.shown,
+            self.params._shown(self.path),
             line,
             None,
             said,

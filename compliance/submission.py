@@ -257,7 +257,7 @@ class _Submission:
     def _agreement(
         self, folder: ResultFolder, description: SystemDescription, runs: list[Run]
     ) -> Iterator[Finding]:
-        told = set()
+        told: set[object] = set()
         for run in runs:
             facts = run.facts
             said = LogFacts(
@@ -269,6 +269,9 @@ class _Submission:
                 facts.accelerators_per_node,
                 folder.scaling == "weak",
             )
+            if said in told:
+                continue
+            told.add(said)
             for difference in agrees_with_logs(description, said):
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:

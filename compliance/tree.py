@@ -24,6 +24,7 @@ RESULT_NAME = re.compile(r"result_(\d+)\.txt")
 LOOSE_NAME = re.compile(r"result_.*\.txt", re.DOTALL)
 """What the official checker takes for a run's log."""
 
+_DIGITS = re.compile(r"([0-9]+)")
 _FIRST_ROUND = re.compile(r"v0\.5\.\d+")
 
 SCALINGS: tuple[Scaling, ...] = ("strong", "weak")
@@ -250,10 +251,9 @@ def is_log(name: str) -> bool:
 
 def natural(names: Iterable[str]) -> list[str]:
     """Names in the order people count: result_2 before result_10."""
-    parts = re.compile(r"([0-9]+)")
     return sorted(
         names,
-        key=lambda name: [(int(p), "") if p.isdigit() else (-1, p) for p in parts.split(name)],
+        key=lambda name: [(int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(name)],
     )
 
 
