@@ -85,17 +85,17 @@ def _elsewhere(run: Run, train_samples: bool) -> bool:
     records = run.records
     members = [record.metadata for record in records]
     given = [record.value for record in records]
+    if not _OBJECTS.issuperset(map(type, members)):
+        return True
+    names: set[str] = set().union(*members)  # in C throughout: a log has many records
     try:
-        shapes = set(map(tuple, members))
-        if all("file" in shape for shape in shapes):
-            files = set(map(_FILE, members))  # in C throughout: a log has many records
-        else:
-            files = {each.get("file") for each in members}
-    except (TypeError, AttributeError):
+        files = set(map(_FILE, members))
+    except KeyError:
+        files = {str(each.get("file")) for each in members}
+    except TypeError:
         return True
     odd = set(map(type, given)) - _PLAIN
     values = [value for value in given if type(value) in odd] if odd else []
-    names = [name for shape in shapes for name in shape]
     texts += names
     texts += [file for file in files if isinstance(file, str)]
     texts += [name for value in values if isinstance(value, dict) for name in value]
@@ -130,6 +130,7 @@ _USUAL = frozenset(
 """Members of metadata that hold numbers, or words that no key is called by."""
 
 _PLAIN = frozenset({int, float, bool, type(None)})
+_OBJECTS = frozenset({dict})
 _FILE = itemgetter("file")
 
 
