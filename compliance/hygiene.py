@@ -15,9 +15,10 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from compliance.hygiene_names import Fault, collisions, name_faults, plain
 from compliance.leaks import Search, Secrets, read_head
@@ -50,8 +51,10 @@ class Kind(StrEnum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
+
+
+class Item(NamedTuple):
     """One name in the tree: its path below the root, as given and as shown."""
 
     path: str
@@ -119,8 +122,7 @@ def _item(entry: os.DirEntry[str], below: str) -> Item:
         status = entry.stat(follow_symlinks=False)
     except OSError:
         return Item(path, entry.path, entry.name, Kind.UNREADABLE)
-    kinds = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
-    kind = kinds.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)
     return Item(path, entry.path, entry.name, kind, status.st_size)
 
 

@@ -29,10 +29,10 @@ LONGEST_LINE = 4096
 MOST_PER_FILE = 20
 
 _BINARY = re.compile(
-    r".*\.(?:7z|a|avi|bin|bz2|ckpt|docx?|gif|gz|h5|ico|jar|jpe?g|mov|mp[34]|nemo|np[yz]|o|onnx"
+    r"\.(?:7z|a|avi|bin|bz2|ckpt|docx?|gif|gz|h5|ico|jar|jpe?g|mov|mp[34]|nemo|np[yz]|o|onnx"
     r"|parquet|pb|pdf|pickle|pkl|png|pptx?|pth?|pyc|safetensors|so|svg|tar|tfrecord|tgz|tiff?|ttf"
-    r"|webp|whl|woff2?|xlsx?|xz|zip|zst)",
-    re.IGNORECASE | re.DOTALL,
+    r"|webp|whl|woff2?|xlsx?|xz|zip|zst)\Z",
+    re.IGNORECASE,
 )
 
 _LOG = re.compile(r"result_[^/]*\.txt$")
@@ -88,7 +88,7 @@ class Search:
 
         `known` are those of a log that has been read already.
         """
-        if not size or _BINARY.fullmatch(full):
+        if not size or _BINARY.search(full):
             return
         is_log = _LOG.search(full) is not None
         take = min(size, LOG_HEAD if is_log else HEAD)

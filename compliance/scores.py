@@ -96,8 +96,10 @@ def score_result(
     runs: Sequence[RunFacts],
     profile: Profile,
     factor: Factor | None = None,
+    *,
+    spread: bool = True,
 ) -> Score:
-    """The score of a result by its runs' facts.
+    """The score of a result by its runs' facts; without `spread` not how far these lie apart.
 
     The policy drops as many runs as the benchmark's rule says, takes the median window of more runs
     than needed, and of NCF in 0.5 the first that converge. The verifier takes all runs there are.
@@ -114,7 +116,11 @@ def score_result(
         chosen, outside = median_window(runs, needed, dropped)
     if len(chosen) < needed:
         problems.append(f"there are {len(chosen)} runs; a result needs {needed}")
-    return _score(runs, chosen, outside, needed, dropped, factor or Factor(), problems)
+    score = _score(runs, chosen, outside, needed, dropped, factor or Factor(), problems)
+    if spread:
+        apart = spread_of([run for run in chosen if run.counts], needed)
+        return replace(score, spread=apart)
+    return score
 
 
 def _score(
@@ -140,7 +146,6 @@ def _score(
         dropped,
         factor,
         tuple(problems),
-        spread_of([run for run in chosen if run.counts], needed),
     )
 
 

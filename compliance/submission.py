@@ -307,6 +307,7 @@ class _Submission:
             [counted(run.facts, run.failed, profile) for run in verdict.runs],
             profile,
             choose_factor(read_scaling(self.tree.root / verdict.folder.path)[0], scaled),
+            spread=False,
         )
 
     def _convergence(self, verdict: ResultVerdict, profile: Profile | None = None) -> Convergence:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from rules.round import Round
@@ -127,6 +128,9 @@ def period_of(rules: Round) -> Period:
     return tuple(int(part) for part in rules.name.split("."))
 
 
+_BETWEEN = re.compile(r"[\W_]+")
+
+
 # --- availability ---------------------------------------------------------------------------------
 
 
@@ -167,9 +171,10 @@ LOG_STATUS: Mapping[Category, tuple[str, ...]] = {
 """What `submission_status` says in the logs of a system of each category."""
 
 
+@lru_cache(maxsize=1024)
 def letters(text: str) -> str:
     """A text's letters and digits in lower case: how spellings are compared."""
-    return re.sub(r"[\W_]+", "", text.casefold())
+    return _BETWEEN.sub("", text.casefold())
 
 
 def category_of(status: Any) -> Category | None:

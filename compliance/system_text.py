@@ -26,6 +26,11 @@ NOT_JSON, DUPLICATE, UNREADABLE = (
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NEXT_FIELD = re.compile(r'\n[ \t\r]*(?="(?:[^"\\\n]|\\.)*"\s*:)')
+_PLAIN_FIELD = re.compile(
+    r'"([^"\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*,[ \t\n\r]*(?=")'
+)
+"""A field whose name and value are texts without escapes, and the comma before the next field."""
+
 _COMMENT = re.compile(r"(?://|#)[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -182,6 +187,12 @@ class _Parser:
     def one(self) -> bool:
         """Read one field; whether a comma follows."""
         start = self.at
+        plain = _PLAIN_FIELD.match(self.text, start)
+        if plain is not None and plain[1] not in self.document.lines:
+            self.document.lines[plain[1]] = self.line(start)
+            self.document.fields[plain[1]] = plain[2]
+            self.at = plain.end()
+            return True
         try:
             key, self.at = self.loose.raw_decode(self.text, start)
         except json.JSONDecodeError as error:

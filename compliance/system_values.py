@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -67,8 +68,11 @@ _NOTHING = frozenset({"na", "none", "null", "nil", "unknown"})
 
 def is_placeholder(key: str, value: Any) -> bool:
     """Whether a value only keeps the place of one: TBD, TODO, xxx, or the key's own name."""
-    if not isinstance(value, str):
-        return False
+    return isinstance(value, str) and _keeps_place(key, value)
+
+
+@lru_cache(maxsize=1024)
+def _keeps_place(key: str, value: str) -> bool:
     text = value.strip().strip(".:;!*-_ ")
     if _PLACEHOLDER.fullmatch(text):
         return True

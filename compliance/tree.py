@@ -215,7 +215,7 @@ class _Scan:
 
     def _list(self, path: str) -> Listing:
         """What is in a folder; tells of what cannot be read and of links to folders."""
-        listing = list_folder(self.tree.root / path)
+        listing = list_folder(f"{self.tree.root}/{path}")
         if listing.problem:
             why = f"the folder cannot be read ({listing.problem}), so nothing in it is judged"
             hint = "make it readable"
@@ -257,7 +257,7 @@ def natural(names: Iterable[str]) -> list[str]:
     )
 
 
-def list_folder(folder: Path) -> Listing:
+def list_folder(folder: Path | str) -> Listing:
     """The names in a folder; none where there is no such folder."""
     listing = Listing()
     try:
