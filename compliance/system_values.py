@@ -71,7 +71,7 @@ def is_placeholder(key: str, value: Any) -> bool:
     return isinstance(value, str) and _keeps_place(key, value)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _keeps_place(key: str, value: str) -> bool:
     text = value.strip().strip(".:;!*-_ ")
     if _PLACEHOLDER.fullmatch(text):

@@ -98,8 +98,7 @@ def _elsewhere(run: Run, train_samples: bool) -> bool:
     values = [value for value in given if type(value) in odd] if odd else []
     texts += names
     texts += [file for file in files if isinstance(file, str)]
-    texts += [name for value in values if isinstance(value, dict) for name in value]
-    texts += [str(value) for value in values if not isinstance(value, dict)]
+    texts += map(str, values)
     if not _USUAL.issuperset(names):
         texts += [
             str(member)
