@@ -55,6 +55,8 @@ _FORMATS = (
 )
 """Newest first: a file that holds lines of one format is not looked through for an older one."""
 
+_BARE_CR = re.compile(rb"\r(?!\n)")
+
 _decode = msgspec.json.Decoder(Record).decode
 
 _BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
@@ -147,7 +149,7 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _has_bare_cr(data: bytes) -> bool:
-    return b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+    return b"\r" in data and _BARE_CR.search(data) is not None
 
 
 def _unify_line_ends(data: bytes) -> bytes:
@@ -207,8 +209,11 @@ def _order(form: _Format, prefer: Generation) -> int:
 
 
 def _number_all(data: bytes, form: _Format) -> Iterator[int]:
-    """The line of each token, a piece at a time: few logs are asked for all."""
+    """The line of each token; what unifying line ends takes is done a piece at a time."""
     line = 1
+    if b"\r" not in data:
+        yield from _line_numbers(data, form, line)
+        return
     for block in _blocks(data[at : at + PIECE] for at in range(0, len(data), PIECE)):
         yield from _line_numbers(block, form, line)
         line += _line_ends(block)
@@ -242,7 +247,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
 
         take_older(payloads, form.generation, log, base)
         return len(payloads)
-    if b"\r" in data and _has_bare_cr(b"\n".join([*payloads, b""])):
+    if b"\r" in data and _BARE_CR.search(b"\n".join([*payloads, b""])):
         # A bare CR ends the line; between two tokens of JSON it would pass for white space.
         payloads = form.pattern.findall(_unify_line_ends(data))
     try:

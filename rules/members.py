@@ -9,6 +9,8 @@ from rules.constraints import Constraint
 from rules.formula import show
 from rules.run import Run, metadata_of
 
+_OBJECTS = frozenset({dict})
+
 
 class Has(Constraint, frozen=True):
     """The metadata has at least one of these members."""
@@ -26,8 +28,11 @@ class Has(Constraint, frozen=True):
             if len(self.names) == 1:
                 name = self.names[0]
                 return [i for i in positions if name not in records[i].metadata]
-            names = self.names
-            return [i for i in positions if not any(n in records[i].metadata for n in names)]
+            lacks = frozenset(self.names).isdisjoint
+            given = [records[i].metadata for i in positions]
+            if not _OBJECTS.issuperset(map(type, given)):
+                return Constraint.broken(self, positions, run)
+            return [i for i, members in zip(positions, given, strict=True) if lacks(members)]
         except TypeError:
             return Constraint.broken(self, positions, run)
 
