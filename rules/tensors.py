@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from pkgutil import get_data
 
 from logging_spec import keys as k
 from rules.finding import StatedBy
@@ -25,8 +25,7 @@ NAMES_DIFFER = (
 def tensor_names(benchmark: str) -> tuple[str, ...]:
     """The tensors whose initialisation a closed log of the benchmark must list."""
     # importlib.resources would load its reader of zip files first.
-    text = (Path(__file__).parent / "training" / "tensors.json").read_text(encoding="utf-8")
-    return tuple(json.loads(text)[benchmark])
+    return tuple(json.loads(get_data("rules", "training/tensors.json") or b"")[benchmark])
 
 
 @cache

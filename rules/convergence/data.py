@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
+from pkgutil import get_data
 from typing import Any
 
 SCHEMA = "podium.rcp/1"
@@ -43,12 +43,11 @@ class Point:
 
 @cache
 def _packaged(usage: str, benchmark: str) -> Mapping[str, tuple[Point, ...]]:
-    folder = Path(__file__).parent / "data" / usage
     try:
-        text = (folder / f"{benchmark}.json").read_text(encoding="utf-8")
+        data = get_data(__package__, f"data/{usage}/{benchmark}.json")
     except FileNotFoundError:
         return {}
-    return parse_own(json.loads(text))
+    return parse_own(json.loads(data or b""))
 
 
 def points_of(usage: str, round_name: str, benchmark: str) -> tuple[Point, ...]:

@@ -49,8 +49,6 @@ def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path:
     assert not lost.converged, f"with shuffled labels it is at {lost.quality}"
 
 
-ROUNDS = [(name, each) for name in names() for each in find(name).rounds]
-
 PINNED = {
     **{
         ("llama31_405b", each): {"verifier": {"max_sequence_length", "eval_samples"}}
@@ -66,9 +64,18 @@ PINNED = {
 asks for what the verifier profile does. 405B: the open division's. U-Net: names of its 50 tensors.
 CosmoFlow's first round has no official verifier that would forget its sizes."""
 
+ROUNDS = [
+    (name, each)
+    for name in names()
+    for each in find(name).rounds
+    if each in (find(name).rounds[0], find(name).rounds[-1]) or (name, each) in PINNED
+]
+"""The oldest and the newest of each, and those with pinned constants: all would take a quarter of
+an hour, and what lies between differs from them in rules that other tests bend one by one."""
+
 
 @pytest.mark.parametrize(("name", "round_name"), ROUNDS)
-def test_its_log_is_accepted_by_each_of_its_rounds(
+def test_its_log_is_accepted_by_its_oldest_and_newest_rounds(
     name: str, round_name: str, tmp_path: Path
 ) -> None:
     smoke = Smoke(name=name, round=round_name, division=find(name).division, settings={})
