@@ -31,10 +31,11 @@ lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## speed against the incumbent and a bare pass, as ratios of one run
+bench: $(STAMP)  ## speed against the incumbent, a bare pass and cp, as ratios of one run
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/emitter.py
 	$(BIN)/python benchmarks/trainers.py
+	$(BIN)/python benchmarks/packing.py --gigabytes 1
 
 docs: $(STAMP)  ## regenerate the rule pages and the record schema
 	$(BIN)/podium rules pages --write

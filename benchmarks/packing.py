@@ -1,11 +1,11 @@
 """Speed of `podium pack`, the whole command, against `cp -r` of the same logs.
 
-    python benchmarks/packing.py FOLDER [--gigabytes 5] [--rounds 3]
+    python benchmarks/packing.py [FOLDER] [--gigabytes 5] [--rounds 3]
 
-Ten logs, mostly lines of a framework, are written below FOLDER, which should lie on the disk that
-matters. They are copied with `cp -r` and packed in turns, each to a place of its own, which goes
-again; the medians are compared. `podium pack` also judges each log and makes its SHA-256, so that
-where both ends lie in memory it is bound by the processor, and `cp` is not.
+Ten logs, mostly lines of a framework, are written below FOLDER (the current one), which should lie
+on the disk that matters. They are copied with `cp -r` and packed in turns, each to a place of its
+own, which goes again; the medians are compared. `podium pack` also judges each log and makes its
+SHA-256, so that where both ends lie in memory it is bound by the processor, and `cp` is not.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def took(command: list[str], place: Path) -> Took:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path())
     parser.add_argument("--gigabytes", type=float, default=5.0)
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
