@@ -80,8 +80,8 @@ def took(command: list[str], place: Path) -> Took:
         return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
     wall, before = time.perf_counter(), cpu()
-    subprocess.run(command, cwd=place, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
-                   stdout=subprocess.DEVNULL)  # fmt: skip
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=place, env=environment, stdout=subprocess.DEVNULL, check=False)
     return Took(time.perf_counter() - wall, cpu() - before)
 
 
@@ -105,21 +105,22 @@ def compare(place: Path, rounds: int) -> None:
     """Copy and pack by turns, print both and their ratio."""
     size = sum(path.stat().st_size for path in (place / "logs").iterdir())
     acts = {
-        "cp -r": ["/bin/cp", "-r", "logs", "copy"],
-        "podium pack": [sys.executable, "-m", "compliance", "pack", ".", "--force"],
+        "cp -r": (["/bin/cp", "-r", "logs", "copy"], place / "copy"),
+        "podium pack": (
+            [sys.executable, "-m", "compliance", "pack", ".", "--force"],
+            place / "out",
+        ),
     }
     found: dict[str, list[Took]] = {name: [] for name in acts}
     for _ in range(rounds):
-        for name, command in acts.items():
+        for name, (command, to) in acts.items():
             os.sync()
             time.sleep(REST_SECONDS)
             found[name].append(took(command, place))
-            copied = sum(
-                path.stat().st_size for to in ("copy", "out") for path in (place / to).rglob("*.*")
-            )
+            copied = sum(path.stat().st_size for path in to.rglob("*.*"))
             if copied < size:
                 sys.exit(f"{name} wrote {copied} of {size} bytes")
-            shutil.rmtree(place / ("copy" if name == "cp -r" else "out"))
+            shutil.rmtree(to)
     print(
         f"{RUNS} logs, {size / 1e9:.2f} GB, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )

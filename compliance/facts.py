@@ -12,7 +12,7 @@ from logging_spec.read import Log
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.round import Round
-from rules.run import Run
+from rules.run import Run, metadata_of
 
 
 @dataclass(slots=True)
@@ -101,11 +101,10 @@ def _sources(run: Run) -> dict[str, int]:
     sources: dict[str, int] = {}
     records = run.records
     for places in run.where.values():
-        metadata = records[places[0]].metadata
-        if isinstance(metadata, dict):
-            file, lineno = metadata.get("file"), metadata.get("lineno")
-            if isinstance(file, str) and isinstance(lineno, int):
-                sources[file] = max(lineno, sources.get(file, 0))
+        metadata = metadata_of(records[places[0]])
+        file, lineno = metadata.get("file"), metadata.get("lineno")
+        if isinstance(file, str) and isinstance(lineno, int):
+            sources[file] = max(lineno, sources.get(file, 0))
     return sources
 
 

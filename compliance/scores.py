@@ -116,11 +116,8 @@ def score_result(
         chosen, outside = median_window(runs, needed, dropped)
     if len(chosen) < needed:
         problems.append(f"there are {len(chosen)} runs; a result needs {needed}")
-    score = _score(runs, chosen, outside, needed, dropped, factor or Factor(), problems)
-    if spread:
-        apart = spread_of([run for run in chosen if run.counts], needed)
-        return replace(score, spread=apart)
-    return score
+    apart = spread_of([run for run in chosen if run.counts], needed) if spread else None
+    return _score(runs, chosen, outside, needed, dropped, factor or Factor(), problems, apart)
 
 
 def _score(
@@ -131,6 +128,7 @@ def _score(
     dropped: int,
     factor: Factor,
     problems: list[str],
+    spread: Spread | None,
 ) -> Score:
     times = [_time(run) for run in chosen]
     mean = olympic_mean(times, dropped) if len(times) > 2 * dropped else math.nan
@@ -146,6 +144,7 @@ def _score(
         dropped,
         factor,
         tuple(problems),
+        spread,
     )
 
 

@@ -60,9 +60,9 @@ class Log:
 
     `records` are those the official reader takes, in file order. `lenient` adds what only a
     tolerant reader gets: (position of the line, record). `places` gives the line position of each
-    record. Line numbers are counted only as far as somebody asks for them. `head` is how a file
-    begins, unless it is compressed or very large; `noise` is about how many bytes of a file are no
-    records.
+    record. Line numbers of a file read at once are counted only as far as somebody asks for them.
+    `head` is how a file begins, unless it is compressed; `noise` is about how many bytes of a file
+    are no records.
     """
 
     generation: Generation = "none"

@@ -247,7 +247,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
 
         take_older(payloads, form.generation, log, base)
         return len(payloads)
-    if b"\r" in data and _BARE_CR.search(b"\n".join([*payloads, b""])):
+    if b"\r" in data and _has_bare_cr(b"\n".join([*payloads, b""])):
         # A bare CR ends the line; between two tokens of JSON it would pass for white space.
         payloads = form.pattern.findall(_unify_line_ends(data))
     try:

@@ -7,9 +7,7 @@ from typing import Any
 from logging_spec.record import Record
 from rules.constraints import Constraint
 from rules.formula import show
-from rules.run import Run, metadata_of
-
-_OBJECTS = frozenset({dict})
+from rules.run import Run, all_objects, metadata_of
 
 
 class Has(Constraint, frozen=True):
@@ -30,7 +28,7 @@ class Has(Constraint, frozen=True):
                 return [i for i in positions if name not in records[i].metadata]
             lacks = frozenset(self.names).isdisjoint
             given = [records[i].metadata for i in positions]
-            if not _OBJECTS.issuperset(map(type, given)):
+            if not all_objects(given):
                 return Constraint.broken(self, positions, run)
             return [i for i, members in zip(positions, given, strict=True) if lacks(members)]
         except TypeError:

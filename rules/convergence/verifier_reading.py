@@ -12,7 +12,7 @@ from typing import Any
 
 from logging_spec.record import Record
 from rules.convergence.reading import Reading, quality_number
-from rules.run import Run
+from rules.run import Run, all_objects
 
 IN_SAMPLES = frozenset(
     {
@@ -85,7 +85,7 @@ def _elsewhere(run: Run, train_samples: bool) -> bool:
     records = run.records
     members = [record.metadata for record in records]
     given = [record.value for record in records]
-    if not _OBJECTS.issuperset(map(type, members)):
+    if not all_objects(members):
         return True
     names: set[str] = set().union(*members)  # in C throughout: a log has many records
     try:
@@ -129,7 +129,6 @@ _USUAL = frozenset(
 """Members of metadata that hold numbers, or words that no key is called by."""
 
 _PLAIN = frozenset({int, float, bool, type(None)})
-_OBJECTS = frozenset({dict})
 _FILE = itemgetter("file")
 
 
