@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from compliance.policy import PolicyReading
 from compliance.reading import Broken, text_of
@@ -69,13 +69,8 @@ class _Judgement:
 
     def _findings(self, broken: Iterable[Broken]) -> Iterator[Finding]:
         for rule in broken:
-            kept = rule.violations[:MOST_PER_RULE]
-            more = len(rule.violations) - len(kept)
-            for index, violation in enumerate(kept):
-                message = violation.message
-                if more and index == len(kept) - 1:
-                    message += f" (and {more} more like it in this log)"
-                yield self._finding(rule, violation, message)
+            for violation, more in _few(rule.violations):
+                yield self._finding(rule, violation, violation.message + more)
         if self.verifier.crash:
             yield self._about_crash(self.verifier.crash)
 
@@ -109,15 +104,20 @@ class _Judgement:
         )
 
     def _line_findings(self) -> Iterator[Finding]:
+        by_kind: dict[Fault, list[LineFault]] = {}
         for fault in self.log.faults:
-            if fault.kind in CRASHING:
-                where = self.log.line_at(fault.position)
-                self.verifier.crashes(None, f"line {where}: {fault.message}")
-            yield self._about_fault(fault)
+            by_kind.setdefault(fault.kind, []).append(fault)
+        crashing = [faults[0] for kind, faults in by_kind.items() if kind in CRASHING]
+        for fault in sorted(crashing, key=lambda fault: fault.position)[:1]:
+            where = self.log.line_at(fault.position)
+            self.verifier.crashes(None, f"line {where}: {fault.message}")
+        for faults in by_kind.values():
+            for fault, more in _few(faults):
+                yield self._about_fault(fault, fault.message + more)
         if not self.run.records:
             yield self._about_nothing()
 
-    def _about_fault(self, fault: LineFault) -> Finding:
+    def _about_fault(self, fault: LineFault, message: str) -> Finding:
         # A glued line is still read by the verifier, from its last token on.
         error = fault.kind not in (Fault.GLUED, Fault.KEY, Fault.IGNORED)
         return Finding(
@@ -126,7 +126,7 @@ class _Judgement:
             self.path,
             None if fault.position < 0 else self.log.line_at(fault.position),
             None,
-            fault.message,
+            message,
             actual=fault.excerpt or None,
             hint=_FAULT_HINTS[fault.kind],
         )
@@ -159,6 +159,18 @@ class _Judgement:
             rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken
         )
         return self.rules.succeeded(self.run) and not missed
+
+
+_T = TypeVar("_T")
+
+
+def _few(found: list[_T]) -> Iterator[tuple[_T, str]]:
+    """The first of what one rule finds, each with what its message ends in."""
+    kept = found[:MOST_PER_RULE]
+    more = len(found) - len(kept)
+    for index, one in enumerate(kept, 1):
+        last = more and index == len(kept)
+        yield one, f" (and {more} more like it in this log)" if last else ""
 
 
 _FAULT_HINTS = {

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 LONGEST_LENIENT: Final = 1 << 16
 """Values of more characters than this are read as JSON or not at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(msgspec.Struct, frozen=True):
     """What one line says after its token.
 
     `strict` is true only where a reader made for the round takes the line too: for 0.6 the

@@ -8,6 +8,8 @@ from enum import StrEnum
 from itertools import islice
 from typing import Literal
 
+import msgspec
+
 from logging_spec.record import Record
 
 Generation = Literal["mllog", "mll", "mlpv", "alibaba", "none"]
@@ -33,8 +35,7 @@ CRASHING = frozenset({Fault.OBJECT, Fault.MISSING})
 """Faults on which the official reader ends in a traceback instead of a verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineFault:
+class LineFault(msgspec.Struct, frozen=True):
     """One fault: its kind, a sentence about it, and where in the log it is.
 
     `position` counts token-bearing lines from 0 (-1: the file as a whole). `recovered` tells

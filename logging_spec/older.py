@@ -64,23 +64,22 @@ class _Body(msgspec.Struct, frozen=True, gc=False):
 
 
 _decode_body = msgspec.json.Decoder(_Body).decode
-_MLL_LINE = re.compile(rb" ([0-9]+\.?[0-9]*) ([A-Za-z0-9_]+) ?: +(\{.*\})\s*")
+_MLL_LINES = re.compile(
+    rb"^ ([0-9]+\.?[0-9]*) ([A-Za-z0-9_]+) ?: +(\{.*\})[ \t\r\f\v]*$", re.MULTILINE
+)
 
 
 def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
     """Take a block whose lines are all of the standard 0.6 layout; False if any is not."""
-    if log.places is not None:
+    found = [] if log.places is not None else _MLL_LINES.findall(b"\n".join(payloads))
+    if len(found) != len(payloads):
         return False
-    records = []
-    for payload in payloads:
-        match = _MLL_LINE.fullmatch(payload)
-        if match is None:
-            return False
-        seconds, key, rest = match.groups()
-        try:
-            body = _decode_body(rest)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return False
-        records.append(Record(key.decode(), float(seconds) * 1000, body.value, body.metadata))
-    log.records += records
+    try:
+        bodies = [_decode_body(body) for _, _, body in found]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    log.records += [
+        Record(key.decode(), float(seconds) * 1000, body.value, body.metadata)
+        for (seconds, key, _), body in zip(found, bodies, strict=True)
+    ]
     return True

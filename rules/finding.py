@@ -30,9 +30,9 @@ class Profile(StrEnum):
     VERIFIER = "verifier"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Finding:
-    """One fault at one place.
+    """One fault at one place; never changed once made (`frozen` would make making it costly).
 
     `line` is the line of the file, from 1; None where the fault is an absence. `key` is the log key
     or JSON field, None where no single key is at fault.

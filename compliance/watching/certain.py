@@ -78,7 +78,7 @@ def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str
     """What is wrong with lines of a log."""
     judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
     judgement.log = log
-    return [judgement._about_fault(fault) for fault in faults]
+    return [judgement._about_fault(fault, fault.message) for fault in faults]
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:

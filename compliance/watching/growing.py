@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from logging_spec.inflate import GZIP, ZSTD
 from logging_spec.log import Log
 from logging_spec.read import parse_log, read_log
@@ -77,7 +79,7 @@ class GrowingLog:
         base = len(log._lines)
         log._lines += lines
         log.records += piece.records
-        log.faults += (replace(f, position=f.position + base) for f in piece.faults)
+        log.faults += (structs.replace(f, position=f.position + base) for f in piece.faults)
         log.lenient += ((base + place, record) for place, record in piece.lenient)
         places = range(len(piece.records)) if piece.places is None else piece.places
         assert log.places is not None

@@ -14,6 +14,8 @@ import pytest
 import compliance
 from compliance import check
 from compliance.errors import ComplianceError, NothingToJudge, UsageFault
+from compliance.judge import judge_log
+from logging_spec.read import parse_log
 from logging_spec.record import Record
 from rules import constraints as c
 from rules import members, order, rounds
@@ -371,6 +373,20 @@ def test_a_rule_broken_very_often_is_counted_and_not_listed_each_time(good: LogB
     found = log.meta("block_stop", "first_epoch_num", "samples_count").judge().findings
     assert len(found) == 20
     assert found[-1].message.endswith("(and 42 more like it in this log)")
+
+
+def test_so_are_lines_that_cannot_be_read(good: LogBuilder) -> None:
+    broken = b':::MLLOG {"key": \n' * 50 + b":::MLLOG []\n" + b':::MLLOG {"key": \n' * 10
+    log = parse_log(good.bytes() + broken)
+    found = judge_log(log, good.which.rules, Profile.VERIFIER, "result_0.txt").findings
+    cut = [finding for finding in found if finding.id == "log.not-json"]
+    assert len(cut) == 20
+    assert cut[-1].message.endswith("(and 40 more like it in this log)")
+    assert sum("more like it" in finding.message for finding in found) == 1
+    (list_,) = [finding for finding in found if finding.id == "log.not-an-object"]
+    assert list_.line == len(good.bytes().splitlines()) + 51
+    (crash,) = [finding for finding in found if finding.id == "log.verifier-crash"]
+    assert f"line {list_.line}:" in crash.message
 
 
 # --- the function ---
