@@ -94,7 +94,11 @@ def _fingerprint(run: Run) -> tuple[Any, ...]:
     places = run.where.get("eval_accuracy") or run.where.get("eval_error") or ()
     evaluations = [run.records[index] for index in places[:20]]
     times = [mark.time_ms for mark in marks if mark is not None]
-    return (*times, *[(e.time_ms, repr(e.value)) for e in evaluations]) if times else ()
+    return (*times, *[(e.time_ms, _hashable(e.value)) for e in evaluations]) if times else ()
+
+
+def _hashable(value: Any) -> Any:
+    return value if type(value) is float else repr(value)
 
 
 def _sources(run: Run) -> dict[str, int]:

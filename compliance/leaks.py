@@ -77,7 +77,7 @@ Secrets = tuple[tuple[int, str], ...]
 class Search:
     """The search of one tree: how much it may still read, and how many files were left out.
 
-    Of a log, only how it begins is searched, and of that only the lines that are no records.
+    Of a log, only how it begins is searched, and of that only what is no record.
     """
 
     left: int = IN_ALL
@@ -101,16 +101,16 @@ class Search:
             return
         data = read_head(full, take)
         if data and b"\0" not in data[:8192]:
-            yield from find(_unlogged(data) if is_log else data, data)
+            yield from find(_unlogged(data) if is_log else data)
 
 
 def secrets_of(log: Log) -> Secrets | None:
     """The secrets in a log's beginning; None where the log has not kept it."""
     quiet = log.generation in ("mllog", "mll") and log.noise < LEAST
-    head = b"" if quiet else log.head.tobytes()
+    head = b"" if quiet else _unlogged(log.head)
     if not log.head or b"\0" in head[:8192]:
         return None
-    return tuple(find(_unlogged(head), head))
+    return tuple(find(head))
 
 
 def read_head(full: str, most: int) -> bytes:
@@ -130,13 +130,16 @@ def read_head(full: str, most: int) -> bytes:
         os.close(handle)
 
 
-def _unlogged(data: bytes) -> bytes:
-    """The lines of a log that hold no record: a record's fields come from the benchmark."""
-    return b"\n".join([line for line in data.split(b"\n") if b":::MLL" not in line])
+_RECORD = re.compile(rb":::MLL.*")
 
 
-def find(data: bytes, whole: bytes | None = None) -> Iterator[tuple[int, str]]:
-    """(line, kind of secret) of the secrets in some bytes; lines are those of `whole`."""
+def _unlogged(data: bytes | memoryview) -> bytes:
+    """A log without its records, whose fields come from the benchmark; its lines stay in place."""
+    return _RECORD.sub(b"", data)
+
+
+def find(data: bytes) -> Iterator[tuple[int, str]]:
+    """(line, kind of secret) of the secrets in some bytes."""
     marks = [pattern for literal, pattern in MARKS if literal in data]
     spans = sorted({_span(data, m.start()) for mark in marks for m in mark.finditer(data)})
     if not spans:
@@ -145,10 +148,9 @@ def find(data: bytes, whole: bytes | None = None) -> Iterator[tuple[int, str]]:
 
     found = 0
     for start, end in spans:
-        line = data[start:end]
-        kind = kind_of_secret(line.decode("utf-8", "replace"))
+        kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
         if kind is not None:
-            yield _line(data, whole, start, line), kind
+            yield data.count(b"\n", 0, start) + 1, kind
             found += 1
             if found == MOST_PER_FILE:
                 return
@@ -160,10 +162,3 @@ def _span(data: bytes, at: int) -> tuple[int, int]:
     start = data.rfind(b"\n", first, at) + 1
     end = data.find(b"\n", at, last)
     return start or first, end if end >= 0 else last
-
-
-def _line(data: bytes, whole: bytes | None, start: int, line: bytes) -> int:
-    if whole is None or whole is data:
-        return data.count(b"\n", 0, start) + 1
-    place = whole.find(line)
-    return whole.count(b"\n", 0, max(place, 0)) + 1

@@ -6,6 +6,7 @@ Times are minutes unless named `_ms` (milliseconds since 1970); `to_converge` is
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from logging_spec.record import Record
@@ -18,9 +19,9 @@ Unit = Literal["epochs", "samples", "tokens", "steps"]
 _SAMPLES = frozenset({*verifier_reading.IN_SAMPLES, "bert", "openfold", "stable_diffusion"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunFacts:
-    """One run of a result.
+    """One run of a result; never changed once made (`frozen` would make making it costly).
 
     `to_converge` is None where the run did not converge, `minutes` where it has no start or stop.
     `nodes` and `accelerators` (of all nodes) are as logged, None where they are not. `quality` is
@@ -54,6 +55,7 @@ class RunFacts:
         return self.converged and not self.refused and self.minutes is not None
 
 
+@cache
 def unit_of(usage: str, round_name: str, benchmark: str | None) -> Unit:
     """What a benchmark counts convergence in: training rules, RCP Rules, epoch reporting."""
     later = usage == "training" and _number(round_name) >= _number("3.1")

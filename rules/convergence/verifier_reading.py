@@ -94,18 +94,11 @@ def _elsewhere(run: Run, train_samples: bool) -> bool:
         files = {str(each.get("file")) for each in members}
     except TypeError:
         return True
-    odd = set(map(type, given)) - _PLAIN
-    values = [value for value in given if type(value) in odd] if odd else []
     texts += names
     texts += [file for file in files if isinstance(file, str)]
-    texts += map(str, values)
-    if not _USUAL.issuperset(names):
-        texts += [
-            str(member)
-            for each in members
-            if not _USUAL.issuperset(each)
-            for member in each.values()
-        ]
+    texts += _wordy(given)
+    for name in names - _USUAL:
+        texts += _wordy([each[name] for each in members if name in each])
     whole = "\n".join(set(texts))
     return any(word in whole for word in words)
 
@@ -129,6 +122,21 @@ _USUAL = frozenset(
 """Members of metadata that hold numbers, or words that no key is called by."""
 
 _PLAIN = frozenset({int, float, bool, type(None)})
+
+
+def _wordy(values: list[Any]) -> Iterator[str]:
+    """Texts of the values that may hold a word: also of the members of those that are objects."""
+    odd = set(map(type, values)) - _PLAIN
+    if dict in odd:
+        objects = [value for value in values if type(value) is dict]
+        yield from set().union(*objects)
+        values = [value for value in values if type(value) is not dict]
+        values += [member for each in objects for member in each.values()]
+        odd = set(map(type, values)) - _PLAIN
+    if odd:
+        yield from (str(value) for value in values if type(value) in odd)
+
+
 _FILE = itemgetter("file")
 
 
