@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from logging_spec.log import HEAD as LOG_HEAD
 from logging_spec.log import Log
+from logging_spec.words import finder
 
 HEAD = 1 << 20
 """Of a file, this much from its beginning is searched."""
@@ -68,6 +69,8 @@ _MARKS = (
 MARKS = tuple((literal, re.compile(pattern)) for literal, pattern in _MARKS)
 """Of each kind of secret, bytes that it always has, and a pattern that its line must match."""
 
+_any_mark = finder([literal for literal, _ in MARKS])
+"""Nearly every file has none of the marks, which one pass tells."""
 
 Secrets = tuple[tuple[int, str], ...]
 """(line, kind of secret), in order."""
@@ -107,10 +110,12 @@ class Search:
 def secrets_of(log: Log) -> Secrets | None:
     """The secrets in a log's beginning; None where the log has not kept it."""
     quiet = log.generation in ("mllog", "mll") and log.noise < LEAST
-    head = b"" if quiet else _unlogged(log.head)
-    if not log.head or b"\0" in head[:8192]:
+    if not log.data:
         return None
-    return tuple(find(head))
+    if quiet or not _any_mark(log.head):
+        return ()
+    head = _unlogged(log.head)
+    return None if b"\0" in head[:8192] else tuple(find(head))
 
 
 def read_head(full: str, most: int) -> bytes:
@@ -140,6 +145,8 @@ def _unlogged(data: bytes | memoryview) -> bytes:
 
 def find(data: bytes) -> Iterator[tuple[int, str]]:
     """(line, kind of secret) of the secrets in some bytes."""
+    if not _any_mark(data):
+        return
     marks = [pattern for literal, pattern in MARKS if literal in data]
     spans = sorted({_span(data, m.start()) for mark in marks for m in mark.finditer(data)})
     if not spans:

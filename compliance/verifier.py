@@ -26,6 +26,7 @@ class VerifierReading:
         self.log, self.rules = log, rules
         self.readable = log.generation in (rules.generation, "none")
         self.run = Run(log.records if self.readable else [], log.line)
+        self.run.text = log.whole
         self.crash = self.known_as = ""
         self.cancelled: list[Broken] = []
         self.scopes: list[Scope] = []

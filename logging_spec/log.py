@@ -50,9 +50,7 @@ class LineFault(msgspec.Struct, frozen=True):
 
 
 HEAD = 1 << 16
-"""Bytes of a file that are kept as they are."""
-
-_NOTHING = memoryview(b"")
+"""Bytes of a large file that are kept as they are."""
 
 
 @dataclass(slots=True)
@@ -62,8 +60,8 @@ class Log:
     `records` are those the official reader takes, in file order. `lenient` adds what only a
     tolerant reader gets: (position of the line, record). `places` gives the line position of each
     record. Line numbers of a file read at once are counted only as far as somebody asks for them.
-    `head` is how a file begins, unless it is compressed; `noise` is about how many bytes of a file
-    are no records.
+    `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
+    one nothing; `noise` is about how many bytes of a file are no records.
     """
 
     generation: Generation = "none"
@@ -72,10 +70,20 @@ class Log:
     lenient: list[tuple[int, Record]] = field(default_factory=list)
     places: list[int] | None = None
     size: int = 0
-    head: memoryview = _NOTHING
+    data: bytes = b""
     noise: int = 0
     _lines: list[int] = field(default_factory=list)
     _more_lines: Iterator[int] = field(default_factory=lambda: iter(()))
+
+    @property
+    def head(self) -> memoryview:
+        """How the file begins."""
+        return memoryview(self.data)[:HEAD]
+
+    @property
+    def whole(self) -> bytes | None:
+        """All that the file holds, where it was read at once."""
+        return self.data if self.data and len(self.data) == self.size else None
 
     def line(self, index: int) -> int:
         """File line (from 1; LF, CRLF and a bare CR end one) of the record at `index`."""

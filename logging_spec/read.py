@@ -86,7 +86,7 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
         if data.startswith((GZIP, ZSTD)):
             _take_pieces(lambda: _inflated(path), prefer, log)
         elif log.size > BLOCK:
-            log.head = memoryview(data)
+            log.data = data
             _take_pieces(lambda: _pieces(path), prefer, log)
         else:
             _take_whole(data, prefer, log)
@@ -161,7 +161,7 @@ def _unify_line_ends(data: bytes) -> bytes:
 
 def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
-    log.head = memoryview(data)[:HEAD]
+    log.data = data
     _take(data, form, log, 0)
     log._more_lines = _number_all(data, form)
 

@@ -28,10 +28,20 @@ class Run:
     formula sees only what stands before it, as the official verifier does; otherwise order is free.
     `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9. `origin`
     maps a made-up record to the logged one it stands for; `memo` keeps what several rules work out
-    of the whole run.
+    of the whole run; `text`, where it is known, is the whole file, noise included.
     """
 
-    __slots__ = ("exact", "line_of", "memo", "ordered", "origin", "position", "records", "where")
+    __slots__ = (
+        "exact",
+        "line_of",
+        "memo",
+        "ordered",
+        "origin",
+        "position",
+        "records",
+        "text",
+        "where",
+    )
 
     def __init__(
         self, records: list[Record], line_of: Callable[[int], int] = lambda index: index + 1
@@ -44,6 +54,7 @@ class Run:
         self.where: dict[str, list[int]] = dict(where)
         self.origin: dict[int, int] = {}
         self.memo: dict[object, Any] = {}
+        self.text: bytes | None = None
         self.position = 0
         self.ordered = True
         self.exact = True

@@ -6,11 +6,13 @@ and goes by the benchmark named so far. Where it would end in a traceback `probl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
 from logging_spec.record import Record
+from logging_spec.words import finder
 from rules.convergence.reading import Reading, quality_number
 from rules.run import Run, all_objects
 
@@ -65,9 +67,10 @@ def _mentions(run: Run, train_samples: bool) -> Iterator[tuple[Record, int]]:
     """Records that mention a word, with the words, and each run_stop; in file order.
 
     Nearly always a word is mentioned by the records of that key and nowhere else, which is quickly
-    told; only where it is not, every record is looked through.
+    told of the text and, where that has words outside records, of the records' members; only where
+    it is not so, every record is looked through.
     """
-    if _elsewhere(run, train_samples):
+    if (train_samples or not _only_as_keys(run)) and _elsewhere(run, train_samples):
         mentions = _finder()
         yield from ((record, mentions(record)) for record in run.records)
         return
@@ -76,6 +79,23 @@ def _mentions(run: Run, train_samples: bool) -> Iterator[tuple[Record, int]]:
     for index in sorted(places):
         record = run.records[index]
         yield record, bits[record.key]
+
+
+_KEYS = [word for word, bit in _WORDS if bit != _SAMPLES]
+_find_words = finder([word.encode() for word in _KEYS])
+
+
+def _only_as_keys(run: Run) -> bool:
+    """Whether the text has each word as often as there are records of that key.
+
+    An escape, by which a text can say a word without its letters, leaves the question open.
+    """
+    text = run.text
+    if text is None or (b"\\" in text and b"\\u" in text):  # the first is told much faster
+        return False
+    # Of two words that share a letter the first is found: then that one is no key's.
+    counts = Counter(word for word, _, _ in _find_words(text))
+    return all(counts[i] == len(run.where.get(word, ())) for i, word in enumerate(_KEYS))
 
 
 def _elsewhere(run: Run, train_samples: bool) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import msgspec
 import pytest
 
+from logging_spec.read import parse_log
 from logging_spec.record import Record
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
@@ -33,7 +36,19 @@ def log(*records: Record, benchmark: str = "bert", size: Any = 256) -> list[Reco
 
 
 def read(records: list[Record], profile: Profile, round_name: str = "4.0", **more: Any) -> RunFacts:
-    return run_facts(Run(records), "training", round_name, profile, "result_0.txt", **more)
+    """The facts of some records, and the same where the text that holds them is known, too."""
+    facts = run_facts(Run(records), "training", round_name, profile, "result_0.txt", **more)
+    lines = [b":::MLLOG " + json.dumps(msgspec.to_builtins(each)).encode() for each in records]
+    assert read_text(b"\n".join(lines), profile, round_name, **more) == facts
+    return facts
+
+
+def read_text(
+    text: bytes, profile: Profile = Profile.VERIFIER, round_name: str = "4.0", **more: Any
+) -> RunFacts:
+    run = Run(parse_log(text).records)
+    run.text = text
+    return run_facts(run, "training", round_name, profile, "result_0.txt", **more)
 
 
 PASSED_TWICE = log(
@@ -99,6 +114,36 @@ def test_the_verifier_finds_words_anywhere() -> None:
         ours = read(records, Profile.POLICY)
         assert (ours.batch_size, ours.to_converge) == (256, 200.0)
     assert "global_batch_size is" in read([*PASSED_TWICE, nested], Profile.VERIFIER).problem
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("global_batch_size", 512),
+        ("eval_accuracyglobal_batch_size", 512),
+        ("\\u0067lobal_batch_size", 512),
+        ("global\\u005fbatch_size", 512),
+        ("\\\\u0067lobal_batch_size", 256),
+        ("global_batch", 256),
+    ],
+)
+def test_however_a_text_spells_a_word_it_is_seen(name: str, size: int) -> None:
+    lines = [b":::MLLOG " + json.dumps(msgspec.to_builtins(each)).encode() for each in PASSED_TWICE]
+    odd = f':::MLLOG {{"key": "note", "time_ms": 1, "value": 512, "metadata": {{"x": "{name}"}}}}'
+    noise = b"global_batch_size 3 submission_benchmark eval_accuracy"
+    for more in ([], [noise]):
+        text = b"\n".join([*lines[:4], odd.encode(), *lines[4:], *more])
+        assert read_text(text).batch_size == size
+
+
+def test_two_words_that_share_a_letter_are_both_seen() -> None:
+    # The one that ends in the letter is missing as a key of its own.
+    lines = [json.dumps(msgspec.to_builtins(each)).encode() for each in PASSED_TWICE]
+    odd = b'{"key": "note", "time_ms": 1, "value": 0.9, "metadata": {"epoch_num": 900, "x": "W"}}'
+    lines = [line for line in lines if b"global_batch_size" not in line]
+    lines.insert(-1, odd.replace(b"W", b"global_batch_sizeval_accuracy"))
+    facts = read_text(b"\n".join(b":::MLLOG " + line for line in lines))
+    assert (facts.batch_size, facts.to_converge) == (0.9, 900)
 
 
 @pytest.mark.parametrize(
