@@ -12,7 +12,7 @@ from logging_spec.read import Log
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.round import Round
-from rules.run import Run, metadata_of
+from rules.run import Run
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
         return run
     if not log.lenient and len(run.records) == len(log.records):
         return run
-    return Run([record for _, record in log.all_records()])
+    return Run([record for _, record in log.placed_records()])
 
 
 def _whole(run: Run, key: str) -> int | None:
@@ -105,10 +105,11 @@ def _sources(run: Run) -> dict[str, int]:
     sources: dict[str, int] = {}
     records = run.records
     for places in run.where.values():
-        metadata = metadata_of(records[places[0]])
-        file, lineno = metadata.get("file"), metadata.get("lineno")
-        if isinstance(file, str) and isinstance(lineno, int):
-            sources[file] = max(lineno, sources.get(file, 0))
+        metadata = records[places[0]].metadata
+        if type(metadata) is dict and "file" in metadata:
+            file, lineno = metadata["file"], metadata.get("lineno")
+            if isinstance(file, str) and isinstance(lineno, int):
+                sources[file] = max(lineno, sources.get(file, 0))
     return sources
 
 

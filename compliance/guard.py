@@ -248,7 +248,7 @@ class Guard:
         run = self.run
         count = len(run.records)
         lines = [run.line_of(index) for index in range(count)]
-        return Log(self.rules.generation, run.records[:], places=[*range(count)], _lines=lines)
+        return Log(self.rules.generation, run.records[:], places=[*range(count)], lines=lines)
 
 
 def _is(keys: list[str]) -> str:

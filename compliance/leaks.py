@@ -69,8 +69,10 @@ _MARKS = (
 MARKS = tuple((literal, re.compile(pattern)) for literal, pattern in _MARKS)
 """Of each kind of secret, bytes that it always has, and a pattern that its line must match."""
 
-_any_mark = finder([literal for literal, _ in MARKS])
+_find_marks = finder([literal for literal, _ in MARKS])
 """Nearly every file has none of the marks, which one pass tells."""
+
+LONGEST = max(len(literal) for literal, _ in MARKS)
 
 Secrets = tuple[tuple[int, str], ...]
 """(line, kind of secret), in order."""
@@ -112,7 +114,7 @@ def secrets_of(log: Log) -> Secrets | None:
     quiet = log.generation in ("mllog", "mll") and log.noise < LEAST
     if not log.data:
         return None
-    if quiet or not _any_mark(log.head):
+    if quiet or not _find_marks(log.head):
         return ()
     head = _unlogged(log.head)
     return None if b"\0" in head[:8192] else tuple(find(head))
@@ -145,21 +147,24 @@ def _unlogged(data: bytes | memoryview) -> bytes:
 
 def find(data: bytes) -> Iterator[tuple[int, str]]:
     """(line, kind of secret) of the secrets in some bytes."""
-    if not _any_mark(data):
+    found = _find_marks(data)
+    if not found:
         return
-    marks = [pattern for literal, pattern in MARKS if literal in data]
+    # Matches do not overlap, though marks may: one that another hides begins inside it.
+    near = b"\n".join([data[start : end + LONGEST] for _, start, end in found])
+    marks = [pattern for literal, pattern in MARKS if literal in near]
     spans = sorted({_span(data, m.start()) for mark in marks for m in mark.finditer(data)})
     if not spans:
         return
     from compliance.leak_kinds import kind_of_secret
 
-    found = 0
+    told = 0
     for start, end in spans:
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
         if kind is not None:
             yield data.count(b"\n", 0, start) + 1, kind
-            found += 1
-            if found == MOST_PER_FILE:
+            told += 1
+            if told == MOST_PER_FILE:
                 return
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from compliance.reading import RULE_CRASHED, Broken, text_of
 from compliance.verifier import VerifierReading
+from logging_spec.log import Log
 from rules.checks import PLAIN_JSON, Check, Context
 from rules.finding import Severity, StatedBy
 from rules.round import Scope
@@ -38,9 +39,7 @@ class PolicyReading:
         verifier = self.verifier
         run = verifier.run
         if verifier.log.lenient and verifier.readable:
-            numbered = verifier.log.all_records()
-            lines = [line for line, _ in numbered]
-            run = Run([record for _, record in numbered], lines.__getitem__)
+            run = tolerant_run(verifier.log)
         elif verifier.log.places is None:
             run.memo[PLAIN_JSON] = True
         run.ordered = run.exact = False
@@ -146,6 +145,12 @@ class PolicyReading:
             hint="please report this, with the log if you may share it",
         )
         return Broken(RULE_CRASHED, None, [told], Severity.ERROR, StatedBy.POLICY, self.run)
+
+
+def tolerant_run(log: Log) -> Run:
+    """All records of a log, those that only a tolerant reader gets among them."""
+    places, records = zip(*log.placed_records(), strict=True)
+    return Run([*records], lambda index: log.line_at(places[index]))
 
 
 def _attempt(row: Row, run: Run) -> list[Violation]:

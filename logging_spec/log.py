@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import islice
 from typing import Literal
 
 import msgspec
 
+from logging_spec.line_numbers import LineNumbers
 from logging_spec.record import Record
 
 Generation = Literal["mllog", "mll", "mlpv", "alibaba", "none"]
@@ -59,7 +58,7 @@ class Log:
 
     `records` are those the official reader takes, in file order. `lenient` adds what only a
     tolerant reader gets: (position of the line, record). `places` gives the line position of each
-    record. Line numbers of a file read at once are counted only as far as somebody asks for them.
+    record, and `lines` the file line (from 1) of each such position.
     `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
     one nothing; `noise` is about how many bytes of a file are no records.
     """
@@ -72,8 +71,7 @@ class Log:
     size: int = 0
     data: bytes = b""
     noise: int = 0
-    _lines: list[int] = field(default_factory=list)
-    _more_lines: Iterator[int] = field(default_factory=lambda: iter(()))
+    lines: list[int] | LineNumbers = field(default_factory=list)
 
     @property
     def head(self) -> memoryview:
@@ -91,18 +89,19 @@ class Log:
 
     def line_at(self, position: int) -> int:
         """File line (from 1) of the token-bearing line at `position`."""
-        wanted = position + 1 - len(self._lines)
-        if wanted > 0:
-            self._lines.extend(islice(self._more_lines, wanted))
-        return self._lines[position]
+        return self.lines[position]
 
-    def all_records(self) -> list[tuple[int, Record]]:
-        """Every record with its file line, the leniently read ones in their places."""
+    def placed_records(self) -> list[tuple[int, Record]]:
+        """Every record with the position of its line, the leniently read ones in their places."""
         places = range(len(self.records)) if self.places is None else self.places
         merged = [*zip(places, self.records, strict=True), *self.lenient]
         if self.lenient:
             merged.sort(key=lambda pair: pair[0])
-        return [(self.line_at(place), record) for place, record in merged]
+        return merged
+
+    def all_records(self) -> list[tuple[int, Record]]:
+        """Every record with its file line, the leniently read ones in their places."""
+        return [(self.line_at(place), record) for place, record in self.placed_records()]
 
 
 def text_of(data: bytes) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from logging_spec.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
+from logging_spec.line_numbers import LineNumbers, has_bare_cr, unify_line_ends
 from logging_spec.log import CRASHING as CRASHING
 from logging_spec.log import HEAD, Generation, text_of
 from logging_spec.log import Fault as Fault
@@ -54,8 +55,6 @@ _FORMATS = (
     _NONE,
 )
 """Newest first: a file that holds lines of one format is not looked through for an older one."""
-
-_BARE_CR = re.compile(rb"\r(?!\n)")
 
 _decode = msgspec.json.Decoder(Record).decode
 
@@ -148,22 +147,11 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-def _has_bare_cr(data: bytes) -> bool:
-    return b"\r" in data and _BARE_CR.search(data) is not None
-
-
-def _unify_line_ends(data: bytes) -> bytes:
-    # A CR before an LF is white space to every decoder; only a bare CR ends a line of its own.
-    if _has_bare_cr(data):
-        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return data
-
-
 def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
     log.data = data
     _take(data, form, log, 0)
-    log._more_lines = _number_all(data, form)
+    log.lines = LineNumbers(data, form.pattern)
 
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
@@ -180,11 +168,14 @@ def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: L
 def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
     """Add all that the pieces hold to the log; returns how many token-bearing lines that is."""
     position, line = 0, 1
+    numbers: list[int] = []
+    log.lines = numbers
     try:
         for block in _blocks(pieces):
             taken = _take(block, form, log, position)
             if taken:
-                log._lines += _line_numbers(block, form, line)
+                lines = LineNumbers(block, form.pattern)
+                numbers += [line - 1 + lines[each] for each in range(taken)]
             position += taken
             line += _line_ends(block)
     except BrokenCompressionError as error:
@@ -208,28 +199,8 @@ def _order(form: _Format, prefer: Generation) -> int:
     return -1 if form.generation == prefer else _FORMATS.index(form)
 
 
-def _number_all(data: bytes, form: _Format) -> Iterator[int]:
-    """The line of each token; what unifying line ends takes is done a piece at a time."""
-    line = 1
-    if b"\r" not in data:
-        yield from _line_numbers(data, form, line)
-        return
-    for block in _blocks(data[at : at + PIECE] for at in range(0, len(data), PIECE)):
-        yield from _line_numbers(block, form, line)
-        line += _line_ends(block)
-
-
 def _line_ends(block: bytes) -> int:
-    return _unify_line_ends(block).count(b"\n")
-
-
-def _line_numbers(data: bytes, form: _Format, start: int) -> Iterator[int]:
-    data = _unify_line_ends(data)
-    seen, line = 0, start
-    for match in form.pattern.finditer(data):
-        line += data.count(b"\n", seen, match.start())
-        seen = match.start()
-        yield line
+    return unify_line_ends(block).count(b"\n")
 
 
 def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
@@ -241,19 +212,19 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
     if form is _NONE:
         return 0
     if form is not _MLLOG:
-        if _has_bare_cr(data):
-            payloads = form.pattern.findall(_unify_line_ends(data))
+        if has_bare_cr(data):
+            payloads = form.pattern.findall(unify_line_ends(data))
         from logging_spec.older import take_older
 
         take_older(payloads, form.generation, log, base)
         return len(payloads)
-    if b"\r" in data and _has_bare_cr(b"\n".join([*payloads, b""])):
+    if b"\r" in data and has_bare_cr(b"\n".join([*payloads, b""])):
         # A bare CR ends the line; between two tokens of JSON it would pass for white space.
-        payloads = form.pattern.findall(_unify_line_ends(data))
+        payloads = form.pattern.findall(unify_line_ends(data))
     try:
         records = list(map(_decode, payloads))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        payloads = form.pattern.findall(_unify_line_ends(data))
+        payloads = form.pattern.findall(unify_line_ends(data))
         if log.places is None:
             log.places = list(range(len(log.records)))
         _take_slowly(payloads, log, base)

@@ -23,6 +23,7 @@ class GrowingLog:
     def __init__(self, path: str) -> None:
         self.path = path
         self.log = Log(places=[])
+        self.numbers: list[int] = []
         self.rest = b""
         self.lines = 0
         self.odd = False
@@ -53,8 +54,8 @@ class GrowingLog:
                 faults=log.faults[:],
                 lenient=log.lenient[:],
                 places=[*(log.places or ())],
-                _lines=log._lines[:],
             )
+            last.numbers = self.numbers[:]
             last._take(self.rest)
             log, odd = last.log, last.odd
         else:
@@ -68,16 +69,18 @@ class GrowingLog:
         log.size += len(data)
         # A text in two formats counts as one of the newer.
         older = _AGE.index(piece.generation) - _AGE.index(log.generation)
-        lines = [self.lines + line for line in (*piece._lines, *piece._more_lines)]
+        numbers = [self.lines + line for line in piece.lines]
         self.lines += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
         if piece.generation == "none" or older > 0:
             return []
         if older < 0:
             self.begun_anew = bool(log.records or log.faults)
             self.log = log = Log(piece.generation, places=[], size=log.size)
+            self.numbers = []
             self.odd = False
-        base = len(log._lines)
-        log._lines += lines
+        base = len(self.numbers)
+        self.numbers += numbers
+        log.lines = self.numbers
         log.records += piece.records
         log.faults += (structs.replace(f, position=f.position + base) for f in piece.faults)
         log.lenient += ((base + place, record) for place, record in piece.lenient)

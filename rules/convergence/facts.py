@@ -6,7 +6,7 @@ Times are minutes unless named `_ms` (milliseconds since 1970); `to_converge` is
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any, Literal
 
 from logging_spec.record import Record
@@ -55,7 +55,7 @@ class RunFacts:
         return self.converged and not self.refused and self.minutes is not None
 
 
-@cache
+@lru_cache(maxsize=1024)
 def unit_of(usage: str, round_name: str, benchmark: str | None) -> Unit:
     """What a benchmark counts convergence in: training rules, RCP Rules, epoch reporting."""
     later = usage == "training" and _number(round_name) >= _number("3.1")

@@ -6,6 +6,7 @@ only if it then stopped with success; an evaluation is found by its key alone.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from logging_spec.record import Record
@@ -58,24 +59,29 @@ def _targets(
 
     The units are the metadata members that place an evaluation, the one to go by first.
     """
-    order: tuple[str, ...] = _SAMPLES if benchmark in IN_SAMPLES else _EPOCHS
+    gathers, targets = _rows(usage, round_name, benchmark)
+    order = (*((gathers,) if gathers else ()), *(_SAMPLES if benchmark in IN_SAMPLES else _EPOCHS))
+    if gathers and GATHERED not in run.where:
+        run = Run(run.records, run.line_of)
+        try:
+            gather_metrics(run, gathers)
+        except CannotJudge:
+            run = Run(run.records, run.line_of)
+    return run, targets, order
+
+
+@lru_cache(maxsize=1024)
+def _rows(usage: str, round_name: str, benchmark: str | None) -> tuple[str, list[Row]]:
+    """By what a benchmark's metrics are gathered, if they are, and its rows with a target."""
     try:
         known = find_round(usage, round_name).benchmarks.get(benchmark or "")
     except UnknownRound:
         known = None
     if known is None:
-        return run, [], order
-    if known.gathers:
-        order = (known.gathers, *order)
-    if known.gathers and GATHERED not in run.where:
-        run = Run(run.records, run.line_of)
-        try:
-            gather_metrics(run, known.gathers)
-        except CannotJudge:
-            run = Run(run.records, run.line_of)
+        return "", []
     rows = (line for line in known.closed if isinstance(line, Row))
     targets = [row.as_policy() for row in rows if row.some or row.policy_some]
-    return run, [row for row in targets if row.some], order
+    return known.gathers, [row for row in targets if row.some]
 
 
 def _passed(

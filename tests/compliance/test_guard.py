@@ -144,7 +144,7 @@ def overlap(log: Log) -> bool:
 
 def present(log: Log, end: int, which: Which) -> set[str]:
     """The rules broken by records, not by what is missing, in the beginning of a log."""
-    part = Log(log.generation, log.records[:end], places=[*range(end)], _lines=[*range(1, end + 1)])
+    part = Log(log.generation, log.records[:end], places=[*range(end)], lines=[*range(1, end + 1)])
     found = judge_log(part, which.rules, Profile.POLICY, "").findings
     return {each.id for each in found if each.line is not None or each.id == "log.verifier-crash"}
 

@@ -239,6 +239,12 @@ SECRETS = {
 }
 
 
+def test_a_secret_whose_mark_begins_inside_another_mark_is_found(tree: Path) -> None:
+    (tree / "run.sh").write_text("AW" + SECRETS["SendGrid API Key"] + "\n")
+    (finding,) = found(tree)
+    assert "SendGrid" in finding.message
+
+
 @pytest.mark.parametrize("kind", SECRETS)
 @pytest.mark.parametrize("name", ["run.sh", "result_0.txt"])
 def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> None:

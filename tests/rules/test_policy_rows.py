@@ -263,7 +263,7 @@ def test_a_row_that_differs_says_why(stated: Stated) -> None:
 def log_of(*records: tuple[str, Any, dict[str, Any]], generation: Any = "mllog") -> Log:
     made = [Record(key, index * 1000.0, *rest) for index, (key, *rest) in enumerate(records)]
     log = Log(generation=generation, records=made)
-    log._lines = list(range(1, len(made) + 1))
+    log.lines = list(range(1, len(made) + 1))
     return log
 
 
