@@ -171,7 +171,7 @@ LOG_STATUS: Mapping[Category, tuple[str, ...]] = {
 """What `submission_status` says in the logs of a system of each category."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def letters(text: str) -> str:
     """A text's letters and digits in lower case: how spellings are compared."""
     return _BETWEEN.sub("", text.casefold())

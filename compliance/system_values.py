@@ -40,6 +40,7 @@ def read_count(given: Any) -> Count:
     return _read_text(given) if isinstance(given, str) else Count(None)
 
 
+@lru_cache(maxsize=4096)
 def _read_text(given: str) -> Count:
     text = given.strip()
     match = _COUNT.fullmatch(text)
@@ -71,7 +72,7 @@ def is_placeholder(key: str, value: Any) -> bool:
     return isinstance(value, str) and _keeps_place(key, value)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _keeps_place(key: str, value: str) -> bool:
     text = value.strip().strip(".:;!*-_ ")
     if _PLACEHOLDER.fullmatch(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
@@ -71,7 +72,7 @@ class Log:
     size: int = 0
     data: bytes = b""
     noise: int = 0
-    lines: list[int] | LineNumbers = field(default_factory=list)
+    lines: Sequence[int] | LineNumbers = field(default_factory=list)
 
     @property
     def head(self) -> memoryview:

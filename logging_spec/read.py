@@ -150,8 +150,10 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
     log.data = data
-    _take(data, form, log, 0)
-    log.lines = LineNumbers(data, form.pattern)
+    count = _take(data, form, log, 0)
+    # In a file of nothing but records each is a line of its own.
+    alone = log.noise == (0 if data.endswith(b"\n") else -1) and b"\r" not in data
+    log.lines = range(1, count + 1) if alone else LineNumbers(data, form.pattern)
 
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:

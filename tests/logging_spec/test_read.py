@@ -559,6 +559,21 @@ def test_every_line_is_a_record_a_fault_or_noise(data: bytes) -> None:
     )
 
 
+@given(files(PIECES), st.randoms(use_true_random=False))
+def test_lines_are_told_in_whatever_order_they_are_asked_for(
+    data: bytes, chance: random.Random
+) -> None:
+    bearing = [at for at, text in enumerate(lines_of(data), 1) if b":::MLLOG " in text]
+    log = parse_log(data)
+    assert [*log.lines] == bearing
+    order = [*range(len(bearing)), *range(len(bearing))]
+    chance.shuffle(order)
+    assert [parse_log(data).line_at(place) for place in order[:5]] == [
+        bearing[i] for i in order[:5]
+    ]
+    assert [log.line_at(place) for place in order] == [bearing[place] for place in order]
+
+
 @settings(max_examples=300)
 @given(files(PIECES) | files(OLDER), st.integers(1, 400))
 def test_the_size_of_the_blocks_changes_nothing(
