@@ -5,6 +5,7 @@ The parsers are total: text they cannot make sense of gives None, and none makes
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -156,10 +157,10 @@ def _value(text: str | None) -> tuple[object, bool]:
     text = (text or "").strip()
     if not text:
         return None, True
-    try:
-        return json.loads(text), True
-    except (ValueError, RecursionError):
-        pass
+    # The quick decoder refuses what JSON as Python reads it has beyond JSON, such as NaN.
+    for decode in (msgspec.json.decode, json.loads):
+        with contextlib.suppress(ValueError, RecursionError):
+            return decode(text), True
     try:
         return _read_loosely(text), False
     except (ValueError, RecursionError):

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from operator import itemgetter
 from typing import Any
 
 from logging_spec.record import Record
 from logging_spec.words import finder
 from rules.convergence.reading import Reading, quality_number
-from rules.run import Run, all_objects
+from rules.run import Run
 
 IN_SAMPLES = frozenset(
     {
@@ -66,11 +65,10 @@ def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
 def _mentions(run: Run, train_samples: bool) -> Iterator[tuple[Record, int]]:
     """Records that mention a word, with the words, and each run_stop; in file order.
 
-    Nearly always a word is mentioned by the records of that key and nowhere else, which is quickly
-    told of the text and, where that has words outside records, of the records' members; only where
-    it is not so, every record is looked through.
+    Nearly always a word is mentioned by the records of that key and nowhere else, which the text
+    tells quickly; only where it does not, every record is looked through.
     """
-    if (train_samples or not _only_as_keys(run)) and _elsewhere(run, train_samples):
+    if train_samples or not _only_as_keys(run):
         mentions = _finder()
         yield from ((record, mentions(record)) for record in run.records)
         return
@@ -96,68 +94,6 @@ def _only_as_keys(run: Run) -> bool:
     # Of two words that share a letter the first is found: then that one is no key's.
     counts = Counter(word for word, _, _ in _find_words(text))
     return all(counts[i] == len(run.where.get(word, ())) for i, word in enumerate(_KEYS))
-
-
-def _elsewhere(run: Run, train_samples: bool) -> bool:
-    """Whether a word stands anywhere but as a key of its own; may say so without need."""
-    words = [word for word, bit in _WORDS if bit != _SAMPLES or train_samples]
-    texts = [key for key in run.where if key not in words]
-    records = run.records
-    members = [record.metadata for record in records]
-    given = [record.value for record in records]
-    if not all_objects(members):
-        return True
-    names: set[str] = set().union(*members)  # in C throughout: a log has many records
-    try:
-        files = set(map(_FILE, members))
-    except KeyError:
-        files = {str(each.get("file")) for each in members}
-    except TypeError:
-        return True
-    texts += names
-    texts += [file for file in files if isinstance(file, str)]
-    texts += _wordy(given)
-    for name in names - _USUAL:
-        texts += _wordy([each[name] for each in members if name in each])
-    whole = "\n".join(set(texts))
-    return any(word in whole for word in words)
-
-
-_USUAL = frozenset(
-    (
-        "file",
-        "lineno",
-        "epoch_num",
-        "epoch_count",
-        "first_epoch_num",
-        "samples_count",
-        "step_num",
-        "step",
-        "status",
-        "tensor",
-        "method",
-        "instance",
-    )
-)
-"""Members of metadata that hold numbers, or words that no key is called by."""
-
-_PLAIN = frozenset({int, float, bool, type(None)})
-
-
-def _wordy(values: list[Any]) -> Iterator[str]:
-    """Texts of the values that may hold a word: also of the members of those that are objects."""
-    odd = set(map(type, values)) - _PLAIN
-    if dict in odd:
-        objects = [value for value in values if type(value) is dict]
-        yield from set().union(*objects)
-        values = [value for value in values if type(value) is not dict]
-        values += [member for each in objects for member in each.values()]
-        odd = set(map(type, values)) - _PLAIN
-    if odd:
-        yield from (str(value) for value in values if type(value) in odd)
-
-
-_FILE = itemgetter("file")
 
 
 def _finder() -> Callable[[Record], int]:
