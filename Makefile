@@ -24,7 +24,7 @@ test: $(STAMP)  ## the quick test suite
 	$(BIN)/python -m pytest -m 'not long' -n 2
 
 test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from five seeds
-	$(BIN)/python -m pytest -m long -n 2
+	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
 
 lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff check .
