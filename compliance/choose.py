@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -102,10 +101,16 @@ def config_bytes(path: str | Path) -> bytes:
 
 def _read_config(path: str) -> tuple[str | None, str | None] | None:
     try:
-        data = tomllib.loads(config_bytes(path).decode("utf-8"))
+        text = config_bytes(path)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    import tomllib
+
+    try:
+        data = tomllib.loads(text.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     usage, name = data.get("usage"), data.get("round")
     return (str(usage) if usage else None, normal_name(str(name)) if name else None)
