@@ -22,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,14 +87,18 @@ class Spent(NamedTuple):
     wall: float
 
 
-def timed(work: Callable[[], object], repeats: int) -> Spent:
-    """The least of several runs: the one least disturbed."""
-    runs = []
+def timed(works: Sequence[Callable[[], object]], repeats: int) -> list[Spent]:
+    """The least of several runs of each: the one least disturbed.
+
+    They take turns, so that a machine that is slow for a while is slow for all of them.
+    """
+    runs: list[list[Spent]] = [[] for _ in works]
     for _ in range(repeats):
-        cpu, wall = time.process_time(), time.perf_counter()
-        work()
-        runs.append(Spent(time.process_time() - cpu, time.perf_counter() - wall))
-    return Spent(min(run.cpu for run in runs), min(run.wall for run in runs))
+        for work, spent in zip(works, runs, strict=True):
+            cpu, wall = time.process_time(), time.perf_counter()
+            work()
+            spent.append(Spent(time.process_time() - cpu, time.perf_counter() - wall))
+    return [Spent(min(r.cpu for r in spent), min(r.wall for r in spent)) for spent in runs]
 
 
 def peak_memory_mb(folder: Path) -> float:
@@ -125,8 +129,9 @@ def package_ratio(folder: Path, profile: Profile) -> float:
     for entry in sorted(folder.iterdir()):
         if entry.is_dir() and kind_of(entry) is Kind.ROUND:
             logs = [Path(target.path) for target in targets(kinds_of([entry]))]
-            alone += timed(functools.partial(check_paths, logs, options), 3).cpu
-            whole += timed(functools.partial(check_paths, [entry], options), 3).cpu
+            works = [functools.partial(check_paths, paths, options) for paths in (logs, [entry])]
+            spent = timed(works, 5)
+            alone, whole = alone + spent[0].cpu, whole + spent[1].cpu
     return whole / alone if alone else float("nan")
 
 
@@ -153,10 +158,11 @@ def main() -> None:
     def podium(profile: Profile, jobs: int) -> Callable[[], object]:
         return lambda: check_paths(sample, Options(profile=profile, jobs=jobs))
 
-    bare = timed(lambda: bare_pass(sample), 5).cpu
-    one = {profile: timed(podium(profile, 1), 5).cpu for profile in Profile}
-    two = timed(podium(Profile.VERIFIER, 2), 5).wall
-    slow = timed(lambda: incumbent(sample), 1)
+    works = [lambda: bare_pass(sample), *(podium(profile, 1) for profile in Profile)]
+    bare, *ours = [spent.cpu for spent in timed(works, 11)]
+    one = dict(zip(Profile, ours, strict=True))
+    (two,) = [spent.wall for spent in timed([podium(Profile.VERIFIER, 2)], 5)]
+    (slow,) = timed([lambda: incumbent(sample)], 1)
     memory = peak_memory_mb(arguments.folder)
     verifier = one[Profile.VERIFIER]
     rows = [
