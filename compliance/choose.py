@@ -101,16 +101,13 @@ def config_bytes(path: str | Path) -> bytes:
 
 def _read_config(path: str) -> tuple[str | None, str | None] | None:
     try:
-        text = config_bytes(path)
+        text = config_bytes(path).decode("utf-8")
+        import tomllib  # most folders have no such file
+
+        data = tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except OSError as error:
-        raise UsageFault(f"{path} cannot be read: {error}") from None
-    import tomllib
-
-    try:
-        data = tomllib.loads(text.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     usage, name = data.get("usage"), data.get("round")
     return (str(usage) if usage else None, normal_name(str(name)) if name else None)

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compliance.leaks import Secrets, secrets_of
+from compliance.policy import tolerant_run
 from compliance.seeds import SeededRun, seeded_run
 from logging_spec import keys
 from logging_spec.read import Log
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.round import Round
-from rules.run import Run
+from rules.run import Run, metadata_of
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
         return run
     if not log.lenient and len(run.records) == len(log.records):
         return run
-    return Run([record for _, record in log.placed_records()])
+    return tolerant_run(log)
 
 
 def _whole(run: Run, key: str) -> int | None:
@@ -94,22 +95,17 @@ def _fingerprint(run: Run) -> tuple[Any, ...]:
     places = run.where.get("eval_accuracy") or run.where.get("eval_error") or ()
     evaluations = [run.records[index] for index in places[:20]]
     times = [mark.time_ms for mark in marks if mark is not None]
-    return (*times, *[(e.time_ms, _hashable(e.value)) for e in evaluations]) if times else ()
-
-
-def _hashable(value: Any) -> Any:
-    return value if type(value) is float else repr(value)
+    return (*times, *[(e.time_ms, repr(e.value)) for e in evaluations]) if times else ()
 
 
 def _sources(run: Run) -> dict[str, int]:
     sources: dict[str, int] = {}
     records = run.records
     for places in run.where.values():
-        metadata = records[places[0]].metadata
-        if type(metadata) is dict and "file" in metadata:
-            file, lineno = metadata["file"], metadata.get("lineno")
-            if isinstance(file, str) and isinstance(lineno, int):
-                sources[file] = max(lineno, sources.get(file, 0))
+        metadata = metadata_of(records[places[0]])
+        file, lineno = metadata.get("file"), metadata.get("lineno")
+        if isinstance(file, str) and isinstance(lineno, int):
+            sources[file] = max(lineno, sources.get(file, 0))
     return sources
 
 

@@ -104,13 +104,13 @@ class _Judgement:
         )
 
     def _line_findings(self) -> Iterator[Finding]:
+        crashing = next((fault for fault in self.log.faults if fault.kind in CRASHING), None)
+        if crashing is not None:
+            where = self.log.line_at(crashing.position)
+            self.verifier.crashes(None, f"line {where}: {crashing.message}")
         by_kind: dict[Fault, list[LineFault]] = {}
         for fault in self.log.faults:
             by_kind.setdefault(fault.kind, []).append(fault)
-        crashing = [faults[0] for kind, faults in by_kind.items() if kind in CRASHING]
-        for fault in sorted(crashing, key=lambda fault: fault.position)[:1]:
-            where = self.log.line_at(fault.position)
-            self.verifier.crashes(None, f"line {where}: {fault.message}")
         for faults in by_kind.values():
             for fault, more in _few(faults):
                 yield self._about_fault(fault, fault.message + more)

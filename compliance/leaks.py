@@ -72,7 +72,7 @@ MARKS = tuple((literal, re.compile(pattern)) for literal, pattern in _MARKS)
 _find_marks = finder([literal for literal, _ in MARKS])
 """Nearly every file has none of the marks, which one pass tells."""
 
-LONGEST = max(len(literal) for literal, _ in MARKS)
+LONGEST_MARK = max(len(literal) for literal, _ in MARKS)
 
 Secrets = tuple[tuple[int, str], ...]
 """(line, kind of secret), in order."""
@@ -151,7 +151,7 @@ def find(data: bytes) -> Iterator[tuple[int, str]]:
     if not found:
         return
     # Matches do not overlap, though marks may: one that another hides begins inside it.
-    near = b"\n".join([data[start : end + LONGEST] for _, start, end in found])
+    near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
     marks = [pattern for literal, pattern in MARKS if literal in near]
     spans = sorted({_span(data, m.start()) for mark in marks for m in mark.finditer(data)})
     if not spans:

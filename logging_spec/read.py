@@ -176,8 +176,7 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
         for block in _blocks(pieces):
             taken = _take(block, form, log, position)
             if taken:
-                lines = LineNumbers(block, form.pattern)
-                numbers += [line - 1 + lines[each] for each in range(taken)]
+                numbers += [line - 1 + each for each in LineNumbers(block, form.pattern)]
             position += taken
             line += _line_ends(block)
     except BrokenCompressionError as error:

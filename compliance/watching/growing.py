@@ -23,7 +23,6 @@ class GrowingLog:
     def __init__(self, path: str) -> None:
         self.path = path
         self.log = Log(places=[])
-        self.numbers: list[int] = []
         self.rest = b""
         self.lines = 0
         self.odd = False
@@ -54,8 +53,8 @@ class GrowingLog:
                 faults=log.faults[:],
                 lenient=log.lenient[:],
                 places=[*(log.places or ())],
+                lines=[*log.lines],
             )
-            last.numbers = self.numbers[:]
             last._take(self.rest)
             log, odd = last.log, last.odd
         else:
@@ -76,11 +75,10 @@ class GrowingLog:
         if older < 0:
             self.begun_anew = bool(log.records or log.faults)
             self.log = log = Log(piece.generation, places=[], size=log.size)
-            self.numbers = []
             self.odd = False
-        base = len(self.numbers)
-        self.numbers += numbers
-        log.lines = self.numbers
+        assert isinstance(log.lines, list)
+        base = len(log.lines)
+        log.lines += numbers
         log.records += piece.records
         log.faults += (structs.replace(f, position=f.position + base) for f in piece.faults)
         log.lenient += ((base + place, record) for place, record in piece.lenient)

@@ -60,7 +60,9 @@ def _targets(
     The units are the metadata members that place an evaluation, the one to go by first.
     """
     gathers, targets = _rows(usage, round_name, benchmark)
-    order = (*((gathers,) if gathers else ()), *(_SAMPLES if benchmark in IN_SAMPLES else _EPOCHS))
+    order: tuple[str, ...] = _SAMPLES if benchmark in IN_SAMPLES else _EPOCHS
+    if gathers:
+        order = (gathers, *order)
     if gathers and GATHERED not in run.where:
         run = Run(run.records, run.line_of)
         try:
