@@ -29,6 +29,7 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
         "optimizers": [optimizer.state_dict() for optimizer in stepper.optimizers],
         "scaler": stepper.scaler.state_dict(),
         "random": torch.get_rng_state(),
+        "device_random": _device_random(stepper.task.device),
     }
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     torch.save(state, draft)
@@ -42,12 +43,20 @@ def load(stepper: Stepper, path: Path | None) -> int:
     """
     if path is None or not path.is_file():
         raise RunFault(f"--resume: there is no checkpoint at {path}")
-    state: dict[str, Any] = torch.load(path, map_location=stepper.task.device, weights_only=True)
+    # To the processor: what belongs on the device is copied there, and Adam's step count does not.
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     if state.get("benchmark") != stepper.task.config.name:
         raise RunFault(f"--resume: {path} is a checkpoint of {state.get('benchmark')}")
     stepper.model.load_state_dict(state["model"])
     for optimizer, saved in zip(stepper.optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
     stepper.scaler.load_state_dict(state["scaler"])
-    torch.set_rng_state(state["random"].cpu())
+    torch.set_rng_state(state["random"])
+    if state["device_random"] is not None:
+        torch.cuda.set_rng_state(state["device_random"], stepper.task.device)
     return int(state["step"])
+
+
+def _device_random(device: torch.device) -> torch.Tensor | None:
+    """State of the generator that dropout on a GPU draws from."""
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else None

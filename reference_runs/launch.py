@@ -112,7 +112,9 @@ def together(order: Order) -> Iterator[Ranks]:
         raise DataMissing(f"--data is needed at reference scale: {order.benchmark.data}")
     from reference_runs.ranks import joined
 
-    with told_plainly(), joined(order.setting.device) as ranks, _threads(order.setting):
+    setting = order.setting
+    smoke = setting.scale == "smoke"
+    with told_plainly(), joined(setting.device, repeatable=smoke) as ranks, _threads(setting):
         yield ranks
 
 

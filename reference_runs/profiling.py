@@ -35,6 +35,7 @@ class Profile:
             activities=kinds,
             schedule=schedule(wait=0, warmup=WARM_UP, active=STEPS, repeat=1),
             on_trace_ready=self._finished,
+            acc_events=True,  # or it warns that it forgets: there is one cycle
         )
 
     def _finished(self, profiler: Any) -> None:
@@ -43,9 +44,14 @@ class Profile:
         draft.replace(self.path)
         sort = "self_device_time_total" if self._cuda else "self_cpu_time_total"
         events = profiler.key_averages()
-        layers = [event for event in events if event.key.startswith(LAYER)]
-        total = sum(getattr(event, sort) for event in events)
-        kernels = [event for event in events if not event.key.startswith((LAYER, "ProfilerStep"))]
+        work = host = [event for event in events if event.device_type.name == "CPU"]
+        layers = [event for event in host if event.key.startswith(LAYER)]
+        if self._cuda:
+            # The host's named ranges come again as the device's, where they hold idle time, too.
+            ranges = {event.key for event in host}
+            work = [event for event in events if event.key not in ranges]
+        total = sum(getattr(event, sort) for event in work)
+        kernels = [event for event in work if not event.key.startswith((LAYER, "ProfilerStep"))]
         kernels.sort(key=lambda event: -getattr(event, sort))
         lines = [f"model: {total / STEPS / 1000:.2f} ms of work per step ({STEPS} steps)"]
         lines += ["", "layers, forward pass (ms per step; a layer holds those below it):"]
@@ -84,7 +90,8 @@ def named_layers(model: nn.Module) -> Iterator[None]:
         if name and name.count(".") < DEPTH:
             open_ranges: list[Any] = []
             handles.append(module.register_forward_pre_hook(_enter(name, open_ranges)))
-            handles.append(module.register_forward_hook(_leave(open_ranges)))
+            # Always: a pass that is computed again for its gradients breaks off in the middle.
+            handles.append(module.register_forward_hook(_leave(open_ranges), always_call=True))
     try:
         yield
     finally:

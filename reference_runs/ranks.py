@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -69,12 +70,15 @@ def ranks_per_node() -> int:
 
 
 @contextmanager
-def joined(device: str) -> Iterator[Ranks]:
+def joined(device: str, *, repeatable: bool = False) -> Iterator[Ranks]:
     """Join the other processes, if torchrun started several; leave them at the end.
 
+    `repeatable` has a GPU do the same sums in the same order each time, which takes longer.
     Raises RunFault where the device is not there or the port is taken.
     """
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    if repeatable:
+        _repeatable()
     where = _device(device, local_rank())
     with _ended_by_signal():
         if world == 1:
@@ -111,7 +115,16 @@ def _device(name: str, local_rank: int) -> torch.device:
     if device.type == "cuda":
         device = torch.device("cuda", local_rank if device.index is None else device.index)
         torch.cuda.set_device(device)
+        # Convolutions would drop to 10 bits of mantissa, while the log says fp32.
+        torch.backends.cudnn.allow_tf32 = False
     return device
+
+
+def _repeatable() -> None:
+    """Choose, where there is a choice, the kernels that give the same bits in every run."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # as torch's notes want it
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    warnings.filterwarnings("ignore", ".*does not have a deterministic implementation")
 
 
 @contextmanager

@@ -24,7 +24,7 @@ class Stepper:
 
     def __init__(self, task: Task[Any]) -> None:
         self.task = task
-        self.model = task.build().to(task.device)
+        self.model = self._built()
         self.optimizers = tuple(task.optimizers(self.model))
         self._parameters = [p for p in self.model.parameters() if p.requires_grad]
         self._wrapped = self._wrap()
@@ -32,6 +32,14 @@ class Stepper:
         self.stepped: Callable[[], None] = _nothing
         """Called after every step, for a profiler."""
         self.scaler = torch.amp.GradScaler(task.device.type, enabled=self._type is torch.float16)
+
+    def _built(self) -> nn.Module:
+        task = self.task
+        # A full model's weights are drawn on the device: a processor takes minutes for billions.
+        full = task.setting.scale == "reference"
+        with task.device if full else nullcontext():
+            model = task.build()
+        return model.to(task.device)
 
     def _wrap(self) -> nn.Module:
         task = self.task
@@ -80,10 +88,12 @@ class Stepper:
     def _share_out(self, count: Tensor) -> None:
         """Make the gradients those of the mean over all samples (DDP averaged over ranks)."""
         task = self.task
-        factor = float(task.config.global_batch_size * task.ranks.world / count)
+        factor = task.config.global_batch_size * task.ranks.world / count
+        # Elsewhere than on the processor, looking at the factor would wait for the device.
+        if factor.device.type == "cpu" and factor == 1:
+            return
         grads = [p.grad for p in self._parameters if p.grad is not None]
-        if factor != 1.0:
-            torch._foreach_mul_(grads, factor)
+        torch._foreach_mul_(grads, factor)
 
     def _update(self, step: int) -> None:
         rate = self.task.learning_rate(step)
@@ -110,7 +120,8 @@ class Stepper:
     def _autocast(self) -> AbstractContextManager[Any]:
         if self._type is None:
             return nullcontext()
-        return torch.autocast(self.task.device.type, dtype=self._type)
+        # Without the cache, which would hold all weights a second time until the pass ends.
+        return torch.autocast(self.task.device.type, dtype=self._type, cache_enabled=False)
 
     def _quiet(self, *, last: bool) -> AbstractContextManager[Any]:
         """Leave the ranks' gradients unshared until the last micro-batch."""
@@ -124,4 +135,6 @@ def _nothing() -> None:
 
 
 def _number(value: Tensor | float, like: Tensor) -> Tensor:
-    return torch.as_tensor(value, dtype=like.dtype, device=like.device).detach()
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(like)
+    return torch.full((), value, dtype=like.dtype, device=like.device)  # copies nothing

@@ -126,8 +126,9 @@ class Segmentation(Task[DeepCam]):
         maps, labels = (part.to(self.device, non_blocking=True) for part in batch)
         shares = torch.tensor(self.config.class_frequencies, device=self.device)
         scores = model(maps).float()
-        total = F.cross_entropy(scores, labels, shares**WEIGHT_POWER, reduction="sum")
-        return Loss(total / labels[0].numel(), len(labels))
+        # Summed apart: a GPU's own sum of this loss differs from run to run.
+        each = F.cross_entropy(scores, labels, shares**WEIGHT_POWER, reduction="none")
+        return Loss(each.sum() / labels[0].numel(), len(labels))
 
     def evaluate(self, model: nn.Module) -> float:
         """Intersection over union, a mean over classes and then over maps."""

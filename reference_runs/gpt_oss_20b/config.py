@@ -74,6 +74,7 @@ def reference() -> GptOss:
         max_sequence_length=8192,
         global_batch_size=16,
         gradient_accumulation_steps=16,
+        recompute=True,
         train_samples=1_574_207_408,
         eval_samples=1024,
         evaluation_interval=12_288,

@@ -76,6 +76,7 @@ def reference() -> Llama2Lora:
         max_sequence_length=8192,
         global_batch_size=8,
         gradient_accumulation_steps=8,
+        recompute=True,
         train_samples=3901,
         eval_samples=173,
         evaluation_interval=384,

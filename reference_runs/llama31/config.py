@@ -35,6 +35,8 @@ class Decoder(Config):
     rope_scaling: float = 8.0
     rope_original_length: int = 8192
     max_sequence_length: int
+    recompute: bool = False
+    """Keep each block's input alone and compute the block again in the backward pass."""
 
     evaluation_interval: int
     """Sequences between evaluations, before rounding up to whole batches."""
@@ -117,6 +119,7 @@ def reference_8b() -> Llama31Small:
         max_sequence_length=8192,
         global_batch_size=32,
         gradient_accumulation_steps=32,
+        recompute=True,
         train_samples=1_574_207_408,
         eval_samples=1024,
         evaluation_interval=12_288,
@@ -168,6 +171,7 @@ def reference_405b() -> Llama31Large:
         max_sequence_length=8192,
         global_batch_size=1152,
         gradient_accumulation_steps=1152,
+        recompute=True,
         train_samples=1_574_207_408,
         eval_samples=5760,
         evaluation_interval=18_432,

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
+from torch.utils.checkpoint import checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from reference_runs.llama31.config import Decoder
 
 RMS_EPSILON = 1e-5
 LOW_FREQUENCY, HIGH_FREQUENCY = 1.0, 4.0
 """Waves per original context length between which the scaling of rotary positions fades in."""
+SLICE = 2048
+"""Tokens whose scores are held at once: those of 8192 over 128 256 words take 4 GB."""
 
 
 def rotary_frequencies(config: Decoder) -> Tensor:
@@ -116,23 +119,43 @@ class Stack(nn.Module):
     `blocks` are built here, between the embedding and the norm; each takes (B, L, D) and angles.
     """
 
+    frequencies: Tensor
+
     def __init__(self, config: Decoder, blocks: Iterable[nn.Module], frequencies: Tensor) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocabulary, config.width)
         self.blocks = nn.ModuleList(blocks)
         self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
-        self.frequencies = frequencies
+        self.register_buffer("frequencies", frequencies, persistent=False)
+        self.recompute = config.recompute
 
-    def forward(self, tokens_BL: Tensor) -> Tensor:
-        """Scores of each next token, (B, L, V)."""
+    def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
+        """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
         positions = torch.arange(tokens_BL.shape[1], device=tokens_BL.device)
         angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
         x_BLD = self.embedding(tokens_BL)
         for block in self.blocks:
-            x_BLD = block(x_BLD, angles_LP)
-        scores: Tensor = self.output(self.norm(x_BLD))
+            x_BLD = self._lightly(block, x_BLD, angles_LP)
+        if targets_BL is None:
+            return self._scores(x_BLD)
+        flat = x_BLD.flatten(0, 1), targets_BL.flatten()
+        slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
+        return torch.stack([self._lightly(self._entropy, x, t) for x, t in slices]).sum()
+
+    def _scores(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.output(self.norm(x))
         return scores
+
+    def _entropy(self, x_TD: Tensor, targets_T: Tensor) -> Tensor:
+        return F.cross_entropy(self._scores(x_TD).float(), targets_T, reduction="sum")
+
+    def _lightly(self, part: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+        """What a part gives; of its work only the inputs are kept for the backward pass."""
+        if self.recompute and torch.is_grad_enabled():
+            y: Tensor = checkpoint(part, *inputs, use_reentrant=False)
+            return y
+        return part(*inputs)
 
 
 class Llama(Stack):

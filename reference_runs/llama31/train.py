@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from reference_runs.llama31.base import base_weights
 from reference_runs.llama31.config import Decoder, Llama31, Llama31Large
@@ -52,12 +51,8 @@ class LanguageModel(Task[D]):
     def loss(self, model: nn.Module, batch: Tensor) -> Loss:
         """Cross-entropy summed over tokens; `batch` is (B, L + 1)."""
         batch = batch.to(self.device, non_blocking=True)
-        scores_BLV = model(batch[:, :-1])
         targets_BL = batch[:, 1:]
-        total = F.cross_entropy(
-            scores_BLV.flatten(0, 1).float(), targets_BL.flatten(), reduction="sum"
-        )
-        return Loss(total, targets_BL.numel())
+        return Loss(model(batch[:, :-1], targets_BL), targets_BL.numel())
 
     def evaluate(self, model: nn.Module) -> float:
         """Mean loss per token of the evaluation sequences, in nats."""

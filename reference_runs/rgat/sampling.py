@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor
@@ -100,15 +100,21 @@ class Sampled:
 
     def to(self, device: torch.device) -> Sampled:
         """The same batch on another device."""
+        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pin_memory(self) -> Sampled:
+        """The same batch where a GPU reads it by itself; a data loader asks for it."""
+        return self._each(torch.Tensor.pin_memory)
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Sampled:
+        def every(tensors: Mapping[K, Tensor]) -> dict[K, Tensor]:
+            return {key: change(tensor) for key, tensor in tensors.items()}
+
         blocks = tuple(
-            Block(*(_moved(part, device) for part in (b.targets, b.sources, b.there)))
-            for b in self.blocks
+            Block(every(block.targets), every(block.sources), every(block.there))
+            for block in self.blocks
         )
-        return Sampled(_moved(self.features, device), blocks, self.labels.to(device), self.draw)
-
-
-def _moved(tensors: Mapping[K, Tensor], device: torch.device) -> dict[K, Tensor]:
-    return {key: tensor.to(device, non_blocking=True) for key, tensor in tensors.items()}
+        return Sampled(every(self.features), blocks, change(self.labels), self.draw)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from reference_runs.llama2_70b_lora import config as lora  # noqa: E402
 from reference_runs.llama2_70b_lora.model import adapted_llama  # noqa: E402
 from reference_runs.llama31 import config as llama31  # noqa: E402
 from reference_runs.llama31.data import from_files  # noqa: E402
-from reference_runs.llama31.model import Llama, rotary_frequencies  # noqa: E402
+from reference_runs.llama31.model import SLICE, Llama, rotary_frequencies  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 PUBLISHED_8B = 8_030_261_248
@@ -52,6 +53,34 @@ def test_a_forward_and_a_backward_pass_have_the_right_shapes() -> None:
     assert scores.shape == (3, config.max_sequence_length, config.vocabulary)
     scores.sum().backward()
     assert all(p.grad is not None and p.grad.shape == p.shape for p in model.parameters())
+
+
+@pytest.mark.parametrize("make", [llama31.smoke_8b, lora.smoke])
+def test_what_is_computed_again_gives_the_same_gradients(make: Any) -> None:
+    losses, gradients = [], []
+    for recompute in (False, True):
+        config = replace(make(), recompute=recompute)
+        torch.manual_seed(1)
+        model = adapted_llama(config) if make is lora.smoke else Llama(config)
+        # Longer than one slice of scores, and no multiple of it.
+        tokens = torch.randint(0, config.vocabulary, (2, SLICE + 100))
+        loss = model(tokens[:, :-1], tokens[:, 1:])
+        loss.backward()
+        losses.append(float(loss))
+        gradients.append([p.grad for p in model.parameters() if p.grad is not None])
+    assert losses[0] == losses[1]
+    assert len(gradients[0]) == len(gradients[1]) > 0
+    assert all(map(torch.equal, *gradients))
+
+
+def test_the_loss_by_slices_is_the_cross_entropy_of_the_scores() -> None:
+    config = llama31.smoke_8b()
+    model = Llama(config)
+    tokens = torch.randint(0, config.vocabulary, (3, SLICE))
+    whole = torch.nn.functional.cross_entropy(
+        model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum"
+    )
+    torch.testing.assert_close(model(tokens[:, :-1], tokens[:, 1:]), whole)
 
 
 def test_no_position_sees_a_later_one() -> None:

@@ -1,0 +1,303 @@
+"""Training steps of the full models on a GPU: samples per second, and the share of its peak used.
+
+    python benchmarks/accelerator.py [NAME ...] [--precision bf16] [--steps 10]
+
+Each benchmark takes whole optimizer steps at reference scale, by its trainer's own code, on made-up
+batches of the real shape that lie in pinned memory of the host. Where a model does not fit on one
+GPU, its width is kept and its depth (or its tables' length) cut, as the table says. FLOPs are those
+that torch counts in a forward pass, times three (times two where the weights are frozen); what is
+computed again to save memory does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+from torch.utils.flop_counter import FlopCounterMode
+
+from reference_runs.catalogue import find, task_of
+from reference_runs.errors import RunFault
+from reference_runs.launch import told_plainly
+from reference_runs.ranks import joined
+from reference_runs.setting import Setting
+from reference_runs.stepper import Stepper
+
+PEAK = 989e12
+"""Dense bf16 FLOPs per second of an H100 or H200 SXM, as NVIDIA's data sheets have it."""
+
+Make = Callable[[Any, Any], Any]
+"""A local batch of the real shape, from the task and its config."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a benchmark trains on here: changes to its config, a batch, and what is counted."""
+
+    unit: str
+    batch: Make
+    size: int
+    """Samples of a step."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    cut: str = ""
+    """What of the model is smaller than the benchmark's."""
+    each: int = 1
+    """Units of a sample: tokens of a sequence, say."""
+    backward: int = 2
+    """Work of the backward pass, in forward passes."""
+
+
+def _tokens(_: Any, config: Any) -> Any:
+    shape = config.global_batch_size, config.max_sequence_length + 1
+    return torch.randint(config.vocabulary, shape)
+
+
+def _images(_: Any, config: Any) -> Any:
+    shape = config.global_batch_size, 3, config.image_size, config.image_size
+    labels = torch.randint(config.classes, (config.global_batch_size,))
+    return torch.randint(256, shape, dtype=torch.uint8), labels
+
+
+def _scenes(task: Any, config: Any) -> Any:
+    from reference_runs.retinanet.boxes import anchors
+    from reference_runs.retinanet.data import Batch
+
+    task.anchors = anchors(config).to(task.device)
+    images, _ = _images(task, config)
+    count = len(images)
+    corner = torch.rand(count, OBJECTS, 2) * config.image_size / 2
+    boxes = torch.cat((corner, corner + 16 + torch.rand(count, OBJECTS, 2) * 300), -1)
+    return Batch(images, boxes, torch.randint(config.classes, (count, OBJECTS)))
+
+
+OBJECTS = 8
+"""In a scene."""
+
+
+def _volumes(_: Any, config: Any) -> Any:
+    shape = config.global_batch_size, *config.training_input_shape
+    return torch.randn(shape)[:, None], torch.randint(3, shape)
+
+
+def _sentences(_: Any, config: Any) -> Any:
+    shape = config.global_batch_size, WORDS
+    return tuple(torch.randint(4, config.vocabulary, shape) for _ in range(2))
+
+
+WORDS = 64
+
+
+def _utterances(_: Any, config: Any) -> Any:
+    from reference_runs.rnnt.data import Batch
+
+    count, frames, symbols = config.global_batch_size, 420, 60  # 12.6 s, about the mean
+    features = torch.randn(count, frames, config.mel_bands * config.stacked_frames)
+    said = torch.randint(config.pieces, (count, symbols))
+    lengths = torch.full((count,), frames), torch.full((count,), symbols)
+    return Batch(features, lengths[0], said, lengths[1], tuple(range(count)))
+
+
+def _reviews(_: Any, config: Any) -> Any:
+    count = config.global_batch_size
+    return torch.randint(1, config.vocabulary, (count, 256)), torch.randint(2, (count,))
+
+
+def _pairs(_: Any, config: Any) -> Any:
+    count = (config.global_batch_size,)
+    ids = torch.randint(config.users, count), torch.randint(config.items, count)
+    return *ids, torch.randint(2, count).float()
+
+
+def _clicks(_: Any, config: Any) -> Any:
+    count = config.global_batch_size
+    tables = zip(config.rows, config.ids, strict=True)
+    ids = [torch.randint(rows, (count, each)) for rows, each in tables]
+    return torch.randn(count, 13), ids, torch.randint(2, (count,)).float()
+
+
+def _papers(_: Any, config: Any) -> Any:
+    from reference_runs.rgat.data import Graph, Seeds
+    from reference_runs.rgat.sampling import Csr
+
+    rng = np.random.default_rng(1)
+    kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
+    nodes = config.papers
+    ends = (rng.integers(nodes, size=DEGREE * nodes) for _ in range(2 * len(config.relations)))
+    edges = {relation: Csr.of(next(ends), next(ends), nodes) for relation in config.relations}
+    features = {kind: rng.random((nodes, config.features), np.float32) for kind in kinds}
+    ids = rng.permutation(nodes)[: config.global_batch_size]
+    graph = Graph(features, edges, rng.integers(config.classes, size=nodes), ids, ids)
+    return Seeds(graph, ids, config, seed=1).__getitems__(range(len(ids)))
+
+
+DEGREE = 12
+"""Neighbours of each relation."""
+
+
+def _positions(task: Any, config: Any) -> Any:
+    from reference_runs.minigo.features import PLANES
+
+    task.model = task.build()
+    count, points = config.global_batch_size, config.board_size**2
+    planes = torch.randint(2, (count, PLANES, config.board_size, config.board_size)).float()
+    return planes, torch.randn(count, points + 1).softmax(-1), torch.randint(2, (count,)) * 2.0 - 1
+
+
+def _universes(_: Any, config: Any) -> Any:
+    shape = config.global_batch_size, 4, config.size, config.size, config.size
+    return torch.randn(shape).abs(), torch.randn(config.global_batch_size, 4).tanh()
+
+
+def _maps(_: Any, config: Any) -> Any:
+    count, side = config.global_batch_size, (config.height, config.width)
+    return torch.randn(count, config.channels, *side), torch.randint(3, (count, *side))
+
+
+LAYERS = "{} of {} layers"
+CASES = {
+    "cosmoflow": Case("volumes", _universes, 16),
+    "deepcam": Case("maps", _maps, 8),
+    "dlrm_dcnv2": Case("clicks", _clicks, 65_536, cut="tables of at most 20 million rows"),
+    "gpt_oss_20b": Case("tokens", _tokens, 1, {"layers": 8}, LAYERS.format(8, 24), each=8192),
+    "llama2_70b_lora": Case(
+        "tokens", _tokens, 1, {"layers": 32}, LAYERS.format(32, 80), each=8192, backward=1
+    ),
+    "llama31_405b": Case("tokens", _tokens, 1, {"layers": 2}, LAYERS.format(2, 126), each=8192),
+    "llama31_8b": Case("tokens", _tokens, 1, each=8192),
+    "minigo": Case("positions", _positions, 4096),
+    "ncf": Case("pairs", _pairs, 2048),
+    "resnet": Case("images", _images, 512),
+    "retinanet": Case("images", _scenes, 32),
+    "rgat": Case(
+        "papers", _papers, 1024, {"papers": 100_000}, "graph of 100 000 nodes of each kind"
+    ),
+    "rnnt": Case("utterances", _utterances, 32),
+    "sentiment": Case("texts", _reviews, 128),
+    "transformer": Case("target words", _sentences, 256, each=WORDS),
+    "unet3d": Case("volumes", _volumes, 4),
+}
+"""Each as large as fits on a GPU of 141 GB."""
+
+BUILDERS = {
+    "llama2_70b_lora": ("llama2_70b_lora.model", "adapted_llama"),
+    "minigo": ("minigo.model", "DualNet"),
+    "retinanet": ("retinanet.model", "Detector"),
+}
+"""Models whose trainer begins with somebody's weights: here they are random."""
+
+
+def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
+    """The task at the case's shape, and its batch."""
+    config = replace(find(name).reference(), **case.changes)
+    config = replace(config, global_batch_size=case.size, gradient_accumulation_steps=1)
+    if name == "dlrm_dcnv2":
+        config = replace(config, rows=tuple(min(rows, 20_000_000) for rows in config.rows))
+    task = task_of(name)(config, setting, ranks)
+    if name in BUILDERS:
+        from importlib import import_module
+
+        module, maker = BUILDERS[name]
+        make = getattr(import_module(f"reference_runs.{module}"), maker)
+        task.build = lambda: make(config)
+    return task, case.batch(task, config)
+
+
+def pinned(batch: Any) -> Any:
+    """The batch in memory that the device reads by itself, as the data loader leaves it."""
+    return next(iter(DataLoader([batch], batch_size=None, pin_memory=True)))
+
+
+def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
+    """Of two products of every query with every key; causal or not, grouped or not."""
+    batch, heads, queries, width = query
+    return 2 * batch * heads * queries * key[2] * (width + value[3])
+
+
+def recurrent_flops(inputs: Any, weights: Any, *_: Any, **__: Any) -> int:
+    """Of the products with each matrix of a recurrent net, at each step."""
+    return 2 * inputs[0] * inputs[1] * sum(math.prod(w) for w in weights if len(w) == 2)
+
+
+UNCOUNTED = {
+    torch.ops.aten._scaled_dot_product_flash_attention: attention_flops,
+    torch.ops.aten._scaled_dot_product_efficient_attention: attention_flops,
+    torch.ops.aten._scaled_dot_product_cudnn_attention: attention_flops,
+    torch.ops.aten._cudnn_rnn: recurrent_flops,
+}
+"""What torch's counter leaves out, or cannot count where heads share keys."""
+
+
+def forward_flops(stepper: Stepper, batch: Any) -> int:
+    """What torch counts in one forward pass."""
+    counter = FlopCounterMode(display=False, custom_mapping=UNCOUNTED)
+    with counter, torch.no_grad(), stepper._autocast():
+        stepper.task.loss(stepper.model, batch)
+    return int(counter.get_total_flops())
+
+
+def measured(name: str, case: Case, setting: Setting, ranks: Any, steps: int) -> str:
+    """One line of the table."""
+    torch.manual_seed(1)
+    torch.cuda.reset_peak_memory_stats()
+    task, batch = prepared(name, case, setting, ranks)
+    batch = pinned(batch)
+    stepper = Stepper(task)
+    stepper.model.train()
+    flops = forward_flops(stepper, batch)
+    losses = [float(stepper.step(1 + step, [batch])) for step in range(3)]
+    times = []
+    for turn in range(3):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for step in range(steps):
+            loss = stepper.step(4 + turn * steps + step, [batch])
+        losses.append(float(loss))
+        times.append((time.perf_counter() - began) / steps)
+    seconds = statistics.median(times)
+    used = flops * (1 + case.backward) / seconds / PEAK
+    gigabytes = torch.cuda.max_memory_allocated() / 1e9
+    return (
+        f"| {name} | {case.cut or 'whole'} | {case.size * case.each} {case.unit} |"
+        f" {1000 * seconds:.1f} | {case.size * case.each / seconds:,.0f} | {100 * used:.1f} % |"
+        f" {gigabytes:.0f} | {losses[0]:.3f} to {losses[-1]:.3f} |"
+    )
+
+
+def main() -> None:
+    """Print one line for each benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(CASES))
+    parser.add_argument("--precision", default="bf16", choices=("fp32", "bf16"))
+    parser.add_argument("--steps", type=int, default=10, help="of each of three turns")
+    parser.add_argument("--compile", action="store_true")
+    options = parser.parse_args()
+    setting = Setting(
+        scale="reference", precision=options.precision, compile=options.compile, device="cuda"
+    )
+    with joined("cuda") as ranks:
+        print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {options.precision}")
+        print("| benchmark | model | step | ms | per second | of peak | GB | loss |")
+        print("|---|---|---|---|---|---|---|---|")
+        for name in options.names:
+            try:
+                with told_plainly():
+                    print(measured(name, CASES[name], setting, ranks, options.steps), flush=True)
+            except RunFault as error:
+                print(f"| {name} | {error} |", flush=True)
+            gc.collect()
+            with contextlib.suppress(RuntimeError):
+                torch.cuda.empty_cache()
+
+
+if __name__ == "__main__":
+    main()
