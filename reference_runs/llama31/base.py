@@ -52,7 +52,8 @@ def _place(config: Decoder, setting: Setting) -> Path:
 
 def _train(config: Decoder) -> dict[str, Tensor]:
     state = torch.get_rng_state()
-    torch.manual_seed(LANGUAGE_SEED)
+    # Only the processor's generator: a GPU's would stand elsewhere than if the base was there.
+    torch.default_generator.manual_seed(LANGUAGE_SEED)
     model = Llama(config)
     adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adamw, STEPS, eta_min=RATE / 10)
