@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from compliance import outcome
 from compliance.outcome import SCHEMA, Outcome
+from compliance.version import tool_version
 from rules.finding import Finding
 
 
@@ -99,14 +99,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
     return value
-
-
-def tool_version() -> str:
-    """The version of the installed distribution."""
-    try:
-        return version("podium")
-    except PackageNotFoundError:
-        return "0+unknown"
 
 
 def publish(found: Outcome) -> Report:

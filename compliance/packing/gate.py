@@ -22,8 +22,9 @@ from compliance.receipt import (
     PackedWaiver,
     Receipt,
 )
-from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish, tool_version
+from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish
 from compliance.session import Judged, Options, check_paths, gather
+from compliance.version import tool_version
 from compliance.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
 from rules.finding import Finding, Profile, Severity
 
