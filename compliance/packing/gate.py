@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import msgspec
+
 from compliance.choose import ChosenBy, Wish
 from compliance.facts import Facts
 from compliance.find import is_submission
@@ -59,8 +61,8 @@ def as_packed(one: Judged, tree: Path, place: str) -> Judged:
         facts, run=replace(facts.run, name=place), seeds=replace(facts.seeds, path=place)
     )
     findings = [replace(each, path=place) for each in verdict.findings]
-    verdict = replace(verdict, findings=findings, facts=facts)
-    return replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
+    verdict = msgspec.structs.replace(verdict, findings=findings, facts=facts)
+    return msgspec.structs.replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
 
 
 def _lacking(name: str) -> Finding:
