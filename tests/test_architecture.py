@@ -353,6 +353,11 @@ def test_the_rules_of_one_usage_do_not_load_the_other() -> None:
     assert not {name for name in loaded(code) if name.startswith("rules.hpc")}
 
 
+def test_an_old_round_does_not_load_the_newer_ones() -> None:
+    code = "from rules.catalogue import find_round; find_round('training', '5.1')"
+    assert not loaded(code) & {f"rules.training.{name}" for name in ("v0_5", "v6_0", "v6_1")}
+
+
 def test_logging_spec_stands_alone() -> None:
     wanted = "import logging_spec.read, logging_spec.record, logging_spec.keys, logging_spec.mllog"
     assert not {name for name in loaded(wanted) if top(name) in ("rules", "compliance", "typer")}
