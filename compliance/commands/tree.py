@@ -15,59 +15,59 @@ ABOUT = "Check, score and package MLPerf Training and HPC results."
 
 COMMANDS = {
     "check": (
-        "check.check",
+        "check:check",
         "Judge logs against their round's rules: what is wrong, where, and how to mend it.",
     ),
     "score": (
-        "score.score_command",
+        "score:score_command",
         "Score results: time to train, factor, score, energy, throughput, spread.",
     ),
     "doctor": (
-        "submission.doctor",
+        "submission:doctor",
         "List in order what a submission still lacks, with the command for each.",
     ),
     "init": (
-        "submission.init",
+        "submission:init",
         "Write the skeleton of a submission: folders, empty system descriptions, podium.toml.",
     ),
     "preflight": (
-        "preflight.preflight",
+        "preflight:preflight",
         "Judge hyperparameters before the run: broken rules, what is missing, when to evaluate.",
     ),
     "watch": (
-        "watch.watch",
+        "watch:watch",
         "Watch runs while they go on: where they stand, what is wrong, when they may end.",
     ),
     "pack": (
-        "pack.pack",
+        "pack:pack",
         "Assemble a submission: plan, copy, check, swap in, write a receipt.",
     ),
     "run": (
-        "run.run",
+        "run:run",
         "Train a bundled reference benchmark and write its log, a real run of real code.",
     ),
     "bundle": (
-        "unpack.bundle",
+        "unpack:bundle",
         "Make one archive of a submission, with its SHA-256 and SHA-1 beside it.",
     ),
     "unpack": (
-        "unpack.unpack",
+        "unpack:unpack",
         "Unpack a bundle into a new folder, whole or not at all, and check it against its receipt.",
     ),
     "rules": (
-        "rules.app",
+        "rules:app",
         "The rules themselves: list, explain and compare them; work out what is legal.",
     ),
     "rcp": (
-        "rcp.app",
+        "rcp:app",
         "Reference convergence points: check results against them, plan runs, look at them.",
     ),
     "system": (
-        "system.app",
+        "system:app",
         "System descriptions (systems/*.json): check them, print the schema they must fit.",
     ),
     "compat": (
-        "compat.app",
+        "compat:app",
         "The incumbent's programs by their own names and flags, with true exit codes.",
     ),
 }
@@ -88,7 +88,7 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
         if name != called:
             app.command(name, help=about)(_listed)
             continue
-        home, _, function = place.partition(".")
+        home, _, function = place.partition(":")
         module = import_module(f"compliance.commands.{home}")
         part = getattr(module, function)
         if isinstance(part, typer.Typer):

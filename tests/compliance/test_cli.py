@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_listed_with_the_first_line_of_its_own_help(name: str) -> None:
     place, about = COMMANDS[name]
-    home, _, function = place.partition(".")
+    home, _, function = place.partition(":")
     command = getattr(import_module(f"compliance.commands.{home}"), function)
     text = command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command)
     assert text.splitlines()[0] == about
