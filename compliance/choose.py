@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from compliance.errors import UsageFault
 from rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
@@ -22,16 +23,14 @@ LARGEST_CONFIG = 1 << 20
 _FOLDER = re.compile(r"(training|hpc)[_-](?:results|submissions?)?[_-]?v?(\d+\.\d+)(?:\.\d+)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A round and how it was chosen."""
 
     rules: Round
     chosen_by: ChosenBy
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """What the user's options say; None where they say nothing."""
 
     usage: str | None = None

@@ -7,9 +7,11 @@ it still is the submitter's best, and the description of its system is the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from compliance.alike import from_its_start, tells_apart
 from compliance.choose import Choice

@@ -7,9 +7,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+import msgspec
 
 from compliance.choose import Wish
 from compliance.errors import NothingToJudge
@@ -32,8 +33,7 @@ class Kind(StrEnum):
     LOOSE = "loose logs"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """One file to judge: where it is, and the path a report shows.
 
     `submission` is the folder of the submission that the file belongs to, where it does.
@@ -50,8 +50,7 @@ class Target:
         return os.path.dirname(self.path)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(msgspec.Struct, frozen=True):
     """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
 
     `nearly` have the `results` of a submission, but not its `systems`.

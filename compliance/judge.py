@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from compliance.policy import PolicyReading
 from compliance.reading import Broken, text_of
@@ -21,11 +22,10 @@ MOST_PER_RULE = 20
 """Findings of one rule in one file beyond this many are counted in the last one."""
 
 
-@dataclass(slots=True)
-class LogVerdict:
+class LogVerdict(msgspec.Struct):
     """What is known of one log once judged. `minutes` is run_start to run_stop."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
     benchmark: str | None = None
     division: str | None = None
     minutes: float | None = None

@@ -1,14 +1,15 @@
 """What one call of `podium check` finds, as plain data: what is printed, and made a Report of.
 
-The models that JSON and Python callers get (`compliance.report`) take their fields from here; to
-build them takes longer than to judge a log, so that only who needs them waits for them.
+The models that JSON and Python callers get (`compliance.report`) have the same fields. To build
+them takes longer than to judge a log, so that only who needs them waits for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from rules.finding import Finding, Severity
 
@@ -17,16 +18,14 @@ SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 Verdict = Literal["accepted", "rejected"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The program that made the report."""
 
     name: str = "podium"
     version: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """By which rules it was judged, and how they were chosen."""
 
     usage: str
@@ -35,8 +34,7 @@ class Rules:
     chosen_by: Literal["option", "config", "folder", "default"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """Findings by severity; waived ones are counted apart."""
 
     error: int = 0
@@ -45,8 +43,7 @@ class Counts:
     waived: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubmissionEntry:
+class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One submitter's package."""
 
     submitter: str
@@ -54,8 +51,7 @@ class SubmissionEntry:
     verdict: Verdict
 
 
-@dataclass(frozen=True, kw_only=True)
-class RcpEntry:
+class RcpEntry(msgspec.Struct, frozen=True, kw_only=True):
     """How a result's convergence compares with the reference convergence points."""
 
     verdict: Literal["pass", "fail", "missing", "not_applicable"]
@@ -67,8 +63,7 @@ class RcpEntry:
     scaling_factor: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ResultEntry:
+class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One result: all runs of one benchmark on one system."""
 
     path: str
@@ -85,8 +80,7 @@ class ResultEntry:
     rcp: RcpEntry | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileEntry:
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One file that was judged."""
 
     path: str
@@ -99,8 +93,7 @@ class FileEntry:
     round: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Everything one call of `podium check` found; `tool` is told when it becomes a Report."""
 
     schema_: Literal["podium.report/1"] = SCHEMA

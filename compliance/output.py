@@ -6,14 +6,12 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compliance.drafts import usual_mode
 from compliance.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -94,6 +92,10 @@ def write_whole(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file under a temporary name, then rename: never half a file."""
+    import tempfile  # a terminal needs none of its modules
+
+    from compliance.drafts import usual_mode
+
     try:
         handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from compliance.reading import RULE_CRASHED, Broken, text_of
 from compliance.verifier import VerifierReading

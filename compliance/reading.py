@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rules.finding import Severity, StatedBy
 from rules.run import Run
@@ -13,8 +14,7 @@ RULE_CRASHED = "internal.rule-crashed"
 """A fault of podium's own: the process ends with the exit status for it."""
 
 
-@dataclass(slots=True)
-class Broken:
+class Broken(msgspec.Struct):
     """A broken rule, before it becomes findings. `row` is the table row, where there is one."""
 
     id: str

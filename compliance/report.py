@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from compliance import outcome
-from compliance.outcome import SCHEMA, Outcome
+from compliance.outcome import SCHEMA, Outcome, Verdict
+from compliance.version import tool_version
 from rules.finding import Finding
 
 
@@ -19,37 +19,78 @@ class _Model(BaseModel):
     model_config = ConfigDict(ser_json_inf_nan="strings", frozen=True, from_attributes=True)
 
 
-class Tool(_Model, outcome.Tool):
+class Tool(_Model):
     """The program that made the report."""
 
+    name: str = "podium"
+    version: str
 
-class Rules(_Model, outcome.Rules):
+
+class Rules(_Model):
     """By which rules it was judged, and how they were chosen."""
 
+    usage: str
     round: str = Field(description="a round such as 5.1, or `several` where folders name more")
+    profile: Literal["policy", "verifier"]
+    chosen_by: Literal["option", "config", "folder", "default"]
 
 
-class Counts(_Model, outcome.Counts):
+class Counts(_Model):
     """Findings by severity; waived ones are counted apart."""
 
+    error: int = 0
+    warning: int = 0
+    note: int = 0
+    waived: int = 0
 
-class SubmissionEntry(_Model, outcome.SubmissionEntry):
+
+class SubmissionEntry(_Model):
     """One submitter's package."""
 
+    submitter: str
+    path: str
+    verdict: Verdict
 
-class RcpEntry(_Model, outcome.RcpEntry):
+
+class RcpEntry(_Model):
     """How a result's convergence compares with the reference convergence points."""
 
+    verdict: Literal["pass", "fail", "missing", "not_applicable"]
+    case: Literal["found", "interpolated", "below_range", "above_range", "none"]
+    batch_size: int | float | None = None
+    mean: float | None = None
+    minimum: float | None = None
+    submission: float | None = None
+    scaling_factor: float | None = None
 
-class ResultEntry(_Model, outcome.ResultEntry):
+
+class ResultEntry(_Model):
     """One result: all runs of one benchmark on one system."""
 
+    path: str
+    submitter: str
+    system: str
+    benchmark: str
+    division: str
+    scaling: Literal["strong", "weak"] = "strong"
+    verdict: Verdict
+    runs: int
+    failed_runs: int
+    minutes: float | None = None
+    score: float | None = None
     rcp: RcpEntry | None = None
 
 
-class FileEntry(_Model, outcome.FileEntry):
+class FileEntry(_Model):
     """One file that was judged."""
 
+    path: str
+    kind: Literal["log", "system", "power", "other"]
+    verdict: Literal["pass", "fail"]
+    benchmark: str | None = None
+    division: str | None = None
+    minutes: float | None = None
+    converged: bool | None = None
     round: str | None = Field(default=None, description="the file's round, where rounds differ")
 
 
@@ -62,7 +103,7 @@ class FindingEntry(_Model, Finding):
     stated_by: Literal["verifier", "policy", "both"] = Field()  # type: ignore[assignment]
 
 
-class Report(_Model, Outcome):
+class Report(_Model):
     """Everything one call of `podium check` found."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -70,6 +111,7 @@ class Report(_Model, Outcome):
     schema_: Literal["podium.report/1"] = Field(default=SCHEMA, alias="schema")
     tool: Tool = Field()
     rules: Rules
+    verdict: Verdict
     counts: Counts
     submissions: list[SubmissionEntry] = []
     results: list[ResultEntry] = []
@@ -99,14 +141,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
     return value
-
-
-def tool_version() -> str:
-    """The version of the installed distribution."""
-    try:
-        return version("podium")
-    except PackageNotFoundError:
-        return "0+unknown"
 
 
 def publish(found: Outcome) -> Report:

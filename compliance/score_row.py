@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from compliance.report import RcpEntry
 from compliance.score_report import RunEntry, ScoreEntry, SpreadEntry
 from compliance.scores import Score, final_quality, olympic_energy
 from compliance.submission import rcp_entry
@@ -29,7 +30,7 @@ def completed(working: Working) -> ScoreEntry:
         "to_converge": _mean_convergence(working),
         "energy_joules": energy,
         "run_list": _run_list(working),
-        "rcp": None if convergence is None else rcp_entry(convergence),
+        "rcp": None if convergence is None else RcpEntry.model_validate(rcp_entry(convergence)),
     }
     if working.entry.division == "open":
         found["quality"] = final_quality(runs)

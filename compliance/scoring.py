@@ -53,8 +53,9 @@ def scores_of(gathered: Gathered, options: Options) -> Scores:
 
 def report_of(gathered: Gathered, options: Options, workings: Sequence[Working]) -> Scores:
     """The report that rows make."""
-    from compliance.report import FindingEntry, Tool, tool_version
+    from compliance.report import FindingEntry, Tool
     from compliance.score_report import Scores
+    from compliance.version import tool_version
 
     found = [one for working in workings for one in findings_of(working)]
     found += _broken_files(gathered)

@@ -6,9 +6,11 @@ import fnmatch
 import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from compliance.choose import Choice, Wish, forget
 from compliance.find import Kind, Target, kinds_of, nearly_submissions, submissions, targets
@@ -38,8 +40,7 @@ FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     """How to judge: what the shared options of the command line say."""
 
     usage: str | None = None
@@ -64,8 +65,7 @@ def _matches(rule: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(rule, glob) for glob in globs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(msgspec.Struct, frozen=True):
     path: str
     shown: str
     usage: str
@@ -75,8 +75,7 @@ class _Task:
     with_facts: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """One file judged, small enough to travel between processes."""
 
     path: str
@@ -108,15 +107,14 @@ def check(
     return publish(check_paths([Path(path)], options))
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(msgspec.Struct, frozen=True):
     """Every file below some paths judged by itself, by one pass over each."""
 
     targets: list[Target]
     packages: list[tuple[Path, str]]
     choices: list[Choice]
     judged: dict[str, Judged]
-    nearly: list[str] = field(default_factory=list)
+    nearly: list[str] = msgspec.field(default_factory=list)
 
     @property
     def several(self) -> bool:
@@ -376,6 +374,6 @@ def _internal(shown: str, error: Exception) -> Finding:
     )
 
 
-def is_internal(report: Outcome) -> bool:
+def is_internal(report: Outcome | Report) -> bool:
     """Whether the report tells of a fault of podium itself."""
     return any(finding.id == RULE_CRASHED for finding in report.findings)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import KW_ONLY, dataclass
 from functools import cache, lru_cache, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +27,7 @@ Role = Literal[
 """What a key is for; a `point` or `statistic` may differ between the runs of one result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One log key: its name, the type of its value, and what it means.
 
     `since` and `until` are the first and last round whose rules or constants name it; `until` is
@@ -39,11 +37,10 @@ class Key:
     name: str
     type: ValueType
     meaning: str
-    _: KW_ONLY
+    role: Role
     unit: str | None = None
     since: str = "0.6"
     until: str | None = None
-    role: Role
     formerly: tuple[str, ...] = ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
@@ -53,8 +52,7 @@ HEAD = 1 << 16
 """Bytes of a large file that are kept as they are."""
 
 
-@dataclass(slots=True)
-class Log:
+class Log(msgspec.Struct):
     """What one file holds.
 
     `records` are those the official reader takes, in file order. `lenient` adds what only a
@@ -65,14 +63,14 @@ class Log:
     """
 
     generation: Generation = "none"
-    records: list[Record] = field(default_factory=list)
-    faults: list[LineFault] = field(default_factory=list)
-    lenient: list[tuple[int, Record]] = field(default_factory=list)
+    records: list[Record] = msgspec.field(default_factory=list)
+    faults: list[LineFault] = msgspec.field(default_factory=list)
+    lenient: list[tuple[int, Record]] = msgspec.field(default_factory=list)
     places: list[int] | None = None
     size: int = 0
     data: bytes = b""
     noise: int = 0
-    lines: Sequence[int] | LineNumbers = field(default_factory=list)
+    lines: Sequence[int] | LineNumbers = msgspec.field(default_factory=list)
 
     @property
     def head(self) -> memoryview:

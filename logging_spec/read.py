@@ -13,7 +13,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +37,7 @@ LONGEST_LINE = 1 << 28
 """A single line beyond this many bytes is not decoded: it is reported."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Format:
+class _Format(msgspec.Struct, frozen=True):
     generation: Generation
     token: bytes
     pattern: re.Pattern[bytes]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from logging_spec.keys import Key
 from logging_spec.record import Record
@@ -19,8 +21,7 @@ def line_name(line: Line) -> str:
     return line.key.name if isinstance(line, Row) else line.id
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """How a table differs from the round before: rows changed, added and dropped."""
 
     change: tuple[Line, ...] = ()
@@ -49,8 +50,7 @@ class Change:
         return tuple(lines.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(msgspec.Struct, frozen=True):
     """Rows that hold where `chosen_by`, as logged, is `value`.
 
     With `lower`, the verifier goes by the lower-cased value, and by the name of any variant.
@@ -71,8 +71,7 @@ class Variant:
         return self.chosen_by.name == record.key and bool(record.value == self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Benchmark:
+class Benchmark(msgspec.Struct, frozen=True):
     """One benchmark: what its closed and open division logs must hold.
 
     `runs` is the number of runs a result needs.
@@ -92,13 +91,12 @@ class Benchmark:
     cites: str = "training rules, Hyperparameters and Optimizer"
 
 
-@dataclass(frozen=True, slots=True)
-class Amend:
+class Amend(msgspec.Struct, frozen=True):
     """How one benchmark differs from the round before."""
 
     closed: Change | None = None
     open: Change | None = None
-    variants: Mapping[str, Change] = field(default_factory=dict)
+    variants: Mapping[str, Change] = msgspec.field(default_factory=dict)
     rename: str = ""
     gathers: str = ""
     target: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 
 from rules.round import Round
 
@@ -14,17 +15,42 @@ class UnknownRound(LookupError):
     """A usage or round that does not exist; the sentence names those that do."""
 
 
+class _Usage(Mapping[str, Round]):
+    """The rounds of one usage by name, oldest first.
+
+    A round is loaded when it is asked for, with those before it, of which it states the changes:
+    a call that judges by an old round need not wait for the newer ones.
+    """
+
+    def __init__(self, usage: str, names: tuple[str, ...]) -> None:
+        self.usage, self.names = usage, names
+        self.loaded: dict[str, Round] = {}
+
+    def __getitem__(self, name: str) -> Round:
+        found = self.loaded.get(name)
+        if found is None:
+            if name not in self.names:
+                raise KeyError(name)
+            word = f"v{name.replace('.', '_')}"
+            found = getattr(import_module(f"rules.{self.usage}.{word}"), word.upper())
+            self.loaded[name] = found
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
 @cache
 def rounds_of(usage: str) -> Mapping[str, Round]:
     """The rounds of one usage by name, oldest first."""
-    if usage == "training":
-        from rules import training
-
-        return training.ROUNDS
-    if usage == "hpc":
-        from rules import hpc
-
-        return hpc.ROUNDS
+    if usage in USAGES:
+        return _Usage(usage, import_module(f"rules.{usage}").ROUNDS)
     raise UnknownRound(f"no usage {usage!r}; must be {' or '.join(USAGES)}")
 
 
@@ -45,7 +71,8 @@ def find_round(usage: str, name: str) -> Round:
 
 def newest(usage: str = "training") -> Round:
     """The latest round of a usage."""
-    return list(rounds_of(usage).values())[-1]
+    rounds = rounds_of(usage)
+    return rounds[list(rounds)[-1]]
 
 
 class Rounds(Mapping[tuple[str, str], Round]):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from logging_spec.keys import Key
 from rules.run import NotLogged, Run
@@ -37,8 +38,7 @@ def show(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(msgspec.Struct, frozen=True):
     """Arithmetic over logged values that can be evaluated and printed."""
 
     text: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from logging_spec import keys as k
 from logging_spec.log import Generation
@@ -20,8 +22,7 @@ from rules.table import End, Line, Row, row
 DIVISIONS = ("closed", "open")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Bounds of a round that checks read; minutes unless the name says otherwise.
 
     Sources: training rules, Run Results and its appendices per round; HPC rules.
@@ -32,7 +33,7 @@ class Limits:
     epochs_from: int = 1
     seeds_logged: bool = False
     staging_timed: bool | None = None
-    evaluates: Mapping[str, Schedule] = field(default_factory=dict)
+    evaluates: Mapping[str, Schedule] = msgspec.field(default_factory=dict)
 
 
 _SECTIONS = {
@@ -47,8 +48,7 @@ _SECTIONS = {
 """The policy's section about a key, where it is the same for every benchmark."""
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True, dict=True):
     """Rules that apply together; a key listed by a later scope is decided by that scope alone."""
 
     name: str
@@ -132,8 +132,7 @@ def status_is_success(run: Run) -> bool:
     return stop is not None and metadata_of(stop).get("status") == k.SUCCESS
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(msgspec.Struct, frozen=True, dict=True):
     """One round, resolved.
 
     `common` holds for every log, `closed` and `open` for the division. `leftover` names benchmarks
@@ -156,11 +155,11 @@ class Round:
     ghosts: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
     verified: bool = True
-    previous: Round | None = field(default=None, repr=False, compare=False)
+    previous: Round | None = None
     generation: Generation = "mllog"
     divided: bool = True
     names_in: tuple[str, ...] = ("division",)
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = msgspec.field(default_factory=dict)
     named_by: Callable[[Run], Any] = named_by_key
     succeeded: Callable[[Run], bool] = status_is_success
 
@@ -223,6 +222,9 @@ class Round:
     def listed(self, division: str) -> tuple[str, ...]:
         """Benchmarks that the round runs in a division."""
         return tuple(name for name in self.benchmarks if name not in self.leftover)
+
+    def __repr__(self) -> str:
+        return f"<Round {self.title}>"
 
     @property
     def title(self) -> str:

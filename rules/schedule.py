@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import sub
 from typing import Literal
+
+import msgspec
 
 from logging_spec import keys as k
 from logging_spec.record import Record
@@ -25,8 +26,7 @@ DRIFT = 0.1
 """Share of the way trained by which rounded positions may end up off an even pace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """One reading of a schedule. `first` is None where the first evaluation is free.
 
     An interval may be off by `slack`; with `per_batch`, by so many of the unit for each sample of
@@ -59,8 +59,7 @@ class Grid:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(msgspec.Struct, frozen=True):
     """A grid worked out: all in the unit logged. The slacks say how far off is still on."""
 
     first: float | None
@@ -81,8 +80,7 @@ def _due(grid: Grid, batch: float) -> Due:
     return grid.work_out(batch)
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(msgspec.Struct, frozen=True):
     """What is off: the evaluation at fault (by its place among the points), and why."""
 
     kind: Literal["first", "interval"]
@@ -93,8 +91,7 @@ class Miss:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True):
     """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
 
     `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from logging_spec.keys import Key
 from logging_spec.record import Record
@@ -16,8 +17,7 @@ from rules.formula import show
 from rules.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(msgspec.Struct, frozen=True):
     """How often a key must be logged."""
 
     text: str
@@ -63,8 +63,7 @@ class CannotJudge(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, dict=True):
     """One line of a table: a key and what it must be.
 
     `each` must hold for every record of the key, `first` for the first one, and all of `some`
@@ -86,18 +85,19 @@ class Row:
     hint: str = ""
     cites: str = ""
     disputed: str = ""
-    name: str = field(init=False, compare=False, repr=False)
-    quick: tuple[Callable[[Any, Run], bool], ...] | None = field(
-        init=False, compare=False, repr=False
-    )
-    """Tests of `each` on a value, where they look at nothing else: the hot path."""
-    _policy_row: Row | None = field(init=False, default=None, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def name(self) -> str:
+        """The key's name."""
+        return self.key.name
+
+    @cached_property
+    def quick(self) -> tuple[Callable[[Any, Run], bool], ...] | None:
+        """Tests of `each` on a value, where they look at nothing else: the hot path."""
+        if self.first or self.times.least > 1:
+            return None
         plain = all(type(constraint).holds is Constraint.holds for constraint in self.each)
-        quick = plain and not self.first and self.times.least <= 1
-        object.__setattr__(self, "name", self.key.name)
-        object.__setattr__(self, "quick", tuple(c.test for c in self.each) if quick else None)
+        return tuple(constraint.test for constraint in self.each) if plain else None
 
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row but those of `some`; an empty list for a good run."""
@@ -144,18 +144,19 @@ class Row:
 
     def as_policy(self) -> Row:
         """The row as the written policy has it; worked out once."""
+        return self._policy_row
+
+    @cached_property
+    def _policy_row(self) -> Row:
         if self.policy is None and self.policy_some is None:
             return self
-        if self._policy_row is None:
-            row = replace(
-                self,
-                each=self.each if self.policy is None else self.policy,
-                some=self.some if self.policy_some is None else self.policy_some,
-                policy=None,
-                policy_some=None,
-            )
-            object.__setattr__(self, "_policy_row", row)
-        return self._policy_row or self
+        return replace(
+            self,
+            each=self.each if self.policy is None else self.policy,
+            some=self.some if self.policy_some is None else self.policy_some,
+            policy=None,
+            policy_some=None,
+        )
 
     def judge_some(self, run: Run) -> list[Violation]:
         """The violation of `some`: no record that obeys all of it.
@@ -264,8 +265,7 @@ def _all_same(records: list[Record]) -> bool:
     return all(record.value is first or record.value == first for record in records)
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(msgspec.Struct, frozen=True):
     """A rule about a whole log: violations found once all is read."""
 
     id: str

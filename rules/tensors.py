@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pkgutil import get_data
 
 from logging_spec import keys as k
 from rules.finding import StatedBy
@@ -24,7 +23,9 @@ NAMES_DIFFER = (
 @cache
 def tensor_names(benchmark: str) -> tuple[str, ...]:
     """The tensors whose initialisation a closed log of the benchmark must list."""
-    # importlib.resources would load its reader of zip files first.
+    # Few logs need it. importlib.resources would load its reader of zip files first.
+    from pkgutil import get_data
+
     return tuple(json.loads(get_data("rules", "training/tensors.json") or b"")[benchmark])
 
 

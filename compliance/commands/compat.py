@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from compliance.commands.options import Usage, group, told
+from compliance.commands.group import group
+from compliance.commands.options import Usage, told
 from compliance.exits import Exit
 
 app = group("The incumbent's programs by their own names and flags, with true exit codes.")

@@ -95,18 +95,6 @@ NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without c
 BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark, as logs name it.")]
 
 
-def group(about: str) -> typer.Typer:
-    """A command that holds commands."""
-    return typer.Typer(
-        help=about,
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-    )
-
-
 @contextmanager
 def told() -> Iterator[None]:
     """Turn what a caller did wrong into one line and exit status 2."""

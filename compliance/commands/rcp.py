@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from compliance.commands.group import group
 from compliance.commands.options import (
     AnswerFormat,
     AnswerFormatOption,
@@ -20,7 +21,6 @@ from compliance.commands.options import (
     SuiteOption,
     Usage,
     UsageOption,
-    group,
     told,
 )
 from compliance.exits import Exit

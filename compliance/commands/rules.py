@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from compliance.commands.group import group
 from compliance.commands.options import (
     BenchmarkArgument,
     Division,
     NewestRoundOption,
     SuiteOption,
     Usage,
-    group,
     told,
 )
 from compliance.errors import UsageFault

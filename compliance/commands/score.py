@@ -186,7 +186,7 @@ def _compare(
     *,
     quiet: bool,
 ) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from compliance.output import width
     from compliance.score_compare import changes

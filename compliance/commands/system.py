@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from compliance.commands.group import group
 from compliance.commands.options import (
     IgnoreOption,
     NoColorOption,
@@ -21,7 +22,6 @@ from compliance.commands.options import (
     SelectOption,
     StrictOption,
     UsageOption,
-    group,
     told,
 )
 from compliance.errors import UsageFault

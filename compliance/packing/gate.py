@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import msgspec
+
 from compliance.choose import ChosenBy, Wish
 from compliance.facts import Facts
 from compliance.find import is_submission
@@ -22,8 +24,9 @@ from compliance.receipt import (
     PackedWaiver,
     Receipt,
 )
-from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish, tool_version
+from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish
 from compliance.session import Judged, Options, check_paths, gather
+from compliance.version import tool_version
 from compliance.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
 from rules.finding import Finding, Profile, Severity
 
@@ -58,8 +61,8 @@ def as_packed(one: Judged, tree: Path, place: str) -> Judged:
         facts, run=replace(facts.run, name=place), seeds=replace(facts.seeds, path=place)
     )
     findings = [replace(each, path=place) for each in verdict.findings]
-    verdict = replace(verdict, findings=findings, facts=facts)
-    return replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
+    verdict = msgspec.structs.replace(verdict, findings=findings, facts=facts)
+    return msgspec.structs.replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
 
 
 def _lacking(name: str) -> Finding:

@@ -6,10 +6,12 @@ import json
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from compliance.rcp import judge_convergence, references
 from compliance.rcp_view.plots import Curve, chart, check_plot, curve_of, write_plot

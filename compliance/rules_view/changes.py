@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec.structs import fields
 
 from compliance.catalogue import cell, times_text
 from compliance.rules_view.history import Kind, essence, renamed

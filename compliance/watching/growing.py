@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from msgspec import structs
+from msgspec.structs import replace
 
 from logging_spec.inflate import GZIP, ZSTD
 from logging_spec.log import Log

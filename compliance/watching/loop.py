@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+
+from msgspec.structs import asdict
 
 from compliance.errors import NothingToJudge, UsageFault
 from compliance.exits import Exit

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from rules.finding import Severity, StatedBy
 from rules.run import Run
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from rules.round import Limits, Round
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What a check may know beside the run: the round, and what the log says it is."""
 
     round: Round
@@ -35,8 +35,7 @@ PLAIN_JSON = "plain JSON"
 Find = Callable[[Run, Context], Iterator[Violation]]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One named check: `find` yields what is wrong; the rest is its page."""
 
     id: str

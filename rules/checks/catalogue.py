@@ -5,7 +5,7 @@ A check that a round's limits leave nothing to do stays in that round and finds 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rules.checks import Check, disclosure, evaluation, hpc, lifecycle, numbering, pairing, values
 from rules.finding import Severity

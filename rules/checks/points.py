@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from logging_spec.record import Record
 from rules.checks import Context
@@ -51,8 +52,7 @@ def where_is(at: tuple[str, float] | None) -> str:
     return "an earlier evaluation" if at is None else f"{at[0]} {show(at[1])}"
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(msgspec.Struct, frozen=True):
     """Where records of one key say training stood: their indices and positions, in file order.
 
     `unit` is the metadata member that counts; records without it are left out.

@@ -1,6 +1,6 @@
 """HPC 1.0: what changed since 0.7, and the first round with a public verifier."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change

@@ -1,6 +1,6 @@
 """HPC 3.0: what changed since 2.0."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Change

@@ -7,7 +7,8 @@ as stated; from 1.0 on exactly as often, the point rounded up to the next whole 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rules.formula import Formula, ceil, floor
 from rules.schedule import BATCH, Grid, Schedule, constant

@@ -1,6 +1,6 @@
 """Training 3.0: what changed since 2.1."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change

@@ -1,6 +1,6 @@
 """Training 4.1: what changed since 4.0."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Change

@@ -1,6 +1,6 @@
 """Training 5.1: what changed since 5.0."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from logging_spec import keys as k
 from rules.benchmark import Amend, Change

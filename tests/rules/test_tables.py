@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from logging_spec import keys as k
 from logging_spec.record import Record
+from rules import catalogue
 from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
-from rules.catalogue import USAGES, rounds_of
+from rules.catalogue import USAGES, newest, rounds_of
 from rules.constraints import above, equals, not_empty
 from rules.finding import StatedBy
 from rules.round import DIVISIONS, Limits, Round
@@ -265,3 +267,15 @@ def test_a_round_differs_from_the_one_before_in_something(rules: Round) -> None:
         dict(before.benchmarks),
         before.limits,
     )
+
+
+@pytest.mark.parametrize("usage", USAGES)
+def test_every_round_is_listed_in_order_by_its_name(usage: str) -> None:
+    folder = Path(catalogue.__file__).parent / usage
+    assert [f"v{name.replace('.', '_')}" for name in rounds_of(usage)] == sorted(
+        path.stem for path in folder.glob("v*.py")
+    )
+    assert all((r.usage, r.name) == (usage, name) for name, r in rounds_of(usage).items())
+    assert newest(usage) is [*rounds_of(usage).values()][-1]
+    assert "5.9" not in rounds_of(usage)
+    assert rounds_of(usage).get("5.9") is None

@@ -9,7 +9,7 @@ import pytest
 
 from logging_spec.read import parse_log
 from logging_spec.record import Record
-from rules import hpc, training
+from rules.catalogue import USAGES, rounds_of
 from rules.checks import Check, Context
 from rules.checks.catalogue import HPC
 from rules.checks.excerpt import START_MS, at
@@ -18,8 +18,7 @@ from rules.run import MINUTE_MS, Run
 from rules.table import Violation
 
 ROUNDS: dict[str, Round] = {
-    **{f"training {name}": rules for name, rules in training.ROUNDS.items()},
-    **{f"hpc {name}": rules for name, rules in hpc.ROUNDS.items()},
+    f"{usage} {name}": rules for usage in USAGES for name, rules in rounds_of(usage).items()
 }
 
 BY_ID: dict[str, Check] = {each.id: each for each in HPC}

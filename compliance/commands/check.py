@@ -1,0 +1,137 @@
+"""`podium check`: judge logs, submissions and rounds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compliance.commands.options import (
+    IgnoreOption,
+    JobsOption,
+    NoColorOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    ReportFormat,
+    ReportFormatOption,
+    RoundOption,
+    SelectOption,
+    StrictOption,
+    UsageOption,
+)
+from compliance.errors import UsageFault
+from compliance.exits import Exit
+from rules.finding import Profile
+
+if TYPE_CHECKING:
+    from compliance.outcome import Outcome
+    from compliance.waivers import Waivers
+
+EPILOG_CHECK = (
+    "Examples:  podium check result_0.txt --round 5.1    "
+    "podium check training_results_v5.1 --profile verifier    "
+    "podium check . --format sarif --output podium.sarif"
+)
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH…"
+    ),
+]
+WaiversOption = Annotated[
+    Path | None, typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).")
+]
+NoWaiversOption = Annotated[
+    bool, typer.Option("--no-waivers", help="Disregard waivers and bypass flags in the tree.")
+]
+EarlierOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--earlier", help="An earlier round's tree: find logs handed in again.", metavar="TREE"
+    ),
+]
+ScoreOption = Annotated[
+    bool, typer.Option("--score", help="Score the results as well, reading each file once.")
+]
+
+
+def check(
+    paths: Paths,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: ReportFormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    jobs: JobsOption = None,
+    strict: StrictOption = False,
+    select: SelectOption = None,
+    ignore: IgnoreOption = None,
+    waivers: WaiversOption = None,
+    no_waivers: NoWaiversOption = False,
+    score: ScoreOption = False,
+    earlier: EarlierOption = None,
+    quiet: QuietOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Judge logs against their round's rules: what is wrong, where, and how to mend it.
+
+    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
+    arguments, 3 a fault of podium itself.
+    """
+    from compliance.output import deliver, inside, progress_bar, with_scores
+    from compliance.session import Options, check_paths, gather, is_internal
+
+    if output is not None and inside(output, [*paths, *(earlier or ())]):
+        raise UsageFault(
+            f"--output {output} lies in the tree being checked; choose a place outside"
+        )
+    options = Options(
+        usage.value if usage else None,
+        round,
+        profile,
+        jobs or os.cpu_count() or 1,
+        strict,
+        tuple(select or ()),
+        tuple(ignore or ()),
+        _read_waivers(waivers),
+        not no_waivers,
+        tuple(earlier or ()),
+    )
+    chosen = _chosen_format(format, score)
+    with progress_bar(quiet) as progress:
+        gathered = gather(paths, options, progress, for_scores=score)
+    report = check_paths(paths, options, gathered=gathered)
+    if score:
+        from compliance.scoring import scores_of
+
+        with_scores(report, scores_of(gathered, options), chosen, output, color=not no_color)
+    else:
+        deliver(report, chosen, output, color=not no_color, quiet=quiet)
+    raise typer.Exit(_status(report, is_internal(report)))
+
+
+def _chosen_format(asked: ReportFormat | None, score: bool) -> str:
+    from compliance.output import SCORED, default_format
+
+    chosen = asked.value if asked else default_format()
+    if score and chosen not in SCORED:
+        raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
+    return chosen
+
+
+def _status(report: Outcome, internal: bool) -> Exit:
+    if internal:
+        return Exit.INTERNAL
+    return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN
+
+
+def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
+    if path is None:
+        return ()
+    from compliance.waivers import read_waivers
+
+    return (read_waivers(path, str(path)),)
