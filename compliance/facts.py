@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from compliance.leaks import Secrets, secrets_of
 from compliance.policy import tolerant_run
@@ -14,6 +14,19 @@ from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.round import Round
 from rules.run import Run, metadata_of
+
+
+class Marks(NamedTuple):
+    """What no two honest runs share: the times of a run and of its evaluations, and their values.
+
+    `values` is how the values are written, all in one text: 8, 8.0 and "8" are not the same.
+    """
+
+    times: tuple[float, ...] = ()
+    values: str = ""
+
+
+NO_MARKS = Marks()
 
 
 @dataclass(slots=True)
@@ -28,7 +41,7 @@ class Facts:
     status: str | None = None
     nodes: int | None = None
     accelerators_per_node: int | None = None
-    fingerprint: tuple[Any, ...] = ()
+    fingerprint: Marks = NO_MARKS
     sources: dict[str, int] = field(default_factory=dict)
     config: str | None = None
     missed_only: bool = False
@@ -89,13 +102,15 @@ def _settings(run: Run) -> dict[str, Any]:
     }
 
 
-def _fingerprint(run: Run) -> tuple[Any, ...]:
-    """Times and values that no two honest runs share: the marks of the run, its evaluations."""
-    marks = [run.first(key) for key in ("run_start", "run_stop")]
+def _fingerprint(run: Run) -> Marks:
+    """The marks of a run: its start and stop, and its first evaluations."""
+    ends = [mark for key in ("run_start", "run_stop") if (mark := run.first(key)) is not None]
+    if not ends:
+        return NO_MARKS
     places = run.where.get("eval_accuracy") or run.where.get("eval_error") or ()
     evaluations = [run.records[index] for index in places[:20]]
-    times = [mark.time_ms for mark in marks if mark is not None]
-    return (*times, *[(e.time_ms, repr(e.value)) for e in evaluations]) if times else ()
+    times = tuple([record.time_ms for record in (*ends, *evaluations)])
+    return Marks(times, repr([evaluation.value for evaluation in evaluations]))
 
 
 def _sources(run: Run) -> dict[str, int]:
@@ -105,7 +120,8 @@ def _sources(run: Run) -> dict[str, int]:
         metadata = metadata_of(records[places[0]])
         file, lineno = metadata.get("file"), metadata.get("lineno")
         if isinstance(file, str) and isinstance(lineno, int):
-            sources[file] = max(lineno, sources.get(file, 0))
+            highest = sources.get(file, 0)
+            sources[file] = lineno if lineno > highest else highest
     return sources
 
 
