@@ -332,6 +332,7 @@ class _Submission:
             profile or self.by.profile,
             division=verdict.division or None,
             weak=folder.scaling == "weak",
+            places=False,
         )
 
 

@@ -185,14 +185,9 @@ class _Parser:
                 self.resume()
 
     def one(self) -> bool:
-        """Read one field; whether a comma follows."""
+        """Read one field, and all plain ones before it; whether a comma follows."""
+        self.plain()
         start = self.at
-        plain = _PLAIN_FIELD.match(self.text, start)
-        if plain is not None and plain[1] not in self.document.lines:
-            self.document.lines[plain[1]] = self.line(start)
-            self.document.fields[plain[1]] = plain[2]
-            self.at = plain.end()
-            return True
         try:
             key, self.at = self.loose.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
@@ -219,6 +214,14 @@ class _Parser:
         if self.text[self.at : self.at + 1] == "}":
             self.fault(comma, "a comma after the last field", "remove the comma")
         return True
+
+    def plain(self) -> None:
+        """Read fields as long as they are plain and new: nearly all are, and have no fault."""
+        lines, fields = self.document.lines, self.document.fields
+        while (found := _PLAIN_FIELD.match(self.text, self.at)) and found[1] not in lines:
+            lines[found[1]] = self.line(self.at)
+            fields[found[1]] = found[2]
+            self.at = found.end()
 
     def value(self, key: str, line: int) -> bool:
         """Read a field's value; False where it cannot be read."""
