@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from compliance.leaks import Secrets, secrets_of
 from compliance.policy import tolerant_run
@@ -13,17 +13,27 @@ from logging_spec.read import Log
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.round import Round
-from rules.run import Run, metadata_of
+from rules.run import Run
 
 
-class Marks(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
     """What no two honest runs share: the times of a run and of its evaluations, and their values.
 
-    `values` is how the values are written, all in one text: 8, 8.0 and "8" are not the same.
+    Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
+    long, and is done only where all times are equal: as good as never.
     """
 
     times: tuple[float, ...] = ()
-    values: str = ""
+    values: tuple[Any, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Marks) or self.times != other.times:
+            return False
+        return repr(self.values) == repr(other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.times)
 
 
 NO_MARKS = Marks()
@@ -110,14 +120,16 @@ def _fingerprint(run: Run) -> Marks:
     places = run.where.get("eval_accuracy") or run.where.get("eval_error") or ()
     evaluations = [run.records[index] for index in places[:20]]
     times = tuple([record.time_ms for record in (*ends, *evaluations)])
-    return Marks(times, repr([evaluation.value for evaluation in evaluations]))
+    return Marks(times, tuple([evaluation.value for evaluation in evaluations]))
 
 
 def _sources(run: Run) -> dict[str, int]:
     sources: dict[str, int] = {}
     records = run.records
     for places in run.where.values():
-        metadata = metadata_of(records[places[0]])
+        metadata = records[places[0]].metadata
+        if not isinstance(metadata, dict):
+            continue
         file, lineno = metadata.get("file"), metadata.get("lineno")
         if isinstance(file, str) and isinstance(lineno, int):
             highest = sources.get(file, 0)
