@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from compliance.facts import Facts
+from compliance.facts import Facts, Marks
 from compliance.verdicts import By, ResultVerdict, Run
 from rules.finding import Finding, StatedBy
 from rules.run import as_number
@@ -86,8 +86,8 @@ class Seen:
     `earlier` has those of an earlier tree, where one is to be compared with.
     """
 
-    logged: dict[tuple[Any, ...], str] = field(default_factory=dict)
-    moved: dict[tuple[Any, ...], str] = field(default_factory=dict)
+    logged: dict[Marks, str] = field(default_factory=dict)
+    moved: dict[Marks, str] = field(default_factory=dict)
     earlier: Earlier | None = None
 
 
@@ -121,17 +121,15 @@ def copies(
         )
 
 
-def tells_apart(marks: tuple[Any, ...]) -> bool:
+def tells_apart(marks: Marks) -> bool:
     """Whether there are marks enough that only one run can have them."""
-    return len(marks) >= _LEAST_MARKS
+    return len(marks.times) >= _LEAST_MARKS
 
 
-def from_its_start(marks: tuple[Any, ...]) -> tuple[Any, ...]:
+def from_its_start(marks: Marks) -> Marks:
     """The same marks with times counted from the first."""
-    start = marks[0]
-    return tuple(
-        (mark[0] - start, mark[1]) if isinstance(mark, tuple) else mark - start for mark in marks
-    )
+    start = marks.times[0]
+    return Marks(tuple([time - start for time in marks.times]), marks.values)
 
 
 def overlaps(results: Iterable[ResultVerdict], place: str, by: By) -> Iterator[Finding]:

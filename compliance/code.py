@@ -111,7 +111,7 @@ def _reaches(stream: BinaryIO, lineno: int) -> bool:
     return True
 
 
-def open_plain(path: Path) -> BinaryIO:
+def open_plain(path: Path | str) -> BinaryIO:
     """Open a regular file; raises OSError for links, pipes, devices and folders."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -120,7 +120,7 @@ def open_plain(path: Path) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def small_json(path: Path) -> Any:
+def small_json(path: Path | str) -> Any:
     """What a small regular JSON file holds; raises OSError, ValueError and RecursionError."""
     with open_plain(path) as stream:
         return json.loads(stream.read(LARGEST_JSON).decode())

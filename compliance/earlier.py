@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from compliance.alike import from_its_start, tells_apart
 from compliance.choose import Choice
 from compliance.errors import UsageFault
-from compliance.facts import Facts
+from compliance.facts import Facts, Marks
 from compliance.score_place import place_of
 from compliance.session import Options, gather
 from compliance.system_agree import same_organisation
@@ -44,8 +43,8 @@ class Before:
 class Earlier:
     """The runs of an earlier tree by their marks, as logged and from their start."""
 
-    logged: dict[tuple[Any, ...], Before] = field(default_factory=dict)
-    moved: dict[tuple[Any, ...], Before] = field(default_factory=dict)
+    logged: dict[Marks, Before] = field(default_factory=dict)
+    moved: dict[Marks, Before] = field(default_factory=dict)
 
     def like(self, facts: Facts) -> tuple[Before | None, bool]:
         """The earlier run that this one is, if any, and whether its times are others."""

@@ -13,7 +13,30 @@ from logging_spec.read import Log
 from rules.convergence.facts import RunFacts, run_facts
 from rules.finding import Profile
 from rules.round import Round
-from rules.run import Run, metadata_of
+from rules.run import Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
+    """What no two honest runs share: the times of a run and of its evaluations, and their values.
+
+    Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
+    long, and is done only where all times are equal: as good as never.
+    """
+
+    times: tuple[float, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Marks) or self.times != other.times:
+            return False
+        return repr(self.values) == repr(other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.times)
+
+
+NO_MARKS = Marks()
 
 
 @dataclass(slots=True)
@@ -28,7 +51,7 @@ class Facts:
     status: str | None = None
     nodes: int | None = None
     accelerators_per_node: int | None = None
-    fingerprint: tuple[Any, ...] = ()
+    fingerprint: Marks = NO_MARKS
     sources: dict[str, int] = field(default_factory=dict)
     config: str | None = None
     missed_only: bool = False
@@ -89,23 +112,28 @@ def _settings(run: Run) -> dict[str, Any]:
     }
 
 
-def _fingerprint(run: Run) -> tuple[Any, ...]:
-    """Times and values that no two honest runs share: the marks of the run, its evaluations."""
-    marks = [run.first(key) for key in ("run_start", "run_stop")]
+def _fingerprint(run: Run) -> Marks:
+    """The marks of a run: its start and stop, and its first evaluations."""
+    ends = [mark for key in ("run_start", "run_stop") if (mark := run.first(key)) is not None]
+    if not ends:
+        return NO_MARKS
     places = run.where.get("eval_accuracy") or run.where.get("eval_error") or ()
     evaluations = [run.records[index] for index in places[:20]]
-    times = [mark.time_ms for mark in marks if mark is not None]
-    return (*times, *[(e.time_ms, repr(e.value)) for e in evaluations]) if times else ()
+    times = tuple([record.time_ms for record in (*ends, *evaluations)])
+    return Marks(times, tuple([evaluation.value for evaluation in evaluations]))
 
 
 def _sources(run: Run) -> dict[str, int]:
     sources: dict[str, int] = {}
     records = run.records
     for places in run.where.values():
-        metadata = metadata_of(records[places[0]])
+        metadata = records[places[0]].metadata
+        if not isinstance(metadata, dict):
+            continue
         file, lineno = metadata.get("file"), metadata.get("lineno")
         if isinstance(file, str) and isinstance(lineno, int):
-            sources[file] = max(lineno, sources.get(file, 0))
+            highest = sources.get(file, 0)
+            sources[file] = lineno if lineno > highest else highest
     return sources
 
 

@@ -201,10 +201,11 @@ def _logs(
     submission: str = "",
     without: frozenset[str] = frozenset(),
 ) -> Iterator[Target]:
+    start, inner = len(str(below)), os.path.relpath(below, root)
     # Links to folders are not followed: they may lead out of the tree, or in a circle.
     for folder, subfolders, files in os.walk(below):
         subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
-        shown = os.path.relpath(folder, root) if alone else folder
+        shown = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
         names = [name for name in files if _LOG_NAME.match(name)]
         # A folder named like a log is judged, so that it is reported and not passed over.
         names += [name for name in subfolders if _LOG_NAME.match(name)]

@@ -180,7 +180,9 @@ class _Verifier:
                     yield from (finding(item.path, fault) for fault in self.faults(item))
 
     def faults(self, item: Item) -> Iterator[Fault]:
-        yield from filter(None, (official_name(item.name), _official_size(item)))
+        for fault in (official_name(item.name), _official_size(item)):
+            if fault is not None:
+                yield fault
         if item.kind is Kind.LINK and not _found_from_here(item):
             said = "the link's target does not exist, as seen from the folder podium was started in"
             hint = "put the file itself in the link's place"
@@ -227,8 +229,11 @@ class _Policy:
             # A clone's own folder is no part of what is submitted; links to folders pass.
             own = item.path == ".git" or _links_to_folder(item)
             yield finding(item.path, official, Severity.WARNING if own else None)
-        faults = [*name_faults(item.name, item.path), *filter(None, (_official_size(item),))]
-        yield from (finding(item.path, fault) for fault in faults)
+        for fault in name_faults(item.name, item.path):
+            yield finding(item.path, fault)
+        large = _official_size(item)
+        if large is not None:
+            yield finding(item.path, large)
         if item.kind is Kind.LINK:
             yield from self.link(item)
         elif item.kind is Kind.SPECIAL:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rules.finding import StatedBy
 
@@ -47,6 +48,19 @@ def plain(path: str) -> str:
 
 def name_faults(name: str, path: str) -> Iterator[Fault]:
     """What is wrong with one name, and with the path that it ends."""
+    yield from _faults_of(name)
+    if len(path) > LONGEST_PATH:
+        said = f"the path has {len(path)} characters: a clone on Windows may fail on it"
+        yield Fault("repo.long-path", said, f"keep paths within {LONGEST_PATH} characters")
+
+
+@lru_cache(maxsize=4096)
+def _faults_of(name: str) -> tuple[Fault, ...]:
+    """What is wrong with a name: many stand in every folder of results, such as result_0.txt."""
+    return tuple(_name_faults(name))
+
+
+def _name_faults(name: str) -> Iterator[Fault]:
     if not (name.isascii() and name.isprintable()):
         yield from _characters(name)
     windows = _windows(name)
@@ -55,9 +69,6 @@ def name_faults(name: str, path: str) -> Iterator[Fault]:
     if len(os.fsencode(name)) > LONGEST_NAME:
         said = f"the name has more than {LONGEST_NAME} bytes"
         yield Fault("repo.long-name", said, "shorten it")
-    if len(path) > LONGEST_PATH:
-        said = f"the path has {len(path)} characters: a clone on Windows may fail on it"
-        yield Fault("repo.long-path", said, f"keep paths within {LONGEST_PATH} characters")
 
 
 def _characters(name: str) -> Iterator[Fault]:

@@ -93,9 +93,9 @@ class Search:
 
         `known` are those of a log that has been read already.
         """
-        if not size or _BINARY.search(full):
-            return
         is_log = _LOG.search(full) is not None
+        if not size or (not is_log and _BINARY.search(full)):
+            return
         take = min(size, LOG_HEAD if is_log else HEAD)
         if take > self.left:
             self.skipped += 1

@@ -43,6 +43,7 @@ def judge_result(
     """One result: the number of its runs, which may fail, and whether they are of one kind."""
     verdict = ResultVerdict(folder, division, runs=runs)
     verdict.failed_runs = sum(run.failed for run in runs)
+    verdict.factor, problem = read_scaling(f"{tree.root}/{folder.path}")
     if by.verifier and not folder.official:
         return verdict
     where = tree.place(folder.path)
@@ -51,7 +52,7 @@ def judge_result(
     if not by.verifier:
         verdict.findings += _names(tree, folder, by)
         verdict.findings += one_kind(verdict, where, by)
-        verdict.findings += _scaling(tree, folder, by)
+        verdict.findings += _scaling(tree, folder, problem, by)
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]
     return verdict
@@ -216,8 +217,7 @@ def _more(names: Sequence[str], name: str, most: int) -> str:
     return ""
 
 
-def _scaling(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
-    _, problem = read_scaling(tree.root / folder.path)
+def _scaling(tree: Tree, folder: ResultFolder, problem: str, by: By) -> Iterator[Finding]:
     if problem:
         yield by.finding(
             "result.bad-scaling",

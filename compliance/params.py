@@ -8,6 +8,7 @@ shell scripts read the first, drop such a line, and pass every other one on as a
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -65,8 +66,17 @@ class Params:
 
     def _file(self, level: str) -> _Read:
         if level not in self._files:
-            self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
+            self._files[level] = self._read(level)
         return self._files[level]
+
+    def _read(self, level: str) -> _Read:
+        try:
+            os.lstat(f"{self._root}/{level}/{PARAMS_FILE}")
+        except FileNotFoundError:
+            return _Read()  # as nearly everywhere, and told before a Path is made
+        except OSError:
+            pass  # told of when the file is read
+        return _Reading(self._root / level / PARAMS_FILE, self).read()
 
 
 class _Reading:
@@ -79,8 +89,6 @@ class _Reading:
     def read(self) -> _Read:
         try:
             data = plain_file(self.path)
-        except FileNotFoundError:
-            return _Read()
         except OSError as error:
             said = f"cannot be read: {error.strerror or error}"
             return _Read(findings=[self._tell("unreadable", None, said, StatedBy.BOTH)])

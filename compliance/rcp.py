@@ -76,21 +76,24 @@ def judge_convergence(
     points: Sequence[Point] | None = None,
     verifier_runs: Sequence[RunFacts] | None = None,
     pruned: bool = True,
+    places: bool = True,
 ) -> Convergence:
     """The judgement of a result by its runs' facts, which were read in the same profile.
 
     `weak`: instances of HPC's throughput metric, which the policy does not test. With
     `verifier_runs`, the same runs as the verifier reads them, a policy judgement says where the
-    verifier's differs. Without `pruned` every point is used, as the verifier's full check does.
+    verifier's differs. Without `pruned` every point is used, as the verifier's full check does;
+    without `places` it is not told which runs were the fastest and the slowest.
     """
     reason = applies(usage, round_name, benchmark, division)
     if not reason and weak and profile is Profile.POLICY:
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    judged = _Judge(usage, round_name, benchmark, runs, profile, points, pruned=pruned).judge()
+    where = (usage, round_name, benchmark)
+    judged = _Judge(*where, runs, profile, points, pruned=pruned, places=places).judge()
     if profile is Profile.POLICY and verifier_runs is not None:
-        theirs = _Judge(usage, round_name, benchmark, verifier_runs, Profile.VERIFIER, points)
+        theirs = _Judge(*where, verifier_runs, Profile.VERIFIER, points)
         return _compared(judged, theirs.judge())
     return judged
 
@@ -120,6 +123,7 @@ class _Judge:
         points: Sequence[Point] | None,
         *,
         pruned: bool = True,
+        places: bool = True,
     ) -> None:
         self.usage, self.round_name, self.benchmark = usage, round_name, benchmark
         self.runs, self.profile = runs, profile
@@ -127,12 +131,10 @@ class _Judge:
         self.known = references(profile, usage, round_name, benchmark, points)
         if not pruned:
             self.known = replace(self.known, used=self.known.every)
-        self.base = Convergence(
-            "fail",
-            unit=unit_of(usage, round_name, benchmark),
-            runs=places_of(runs, self.drop),
-            pruned=self.known.pruned,
-        )
+        self.unit = unit_of(usage, round_name, benchmark)
+        self.places = places_of(runs, self.drop) if places else ()
+        self.size: float | None = None
+        self.case: Case = "none"
 
     def judge(self) -> Convergence:
         """The judgement."""
@@ -140,17 +142,24 @@ class _Judge:
         wrong = self._unreadable() or self._mixed(sizes) or self._unfinished()
         size = next(iter(sizes), None)
         if len(sizes) == 1 and size is not None:
-            self.base = replace(self.base, batch_size=size)
+            self.size = size
         if wrong or size is None:
             return self._ends("fail", wrong or "no run logs global_batch_size: log it once per run")
-        case, reference = self.known.match(size)
-        self.base = replace(self.base, case=case)
+        self.case, reference = self.known.match(size)
         if reference is None:
             return self._ends("missing", self._missing(size))
-        return self._compare(case, reference)
+        return self._compare(size, reference)
 
     def _ends(self, verdict: Verdict, message: str) -> Convergence:
-        return replace(self.base, verdict=verdict, messages=(*self.base.messages, message))
+        return Convergence(
+            verdict,
+            self.case,
+            self.size,
+            unit=self.unit,
+            runs=self.places,
+            pruned=self.known.pruned,
+            messages=(message,),
+        )
 
     def _unreadable(self) -> str:
         if not self.runs:
@@ -193,7 +202,7 @@ class _Judge:
             f"{largest:g}): submit reference runs at {size:g}"
         )
 
-    def _compare(self, case: Case, reference: Reference) -> Convergence:
+    def _compare(self, size: float, reference: Reference) -> Convergence:
         values = [converged_at(run, self.known.way.unfinished) for run in self.runs]
         short = self._short()
         if not trimmed(values, self.drop):
@@ -202,21 +211,26 @@ class _Judge:
         allowance = self.known.way.allowance(self.usage, self.round_name, self.benchmark)
         lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
         passed = submission >= lowest and not short
-        verdict: Verdict = "pass" if passed else "missing" if case == "below_range" else "fail"
-        factor = max(1.0, reference.mean / submission) if passed else 1.0
-        judged = replace(
-            self.base,
-            verdict=verdict,
-            mean=reference.mean,
-            minimum=lowest,
-            submission=submission,
-            scaling_factor=factor,
-            deviation=reference.deviation,
-            allowance=allowance,
-            points=self._points(reference),
+        verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"
+        said = short
+        if not passed and not short:
+            said = self._too_fast(submission, lowest, size)
+        return Convergence(
+            verdict,
+            self.case,
+            size,
+            reference.mean,
+            lowest,
+            submission,
+            max(1.0, reference.mean / submission) if passed else 1.0,
+            self.unit,
+            reference.deviation,
+            allowance,
+            self._points(reference),
+            self.known.pruned,
+            self.places,
+            (said,) if said else (),
         )
-        said = [short, "" if passed or short else self._too_fast(judged)]
-        return replace(judged, messages=(*judged.messages, *(text for text in said if text)))
 
     def _short(self) -> str:
         needed = self.known.needed
@@ -229,14 +243,11 @@ class _Judge:
             return (reference,)
         return tuple(one for one in self.known.used if one.ids[0] in reference.ids)
 
-    def _too_fast(self, judged: Convergence) -> str:
-        assert judged.submission is not None
-        assert judged.minimum is not None
+    def _too_fast(self, submission: float, lowest: float, size: float) -> str:
         text = (
-            f"the runs converge in {judged.submission:.6g} {judged.unit} on average, sooner than "
-            f"the {judged.minimum:.6g} that reference points allow at batch size "
-            f"{judged.batch_size:g}"
+            f"the runs converge in {submission:.6g} {self.unit} on average, sooner than "
+            f"the {lowest:.6g} that reference points allow at batch size {size:g}"
         )
-        if judged.case == "below_range":
+        if self.case == "below_range":
             return f"{text}: submit reference runs at this batch size"
         return f"{text}: the review committee must decide"

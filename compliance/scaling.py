@@ -10,10 +10,10 @@ from compliance.tree import SCALING_FILE
 from rules.run import as_number
 
 
-def read_scaling(folder: Path) -> tuple[float | None, str]:
+def read_scaling(folder: Path | str) -> tuple[float | None, str]:
     """The factor in a result's scaling.json, or None and what is wrong with the file, if it is."""
     try:
-        told = small_json(folder / SCALING_FILE)
+        told = small_json(f"{folder}/{SCALING_FILE}")
     except FileNotFoundError:
         return None, ""
     except OSError as error:

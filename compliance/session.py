@@ -211,8 +211,10 @@ class _Session:
         from compliance.tree import scan
         from compliance.verdicts import By
 
+        inside = f"{root}/"
+
         def verdict(path: str) -> LogVerdict | None:
-            one = self.judged.get(f"{root}/{path}")
+            one = self.judged.get(inside + path)
             return None if one is None else one.verdict
 
         tree = scan(root, shown, rules)
@@ -228,7 +230,6 @@ class _Session:
         self.results += package.results
         # Logs of no result decide nothing: pruned and misplaced ones are told of apart.
         counted = {tree.place(path) for folder in tree.results for path in folder.logs}
-        inside = f"{root}/"
         self.tolerated |= package.tolerated
         self.tolerated |= {
             one.shown

@@ -20,12 +20,16 @@ from compliance.package import judge_result, judge_together
 from compliance.params import RCP, SEEDS, Params
 from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
-from compliance.scaling import read_scaling
 from compliance.score_parts import counted, normalises
 from compliance.scores import Score, choose_factor, score_result
 from compliance.seeds import check_seeds
 from compliance.system import SystemDescription, SystemVerdict, check_system
-from compliance.system_agree import LogFacts, agrees_with_folder, agrees_with_logs
+from compliance.system_agree import (
+    Disagreement,
+    LogFacts,
+    agrees_with_folder,
+    agrees_with_logs,
+)
 from compliance.throughput import judge_throughput
 from compliance.tree import ResultFolder, Tree
 from compliance.tree_rules import judge_tree
@@ -101,6 +105,7 @@ class _Submission:
     ) -> None:
         self.tree, self.by, self.verdicts, self.seen = tree, by, verdicts, seen
         self.systems: dict[str, SystemVerdict] = {}
+        self.differences: dict[tuple[str, LogFacts], list[Disagreement]] = {}
         self.findings: list[Finding] = []
         self.logs: list[Finding] = []
         self.code = Code(tree.root)
@@ -257,26 +262,33 @@ class _Submission:
     def _agreement(
         self, folder: ResultFolder, description: SystemDescription, runs: list[Run]
     ) -> Iterator[Finding]:
-        told: set[object] = set()
+        told: set[tuple[str, str | int | None]] = set()
+        with_status = "submission_status" in _common_keys(self.by)
         for run in runs:
             facts = run.facts
             said = LogFacts(
                 facts.run.division,
                 facts.org,
                 facts.platform,
-                facts.status if "submission_status" in _common_keys(self.by) else None,
+                facts.status if with_status else None,
                 facts.nodes,
                 facts.accelerators_per_node,
                 folder.scaling == "weak",
             )
-            if said in told:
-                continue
-            told.add(said)
-            for difference in agrees_with_logs(description, said):
+            for difference in self._differences(folder.system, description, said):
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:
                     told.add((difference.id, difference.actual))
                     yield difference.finding(run.shown)
+
+    def _differences(
+        self, system: str, description: SystemDescription, said: LogFacts
+    ) -> list[Disagreement]:
+        """What logs say otherwise than their system's description: nearly all say the same."""
+        known = self.differences.get((system, said))
+        if known is None:
+            known = self.differences[system, said] = agrees_with_logs(description, said)
+        return known
 
     def _entry(self, verdict: ResultVerdict) -> ResultEntry:
         folder, runs = verdict.folder, verdict.runs
@@ -306,7 +318,7 @@ class _Submission:
             verdict.folder.benchmark,
             [counted(run.facts, run.failed, profile) for run in verdict.runs],
             profile,
-            choose_factor(read_scaling(self.tree.root / verdict.folder.path)[0], scaled),
+            choose_factor(verdict.factor, scaled),
             spread=False,
         )
 
@@ -320,6 +332,7 @@ class _Submission:
             profile or self.by.profile,
             division=verdict.division or None,
             weak=folder.scaling == "weak",
+            places=False,
         )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from compliance.system_fields import CITES, LOG_STATUS, letters
 from compliance.system_values import SystemDescription, is_placeholder
 from rules.finding import Finding, Severity, StatedBy
 
 
-@dataclass(frozen=True, slots=True)
-class LogFacts:
+class LogFacts(NamedTuple):
     """What one log says of its system; None where it says nothing.
 
     `nodes` and `accelerators_per_node` are HPC's keys; `weak` that the log is one instance of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from compliance.system_fields import (
@@ -78,8 +79,9 @@ class _Inspection:
         misspelt = self._misspelt()
         for each in FIELDS.values():
             if each.name in self.fields:
-                yield from self._crash(each)
-                yield from self._value(each)
+                if not _is_answer(each, self.fields[each.name]):
+                    yield from self._crash(each)
+                    yield from self._value(each)
             elif each.name not in document.lines:
                 yield from self._missing(each, misspelt.get(each.name))
         yield from self._neither()
@@ -242,6 +244,19 @@ class _Inspection:
             close = difflib.get_close_matches(str(value).casefold(), ("closed", "open"), 1)
             hint = f"did you mean {close[0]!r}?" if close else "write closed or open"
         yield Fault("system.bad-division", "division", said, hint, "closed or open")
+
+
+def _is_answer(each: Field, value: Any) -> bool:
+    """Whether a value is a text that says something, where any text will do: as nearly all are."""
+    free = each.kind is Kind.TEXT or each.kind is Kind.ANY
+    return free and isinstance(value, str) and _says_something(each.name, value)
+
+
+@lru_cache(maxsize=4096)
+def _says_something(name: str, text: str) -> bool:
+    if is_empty(text) or is_placeholder(name, text):
+        return False
+    return not (name in _IDENTITY and says_nothing(text))
 
 
 def short(value: Any) -> Any:

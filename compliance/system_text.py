@@ -78,9 +78,11 @@ def _bytes(path: Path | str) -> bytes:
     """The file's first bytes; a pipe or a device is never waited for."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(handle, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
-        return stream.read(LARGEST + 1)
+        # To be asked for so much costs time, however little there is.
+        return stream.read(LARGEST + 1 if status.st_size > LARGEST else -1)
 
 
 def _only(rule: str, line: int | None, message: str, hint: str) -> Document:
@@ -185,14 +187,9 @@ class _Parser:
                 self.resume()
 
     def one(self) -> bool:
-        """Read one field; whether a comma follows."""
+        """Read one field, and all plain ones before it; whether a comma follows."""
+        self.plain()
         start = self.at
-        plain = _PLAIN_FIELD.match(self.text, start)
-        if plain is not None and plain[1] not in self.document.lines:
-            self.document.lines[plain[1]] = self.line(start)
-            self.document.fields[plain[1]] = plain[2]
-            self.at = plain.end()
-            return True
         try:
             key, self.at = self.loose.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
@@ -219,6 +216,14 @@ class _Parser:
         if self.text[self.at : self.at + 1] == "}":
             self.fault(comma, "a comma after the last field", "remove the comma")
         return True
+
+    def plain(self) -> None:
+        """Read fields as long as they are plain and new: nearly all are, and have no fault."""
+        lines, fields = self.document.lines, self.document.fields
+        while (found := _PLAIN_FIELD.match(self.text, self.at)) and found[1] not in lines:
+            lines[found[1]] = self.line(self.at)
+            fields[found[1]] = found[2]
+            self.at = found.end()
 
     def value(self, key: str, line: int) -> bool:
         """Read a field's value; False where it cannot be read."""

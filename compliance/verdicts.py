@@ -27,7 +27,10 @@ class Run:
 
 @dataclass(slots=True)
 class ResultVerdict:
-    """One result: its findings beside those of its logs, and what decides it."""
+    """One result: its findings beside those of its logs, and what decides it.
+
+    `factor` is the committee's on its score, of its scaling.json.
+    """
 
     folder: ResultFolder
     division: str
@@ -35,6 +38,7 @@ class ResultVerdict:
     failed_runs: int = 0
     runs: list[Run] = field(default_factory=list)
     convergence: Convergence | None = None
+    factor: float | None = None
     energies: dict[str, float | None] = field(default_factory=dict)
 
     @property

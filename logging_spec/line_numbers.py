@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
-from itertools import count, islice
+from itertools import islice
 from operator import methodcaller
 
 _BARE_CR = re.compile(rb"\r(?!\n)")
@@ -26,37 +25,42 @@ def unify_line_ends(data: bytes) -> bytes:
 
 
 class LineNumbers:
-    """The file lines, from 1, of all that a pattern finds in some bytes.
+    """The file lines, from 1, of all that a pattern finds in some bytes; `count` is how many.
 
-    They are counted when they are asked for, each from the place that was asked for before.
+    They are counted when they are asked for, each from the place that was asked for before. No
+    match may have a bare CR in it.
     """
 
-    __slots__ = ("_at", "_data", "_line", "_pattern", "_places", "_seen")
+    __slots__ = ("_at", "_data", "_line", "_places", "_seen", "count")
 
-    def __init__(self, data: bytes, pattern: re.Pattern[bytes]) -> None:
-        self._data, self._pattern = data, pattern
-        self._places: Iterator[int] | None = None
+    def __init__(self, data: bytes, pattern: re.Pattern[bytes], count: int) -> None:
+        self.count = count
+        self._data = data
+        self._places = map(_START, pattern.finditer(data))
         self._seen: list[int] = []
         self._at, self._line = 0, 1
 
     def __getitem__(self, index: int) -> int:
         """The line of the match at `index`, from 0; IndexError beyond the last."""
-        if self._places is None:
-            self._data = unify_line_ends(self._data)
-            self._places = map(_START, self._pattern.finditer(self._data))
         wanted = index + 1 - len(self._seen)
         if wanted > 0:
             self._seen.extend(islice(self._places, wanted))
         place = self._seen[index]
         if place >= self._at:
-            self._line += self._data.count(b"\n", self._at, place)
+            self._line += self._ends(self._at, place)
         else:
-            self._line -= self._data.count(b"\n", place, self._at)
+            self._line -= self._ends(place, self._at)
         self._at = place
         return self._line
 
+    def _ends(self, start: int, stop: int) -> int:
+        """How many lines end between two places."""
+        count = self._data.count
+        lone = count(b"\r", start, stop)
+        if lone:
+            lone -= count(b"\r\n", start, stop)
+        return count(b"\n", start, stop) + lone
+
     def __iter__(self) -> Iterator[int]:
         """The line of every match, in order."""
-        with contextlib.suppress(IndexError):
-            for index in count():
-                yield self[index]
+        return (self[index] for index in range(self.count))

@@ -148,10 +148,10 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
     form = _format_of(data, prefer)
     log.data = data
-    count = _take(data, form, log, 0)
+    lines = _take(data, form, log, 0)
     # In a file of nothing but records each is a line of its own.
     alone = log.noise == (0 if data.endswith(b"\n") else -1) and b"\r" not in data
-    log.lines = range(1, count + 1) if alone else LineNumbers(data, form.pattern)
+    log.lines = range(1, lines.count + 1) if alone else lines
 
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
@@ -173,9 +173,9 @@ def _take_blocks(pieces: Iterator[bytes], form: _Format, log: Log) -> int:
     try:
         for block in _blocks(pieces):
             taken = _take(block, form, log, position)
-            if taken:
-                numbers += [line - 1 + each for each in LineNumbers(block, form.pattern)]
-            position += taken
+            if taken.count:
+                numbers += [line - 1 + each for each in taken]
+            position += taken.count
             line += _line_ends(block)
     except BrokenCompressionError as error:
         message = f"cannot be decompressed to its end: {error}"
@@ -202,28 +202,31 @@ def _line_ends(block: bytes) -> int:
     return unify_line_ends(block).count(b"\n")
 
 
-def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
-    """Add the block's records to the log; returns how many token-bearing lines it held."""
+def _take(data: bytes, form: _Format, log: Log, base: int) -> LineNumbers:
+    """Add the block's records to the log; returns the lines that bore a token."""
     payloads: list[bytes] = form.pattern.findall(data)
     if payloads:
         log.generation = form.generation
     log.noise += len(data) - sum(map(len, payloads)) - len(payloads) * (len(form.token) + 1)
     if form is _NONE:
-        return 0
+        return LineNumbers(b"", form.pattern, 0)
     if form is not _MLLOG:
         if has_bare_cr(data):
-            payloads = form.pattern.findall(unify_line_ends(data))
+            data = unify_line_ends(data)
+            payloads = form.pattern.findall(data)
         from logging_spec.older import take_older
 
         take_older(payloads, form.generation, log, base)
-        return len(payloads)
+        return LineNumbers(data, form.pattern, len(payloads))
     if b"\r" in data and has_bare_cr(b"\n".join([*payloads, b""])):
         # A bare CR ends the line; between two tokens of JSON it would pass for white space.
-        payloads = form.pattern.findall(unify_line_ends(data))
+        data = unify_line_ends(data)
+        payloads = form.pattern.findall(data)
     try:
         records = list(map(_decode, payloads))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        payloads = form.pattern.findall(unify_line_ends(data))
+        data = unify_line_ends(data)
+        payloads = form.pattern.findall(data)
         if log.places is None:
             log.places = list(range(len(log.records)))
         _take_slowly(payloads, log, base)
@@ -231,7 +234,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> int:
         if log.places is not None:
             log.places.extend(range(base, base + len(records)))
         log.records += records
-    return len(payloads)
+    return LineNumbers(data, form.pattern, len(payloads))
 
 
 def _take_slowly(payloads: list[bytes], log: Log, base: int) -> None:

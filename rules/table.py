@@ -195,6 +195,15 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             return False
         return True
 
+    def first_reached(self, run: Run) -> int | None:
+        """The first record of the key that obeys all of `some`; worked out once for a run."""
+        token = ("first reached", self.name, self.some)
+        if token not in run.memo:
+            found = (index for index in run.where.get(self.name, ()) if self.reached(run, index))
+            run.memo[token] = next(found, None)
+        first: int | None = run.memo[token]
+        return first
+
     def _missed(self, found: list[int], run: Run) -> Violation:
         wanted = " and ".join(constraint.expected(run) for constraint in self.some)
         last = run.records[found[-1]]

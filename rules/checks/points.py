@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -131,12 +131,12 @@ def target_of(context: Context) -> Row | None:
     return None
 
 
-def first_passing(run: Run, target: Row, places: Iterable[int]) -> int | None:
-    """The first of the records that reaches the target."""
-    for index in places:
-        if target.reached(run, index):
-            return index
-    return None
+def first_passing(run: Run, target: Row, places: Sequence[int]) -> int | None:
+    """The first of the run's first evaluations, which are at these places, to reach the target."""
+    if target.name != outcome_key(run):
+        return next((index for index in places if target.reached(run, index)), None)
+    first = target.first_reached(run)
+    return first if first is not None and places and first <= places[-1] else None
 
 
 def times(run: Run, key: str) -> list[float]:

@@ -92,6 +92,8 @@ def run_facts(
     else:
         reading = policy_reading.read(run, usage, round_name, benchmark, train_samples)
     start, stop = times(run, profile)
+    nodes = run.number("number_of_nodes")
+    each = None if nodes is None else run.number("accelerators_per_node")
     stated = reading.benchmark if isinstance(reading.benchmark, str) else benchmark
     return RunFacts(
         name=name,
@@ -106,9 +108,9 @@ def run_facts(
         stop_ms=stop,
         init_minutes=_between(run, "init_start", "init_stop"),
         staging_minutes=_between(run, "staging_start", "staging_stop"),
-        seeds=tuple(record.value for record in run.of("seed")),
-        nodes=run.number("number_of_nodes"),
-        accelerators=_accelerators(run),
+        seeds=tuple([record.value for record in run.of("seed")]),
+        nodes=nodes,
+        accelerators=None if nodes is None or each is None else nodes * each,
         quality=reading.quality,
         problem=reading.problem,
     )
@@ -140,11 +142,6 @@ def times(run: Run, profile: Profile) -> tuple[float | None, float | None]:
 def _between(run: Run, opens: str, closes: str) -> float | None:
     first, last = run.first(opens), run.last(closes)
     return None if first is None or last is None else (last.time_ms - first.time_ms) / MINUTE_MS
-
-
-def _accelerators(run: Run) -> float | None:
-    nodes, each = run.number("number_of_nodes"), run.number("accelerators_per_node")
-    return None if nodes is None or each is None else nodes * each
 
 
 def _namespace(run: Run) -> str | None:

@@ -110,11 +110,12 @@ def _passed(
 def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
     """The first record that reaches a row's target; of gathered metrics the earliest checkpoint."""
     ordered, run.ordered = run.ordered, False
-    found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
     if row.name == GATHERED:
+        found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
         first = min(found, key=lambda record: _position(record, order) or 0.0, default=None)
     else:
-        first = next(found, None)
+        at = row.first_reached(run)
+        first = None if at is None else run.records[at]
     run.ordered = ordered
     return first
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rules.convergence.data import Point
@@ -69,11 +69,12 @@ class References:
     dropped: int
     every: tuple[Reference, ...]
     used: tuple[Reference, ...]
+    pruned: tuple[Reference, ...] = field(init=False)
+    """The references that pruning left out."""
 
-    @property
-    def pruned(self) -> tuple[Reference, ...]:
-        """The references that pruning left out."""
-        return tuple(one for one in self.every if one not in self.used)
+    def __post_init__(self) -> None:
+        left_out = tuple(one for one in self.every if one not in self.used)
+        object.__setattr__(self, "pruned", left_out)
 
     def match(self, batch_size: float) -> tuple[Case, Reference | None]:
         """Which reference holds for a batch size, and how it was come by.
