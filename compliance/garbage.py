@@ -6,20 +6,35 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+USUAL = gc.get_threshold()
+"""Python's own thresholds of the three generations."""
 SELDOM = (50_000, 20, 50)
-"""Thresholds of the three generations. A log's records are freed by reference count as soon as it
-is judged, and hold no cycles: Python's own 700 makes it look through them for nothing."""
+"""For logs. Their records are freed by reference count as soon as each is judged, and hold no
+cycles: by its own 700 Python would look through them for nothing."""
+
+
+@contextmanager
+def _thresholds(wanted: tuple[int, int, int]) -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(*wanted)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 @contextmanager
 def fewer_collections() -> Iterator[None]:
     """Collect cycles less often, here and in processes forked meanwhile."""
-    before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
+    with _thresholds(SELDOM):
         yield
-    finally:
-        gc.set_threshold(*before)
+
+
+@contextmanager
+def usual_collections() -> Iterator[None]:
+    """Collect as often as Python would: a cycle of a trainer's may hold gigabytes."""
+    with _thresholds(USUAL):
+        yield
 
 
 def never_collect_again() -> None:

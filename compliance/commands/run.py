@@ -19,6 +19,7 @@ from compliance.commands.options import Division
 from compliance.commands.run_view import follow, told
 from compliance.errors import UsageFault
 from compliance.exits import Exit
+from compliance.garbage import usual_collections
 from reference_runs.errors import RunAborted, RunFault
 from reference_runs.setting import ORG
 
@@ -175,7 +176,8 @@ def run(
         if dry_log:
             _dry_log(ordered, output)
             return
-        converged = _train(ordered, output or Path("runs", benchmark), runs, quiet=quiet)
+        with usual_collections():
+            converged = _train(ordered, output or Path("runs", benchmark), runs, quiet=quiet)
         raise typer.Exit(Exit.CLEAN if converged else Exit.FOUND)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import hashlib
 import multiprocessing
@@ -207,6 +208,7 @@ def open_place() -> Iterator[Path]:
 
 def as_nobody(act: Callable[[], object]) -> str:
     """What a UsageFault says to a user without rights; empty where there is none."""
+    codecs.lookup("utf-8-sig")  # who has no rights may not find Python's own modules
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
