@@ -37,11 +37,11 @@ class Fault(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a meter showed, and the line that says so."""
+    """What a meter showed, and which of its log's records says so."""
 
     time: float
     watts: float
-    line: int
+    place: int
 
 
 @dataclass(slots=True)
@@ -52,6 +52,7 @@ class Meter:
     is no share; it counts where the meter stands on alternating current.
     """
 
+    log: Log
     switch: bool
     readings: list[Reading] = field(default_factory=list)
     starts: list[tuple[float, int]] = field(default_factory=list)
@@ -60,6 +61,10 @@ class Meter:
     efficiency: float | None = 1.0
     alternating: bool = False
     faults: list[Fault] = field(default_factory=list)
+
+    def line(self, place: int) -> int:
+        """The log's line of a record; worked out only for what is at fault."""
+        return self.log.line_at(place)
 
     def joules(self, start: float, stop: float) -> float | None:
         """The energy from run_start to run_stop; None where it cannot be told.
@@ -90,12 +95,12 @@ class Meter:
 
 def read_meter(log: Log, *, switch: bool) -> Meter:
     """What a power log says; whatever is no number or no line becomes a fault."""
-    meter = Meter(switch)
+    meter = Meter(log, switch)
     for fault in log.faults:
         line = None if fault.position < 0 else log.line_at(fault.position)
         meter.faults.append(Fault("power.unreadable", line, None, fault.message))
-    for line, record in log.all_records():
-        _take(meter, record, line)
+    for place, record in log.placed_records():
+        _take(meter, record, place)
     whole = all(fault.position >= 0 for fault in log.faults)
     if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
@@ -103,42 +108,46 @@ def read_meter(log: Log, *, switch: bool) -> Meter:
     return meter
 
 
-def _take(meter: Meter, record: Record, line: int) -> None:
+def _take(meter: Meter, record: Record, place: int) -> None:
     key, value = record.key, record.value
     number = as_number(value)
     if key == START:
-        meter.starts.append((record.time_ms, line))
+        meter.starts.append((record.time_ms, place))
     elif key == STOP:
-        meter.stops.append((record.time_ms, line))
+        meter.stops.append((record.time_ms, place))
     elif key in (READING, ESTIMATE):
         if number is None or number < 0:
             said = f"{key} is {value!r:.60}; must be a number of watts, not below 0"
-            meter.faults.append(Fault("power.bad-reading", line, key, said, repr(value)[:60]))
+            meter.faults.append(
+                Fault("power.bad-reading", meter.line(place), key, said, repr(value)[:60])
+            )
         elif key == READING:
-            meter.readings.append(Reading(record.time_ms, number, line))
+            meter.readings.append(Reading(record.time_ms, number, place))
         elif meter.estimate is None:
             meter.estimate = number
         if isinstance(value, str) and number is not None:
             said = f"{key} is the text {value!r:.60}; must be a number"
-            meter.faults.append(Fault("power.bad-reading", line, key, said, value[:60]))
+            meter.faults.append(
+                Fault("power.bad-reading", meter.line(place), key, said, value[:60])
+            )
     elif key == EFFICIENCY:
-        _take_efficiency(meter, record, line)
+        _take_efficiency(meter, record, place)
 
 
-def _take_efficiency(meter: Meter, record: Record, line: int) -> None:
+def _take_efficiency(meter: Meter, record: Record, place: int) -> None:
     number = as_number(record.value)
     good = number is not None and 0 < number <= 1
     meter.efficiency = number if good else None
     if not good:
         said = f"{EFFICIENCY} is {record.value!r:.60}; must lie above 0 and be at most 1"
         actual = repr(record.value)[:60]
-        meter.faults.append(Fault("power.efficiency", line, EFFICIENCY, said, actual))
+        meter.faults.append(Fault("power.efficiency", meter.line(place), EFFICIENCY, said, actual))
     kind = metadata_of(record).get("measurement_type")
     meter.alternating = kind != "DC"
     if kind not in ("AC", "DC"):
         said = f"{EFFICIENCY} has measurement_type {kind!r:.60}; must be AC or DC"
         meter.faults.append(
-            Fault("power.measurement-type", line, EFFICIENCY, said, repr(kind)[:60])
+            Fault("power.measurement-type", meter.line(place), EFFICIENCY, said, repr(kind)[:60])
         )
 
 
@@ -151,7 +160,7 @@ def timing_faults(meter: Meter, start: float | None, stop: float | None) -> Iter
     for before, after in itertools.pairwise(meter.readings):
         if after.time < before.time:
             said = "a reading is older than the one before it"
-            yield Fault("power.unordered", after.line, READING, said)
+            yield Fault("power.unordered", meter.line(after.place), READING, said)
             break
     if start is None or stop is None or start >= stop:
         return
@@ -160,7 +169,7 @@ def timing_faults(meter: Meter, start: float | None, stop: float | None) -> Iter
         off = (start - readings[-1].time if early else meter.begin - stop) / 1000
         said = f"the readings {'end' if early else 'begin'} {off:.5g} s "
         said += f"{'before run_start' if early else 'after run_stop'}: none is of this run"
-        yield Fault("power.clock", readings[0].line, READING, said)
+        yield Fault("power.clock", meter.line(readings[0].place), READING, said)
         return
     yield from _coverage(meter, readings, start, stop)
 
@@ -179,8 +188,8 @@ def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Fault]:
     ):
         odd.append("there are readings outside start and stop")
     if odd:
-        line = (stops or starts or [(0.0, readings[0].line)])[-1][1]
-        yield Fault("power.markers", line, STOP if stops else START, "; ".join(odd))
+        _, place = (stops or starts or [(0.0, readings[0].place)])[-1]
+        yield Fault("power.markers", meter.line(place), STOP if stops else START, "; ".join(odd))
 
 
 def _coverage(meter: Meter, readings: list[Reading], start: float, stop: float) -> Iterator[Fault]:
@@ -191,19 +200,19 @@ def _coverage(meter: Meter, readings: list[Reading], start: float, stop: float) 
     if early > LONGEST_GAP_MS:
         missed.append(f"ends {early / 1000:.3g} s before run_stop")
     if missed:
-        line = readings[0 if late > LONGEST_GAP_MS else -1].line
+        line = meter.line(readings[0 if late > LONGEST_GAP_MS else -1].place)
         said = f"the measurement {' and '.join(missed)}; must cover the timed part"
         yield Fault("power.coverage", line, READING, said)
     gaps = [
-        (after.time - before.time, after.line)
+        (after.time - before.time, after.place)
         for before, after in itertools.pairwise(readings)
         if after.time > start and before.time < stop and after.time - before.time > LONGEST_GAP_MS
     ]
     if gaps:
-        longest, line = max(gaps, key=lambda gap: gap[0])
+        longest, place = max(gaps, key=lambda gap: gap[0])
         said = f"{len(gaps)} gaps between readings of the timed part are too long, the longest "
         said += f"{longest / 1000:.3g} s; must be one reading per second"
-        yield Fault("power.cadence", line, READING, said, longest / 1000)
+        yield Fault("power.cadence", meter.line(place), READING, said, longest / 1000)
     inside = sum(start <= reading.time <= stop for reading in readings)
     if inside < FEWEST_READINGS:
         said = f"the timed part has {inside} readings; must have at least {FEWEST_READINGS}"

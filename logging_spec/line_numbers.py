@@ -27,8 +27,8 @@ def unify_line_ends(data: bytes) -> bytes:
 class LineNumbers:
     """The file lines, from 1, of all that a pattern finds in some bytes; `count` is how many.
 
-    They are counted when they are asked for, each from the place that was asked for before. No
-    match may have a bare CR in it.
+    They are counted when they are asked for, each from the start or from the place that was asked
+    for before, whichever is nearer. No match may have a bare CR in it.
     """
 
     __slots__ = ("_at", "_data", "_line", "_places", "_seen", "count")
@@ -46,6 +46,8 @@ class LineNumbers:
         if wanted > 0:
             self._seen.extend(islice(self._places, wanted))
         place = self._seen[index]
+        if 2 * place < self._at:  # nearer to the start
+            self._at, self._line = 0, 1
         if place >= self._at:
             self._line += self._ends(self._at, place)
         else:
