@@ -176,8 +176,7 @@ def run(
         if dry_log:
             _dry_log(ordered, output)
             return
-        with usual_collections():
-            converged = _train(ordered, output or Path("runs", benchmark), runs, quiet=quiet)
+        converged = _train(ordered, output or Path("runs", benchmark), runs, quiet=quiet)
         raise typer.Exit(Exit.CLEAN if converged else Exit.FOUND)
 
 
@@ -199,6 +198,7 @@ def _start_ranks(processes: int) -> int:
     return start(processes, ["-m", "compliance", *sys.argv[1:]])
 
 
+@usual_collections()
 def _train(ordered: Order, folder: Path, runs: int, *, quiet: bool) -> bool:
     """Train one run after the other; returns whether each reached its target."""
     from reference_runs.launch import series

@@ -66,7 +66,7 @@ def test_what_is_computed_again_gives_the_same_gradients(make: Any) -> None:
         tokens = torch.randint(0, config.vocabulary, (2, SLICE + 100))
         loss = model(tokens[:, :-1], tokens[:, 1:])
         loss.backward()
-        losses.append(float(loss))
+        losses.append(loss.item())
         gradients.append([p.grad for p in model.parameters() if p.grad is not None])
     assert losses[0] == losses[1]
     assert len(gradients[0]) == len(gradients[1]) > 0
