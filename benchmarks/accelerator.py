@@ -12,13 +12,13 @@ computed again to save memory does not count.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import math
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from torch.utils.data import DataLoader
 from torch.utils.flop_counter import FlopCounterMode
 
 from reference_runs.catalogue import find, task_of
+from reference_runs.dlrm_dcnv2.config import ROWS
 from reference_runs.errors import RunFault
 from reference_runs.launch import told_plainly
 from reference_runs.ranks import joined
@@ -163,16 +164,21 @@ def _maps(_: Any, config: Any) -> Any:
     return torch.randn(count, config.channels, *side), torch.randint(3, (count, *side))
 
 
-LAYERS = "{} of {} layers"
 CASES = {
     "cosmoflow": Case("volumes", _universes, 16),
     "deepcam": Case("maps", _maps, 8),
-    "dlrm_dcnv2": Case("clicks", _clicks, 65_536, cut="tables of at most 20 million rows"),
-    "gpt_oss_20b": Case("tokens", _tokens, 1, {"layers": 8}, LAYERS.format(8, 24), each=8192),
-    "llama2_70b_lora": Case(
-        "tokens", _tokens, 1, {"layers": 32}, LAYERS.format(32, 80), each=8192, backward=1
+    "dlrm_dcnv2": Case(
+        "clicks",
+        _clicks,
+        65_536,
+        {"rows": tuple(min(rows, 20_000_000) for rows in ROWS)},
+        "tables of at most 20 million rows",
     ),
-    "llama31_405b": Case("tokens", _tokens, 1, {"layers": 2}, LAYERS.format(2, 126), each=8192),
+    "gpt_oss_20b": Case("tokens", _tokens, 1, {"layers": 8}, "8 of 24 layers", each=8192),
+    "llama2_70b_lora": Case(
+        "tokens", _tokens, 1, {"layers": 32}, "32 of 80 layers", each=8192, backward=1
+    ),
+    "llama31_405b": Case("tokens", _tokens, 1, {"layers": 2}, "2 of 126 layers", each=8192),
     "llama31_8b": Case("tokens", _tokens, 1, each=8192),
     "minigo": Case("positions", _positions, 4096),
     "ncf": Case("pairs", _pairs, 2048),
@@ -200,12 +206,8 @@ def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
     """The task at the case's shape, and its batch."""
     config = replace(find(name).reference(), **case.changes)
     config = replace(config, global_batch_size=case.size, gradient_accumulation_steps=1)
-    if name == "dlrm_dcnv2":
-        config = replace(config, rows=tuple(min(rows, 20_000_000) for rows in config.rows))
     task = task_of(name)(config, setting, ranks)
     if name in BUILDERS:
-        from importlib import import_module
-
         module, maker = BUILDERS[name]
         make = getattr(import_module(f"reference_runs.{module}"), maker)
         task.build = lambda: make(config)
@@ -295,8 +297,7 @@ def main() -> None:
             except RunFault as error:
                 print(f"| {name} | {error} |", flush=True)
             gc.collect()
-            with contextlib.suppress(RuntimeError):
-                torch.cuda.empty_cache()
+            torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

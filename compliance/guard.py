@@ -75,6 +75,7 @@ class Guard:
         else:
             where.append(len(run.records))
         run.records.append(record)
+        run.memo.clear()  # what was worked out of the shorter run
         if key not in self._looked_at:
             return ()
         if key in self._deciding and (where is None or key not in NAMES):
@@ -189,7 +190,6 @@ class Guard:
 
     def _look_at(self, check: Check) -> list[Finding]:
         run = self.run
-        run.memo.clear()
         run.ordered = run.exact = False
         try:
             found = [*check.find(run, self.context)]

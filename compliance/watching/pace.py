@@ -71,7 +71,6 @@ class Grids:
         """Whether an earlier evaluation was started and has no outcome yet."""
         starts = marks_of(run, "eval_start", (self.unit,))
         outcomes = marks_of(run, outcome_key(run), (self.unit,))
-        run.memo.clear()
         if starts is None or outcomes is None:
             return False
         return any(at < point for _, at in starts.not_among(outcomes))

@@ -126,7 +126,6 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     if target is not None:
         wanted = target.some if found.goal is None else (found.goal.constraint,)
         found.target = " and ".join(each.expected(run) for each in wanted)
-        run.memo.clear()  # the run has grown since
         run.ordered = run.exact = False
         reached = first_passing(run, target, evaluations(run))
         if reached is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from rules.convergence.data import Point
@@ -60,7 +61,7 @@ class Way:
     unfinished: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class References:
     """All references of a benchmark in one round, and those left after pruning; by batch size."""
 
@@ -69,12 +70,11 @@ class References:
     dropped: int
     every: tuple[Reference, ...]
     used: tuple[Reference, ...]
-    pruned: tuple[Reference, ...] = field(init=False)
-    """The references that pruning left out."""
 
-    def __post_init__(self) -> None:
-        left_out = tuple(one for one in self.every if one not in self.used)
-        object.__setattr__(self, "pruned", left_out)
+    @cached_property
+    def pruned(self) -> tuple[Reference, ...]:
+        """The references that pruning left out."""
+        return tuple(one for one in self.every if one not in self.used)
 
     def match(self, batch_size: float) -> tuple[Case, Reference | None]:
         """Which reference holds for a batch size, and how it was come by.
