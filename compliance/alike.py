@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from compliance.facts import Facts, Marks
 from compliance.verdicts import By, ResultVerdict, Run
@@ -79,15 +80,14 @@ def spelled(value: Any) -> str:
 # --- several results ---
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(msgspec.Struct):
     """The runs looked at so far: where each lies, by its marks, as logged and from its start.
 
     `earlier` has those of an earlier tree, where one is to be compared with.
     """
 
-    logged: dict[Marks, str] = field(default_factory=dict)
-    moved: dict[Marks, str] = field(default_factory=dict)
+    logged: dict[Marks, str] = msgspec.field(default_factory=dict)
+    moved: dict[Marks, str] = msgspec.field(default_factory=dict)
     earlier: Earlier | None = None
 
 

@@ -7,9 +7,9 @@ it still is the submitter's best, and the description of its system is the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from compliance.alike import from_its_start, tells_apart
@@ -29,8 +29,7 @@ FIRST_TO_ALLOW = (5, 1)
 """The round of training from which on logs may be handed in again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(msgspec.Struct, frozen=True):
     """A run of an earlier tree: where it lies, whose it is, of which round and on what system."""
 
     shown: str
@@ -39,12 +38,11 @@ class Before:
     description: Path | None
 
 
-@dataclass(slots=True)
-class Earlier:
+class Earlier(msgspec.Struct):
     """The runs of an earlier tree by their marks, as logged and from their start."""
 
-    logged: dict[Marks, Before] = field(default_factory=dict)
-    moved: dict[Marks, Before] = field(default_factory=dict)
+    logged: dict[Marks, Before] = msgspec.field(default_factory=dict)
+    moved: dict[Marks, Before] = msgspec.field(default_factory=dict)
 
     def like(self, facts: Facts) -> tuple[Before | None, bool]:
         """The earlier run that this one is, if any, and whether its times are others."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from compliance.leaks import Secrets, secrets_of
 from compliance.policy import tolerant_run
@@ -16,8 +17,7 @@ from rules.round import Round
 from rules.run import Run
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Marks:
+class Marks(msgspec.Struct, frozen=True, eq=False):
     """What no two honest runs share: the times of a run and of its evaluations, and their values.
 
     Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
@@ -39,20 +39,19 @@ class Marks:
 NO_MARKS = Marks()
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(msgspec.Struct):
     """Facts of one log beside its findings; small enough to travel between processes."""
 
     run: RunFacts
     seeds: SeededRun
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
     org: str | None = None
     platform: str | None = None
     status: str | None = None
     nodes: int | None = None
     accelerators_per_node: int | None = None
     fingerprint: Marks = NO_MARKS
-    sources: dict[str, int] = field(default_factory=dict)
+    sources: dict[str, int] = msgspec.field(default_factory=dict)
     config: str | None = None
     missed_only: bool = False
     secrets: Secrets | None = None

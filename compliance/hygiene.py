@@ -15,10 +15,11 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from compliance.hygiene_names import Fault, collisions, name_faults, plain
 from compliance.leaks import Search, Secrets, read_head

@@ -6,8 +6,9 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from rules.finding import StatedBy
 
@@ -26,8 +27,7 @@ _RESERVED = re.compile(
 _RENAME = "rename it with letters, digits, - and _"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """What is wrong at one path."""
 
     id: str

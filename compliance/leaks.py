@@ -10,7 +10,8 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from logging_spec.log import HEAD as LOG_HEAD
 from logging_spec.log import Log
@@ -78,14 +79,13 @@ Secrets = tuple[tuple[int, str], ...]
 """(line, kind of secret), in order."""
 
 
-@dataclass(slots=True)
-class Search:
+class Search(msgspec.Struct):
     """The search of one tree: how much it may still read, and how many files were left out.
 
     Of a log, only how it begins is searched, and of that only what is no record.
     """
 
-    left: int = IN_ALL
+    left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
 
     def file(self, full: str, size: int, known: Secrets | None = None) -> Iterator[tuple[int, str]]:

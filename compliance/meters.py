@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from logging_spec.read import CRASHING, Log
 from logging_spec.record import Record
@@ -44,8 +45,7 @@ class Reading(NamedTuple):
     place: int
 
 
-@dataclass(slots=True)
-class Meter:
+class Meter(msgspec.Struct):
     """A node's or a switch's log as the policy reads it.
 
     `efficiency` is the share of the metered power that the system draws, None where what is logged
@@ -54,13 +54,13 @@ class Meter:
 
     log: Log
     switch: bool
-    readings: list[Reading] = field(default_factory=list)
-    starts: list[tuple[float, int]] = field(default_factory=list)
-    stops: list[tuple[float, int]] = field(default_factory=list)
+    readings: list[Reading] = msgspec.field(default_factory=list)
+    starts: list[tuple[float, int]] = msgspec.field(default_factory=list)
+    stops: list[tuple[float, int]] = msgspec.field(default_factory=list)
     estimate: float | None = None
     efficiency: float | None = 1.0
     alternating: bool = False
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Fault] = msgspec.field(default_factory=list)
 
     def line(self, place: int) -> int:
         """The log's line of a record; worked out only for what is at fault."""

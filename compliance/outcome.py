@@ -1,7 +1,7 @@
-"""What one call of `podium check` finds, as plain data: what is printed, and made a Report of.
+"""What one call of `podium check` finds, as plain data: what every format prints.
 
-The models that JSON and Python callers get (`compliance.report`) have the same fields. To build
-them takes longer than to judge a log, so that only who needs them waits for them.
+The models that Python callers get (`compliance.report`) have the same fields. To build them takes
+longer than to judge a log, so that only who needs them waits for them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from compliance.version import VERSION
 from rules.finding import Finding, Severity
 
 SCHEMA: Literal["podium.report/1"] = "podium.report/1"
@@ -22,7 +23,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The program that made the report."""
 
     name: str = "podium"
-    version: str
+    version: str = VERSION
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,11 +94,11 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     round: str | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one call of `podium check` found; `tool` is told when it becomes a Report."""
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
+    """Everything one call of `podium check` found."""
 
     schema_: Literal["podium.report/1"] = SCHEMA
-    tool: Tool | None = None
+    tool: Tool = Tool()
     rules: Rules
     verdict: Verdict
     counts: Counts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -43,9 +42,8 @@ def deliver(report: Outcome, name: str, output: Path | None, *, color: bool, qui
         text = render(report, width=width(), color=color and not plain, quiet=quiet)
     else:
         from compliance.render import renderer
-        from compliance.report import publish
 
-        text = renderer(name)(publish(report))
+        text = renderer(name)(report)
     if output is None:
         print_text(text)
     else:
@@ -61,10 +59,12 @@ def with_scores(
 ) -> None:
     """Deliver a report and the scores of the same logs: one text, or one JSON object."""
     if name == "json":
-        from compliance.report import publish
+        import msgspec
 
-        body = json.loads(publish(report).to_json()) | {"scores": json.loads(scores.to_json())}
-        text = json.dumps(body, indent=2) + "\n"
+        from compliance.json_text import json_text
+
+        body = msgspec.to_builtins(report) | {"scores": scores.model_dump(by_alias=True)}
+        text = json_text(body)
     else:
         from compliance.render.text import render
         from compliance.score_render.text import to_text

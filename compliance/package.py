@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from compliance.alike import Seen, copies, one_kind, overlaps
 from compliance.scaling import read_scaling

@@ -11,8 +11,9 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from compliance.waivers import plain_file
 from rules.finding import Finding, Profile, Severity, StatedBy
@@ -31,13 +32,12 @@ FLAGS = {
 _OFFICIAL_BELOW = frozenset({RCP, SEEDS})
 
 
-@dataclass(slots=True)
-class _Read:
+class _Read(msgspec.Struct):
     """One file as both read it: flags with the lines that give them, and what is wrong."""
 
-    flags: dict[str, int] = field(default_factory=dict)
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
     official: frozenset[str] = frozenset()
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
 
 
 class Params:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from compliance.meters import (
     Fault,
@@ -38,8 +39,7 @@ SINCE = {"training": (3, 1), "hpc": (3, 0)}
 """The first round of each usage that has rules on power."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoweredRun:
+class PoweredRun(msgspec.Struct, frozen=True):
     """One run of the result: its log's name without `.txt`, and its timed part."""
 
     stem: str
@@ -47,8 +47,7 @@ class PoweredRun:
     run_stop_ms: float | None
 
 
-@dataclass(slots=True)
-class PowerVerdict:
+class PowerVerdict(msgspec.Struct):
     """What is known of one result's power logs.
 
     `energies` gives joules by run, None where they cannot be told. The official package checker
@@ -56,8 +55,8 @@ class PowerVerdict:
     where it `crashed` it gives no verdict.
     """
 
-    findings: list[Finding] = field(default_factory=list)
-    energies: dict[str, float | None] = field(default_factory=dict)
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    energies: dict[str, float | None] = msgspec.field(default_factory=dict)
     blamed: frozenset[str] = frozenset()
     crashed: bool = False
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from compliance.meters import Fault
 from rules.finding import StatedBy
@@ -26,16 +27,15 @@ Told = tuple[str, Fault]
 _Strict = dict[str, dict[str, list[int]]]
 
 
-@dataclass(slots=True)
-class Official:
+class Official(msgspec.Struct):
     """The official package checker's reading.
 
     `misnumbered` and `miscounted` are (run, kind of file); the latter gives the run it blames.
     """
 
-    missing: list[str] = field(default_factory=list)
-    misnumbered: list[tuple[str, str]] = field(default_factory=list)
-    miscounted: dict[tuple[str, str], str] = field(default_factory=dict)
+    missing: list[str] = msgspec.field(default_factory=list)
+    misnumbered: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    miscounted: dict[tuple[str, str], str] = msgspec.field(default_factory=dict)
     crash: str = ""
 
     @property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import msgspec
 
 from compliance.errors import UsageFault
 from compliance.guard import Guard
@@ -62,7 +64,7 @@ class Preflight:
             "benchmark": self.benchmark,
             "division": self.division,
             "verdict": "legal" if self.legal else "illegal",
-            "findings": [asdict(found) for found in self.findings],
+            "findings": [msgspec.structs.asdict(found) for found in self.findings],
             "missing": [asdict(each) for each in self.missing],
             "to_log": [asdict(each) for each in self.to_log],
             "free": self.free,
@@ -155,7 +157,7 @@ def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
         rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
         needs = needs_of_all(c for row in rows for c in (*row.each, *(row.policy or ())))
         if found.stated_by != "verifier" or needs <= where.keys():
-            yield found if declared.records else replace(found, line=None)
+            yield found if declared.records else msgspec.structs.replace(found, line=None)
 
 
 def _misspelt(declared: Declaration, path: str) -> Iterator[Finding]:

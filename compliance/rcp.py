@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from rules.convergence.data import Point, points_of
 from rules.convergence.facts import RunFacts, unit_of

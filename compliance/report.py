@@ -1,18 +1,15 @@
-"""The report: what every format prints, and what scripts read (contract `podium.report/1`)."""
+"""The report as Python callers get it: validated models (contract `podium.report/1`)."""
 
 from __future__ import annotations
 
-import json
-import math
 from typing import Any, Literal
 
-from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
-from compliance import outcome
+from compliance.json_text import json_text
 from compliance.outcome import SCHEMA, Outcome, Verdict
-from compliance.version import tool_version
-from rules.finding import Finding
+from compliance.version import VERSION
+from rules.finding import Severity, StatedBy
 
 
 class _Model(BaseModel):
@@ -23,7 +20,7 @@ class Tool(_Model):
     """The program that made the report."""
 
     name: str = "podium"
-    version: str
+    version: str = VERSION
 
 
 class Rules(_Model):
@@ -94,13 +91,21 @@ class FileEntry(_Model):
     round: str | None = Field(default=None, description="the file's round, where rounds differ")
 
 
-class FindingEntry(_Model, Finding):
+class FindingEntry(_Model):
     """One fault: where, by which rule, what is, what must be, how to mend it."""
 
-    expected: str = Field()  # always said, though a Finding may leave it open
-    hint: str = Field()
-    cites: str = Field()
-    stated_by: Literal["verifier", "policy", "both"] = Field()  # type: ignore[assignment]
+    id: str
+    severity: Severity
+    path: str
+    line: int | None
+    key: str | None
+    message: str
+    expected: str
+    actual: Any = None
+    hint: str
+    cites: str
+    stated_by: StatedBy
+    waived: bool = False
 
 
 class Report(_Model):
@@ -120,30 +125,9 @@ class Report(_Model):
 
     def to_json(self) -> str:
         """The report as JSON text, two spaces deep, non-finite numbers as strings."""
-        return json_of(self)
-
-
-def json_of(model: BaseModel) -> str:
-    """A model as JSON text, two spaces deep, non-finite numbers as strings."""
-    try:
-        return model.model_dump_json(by_alias=True, indent=2) + "\n"
-    except ValueError:
-        # Half a surrogate pair, in a value or a file name, has no UTF-8: it is escaped.
-        return json.dumps(_plain(model.model_dump(by_alias=True)), indent=2) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: non-finite numbers as strings, as the contract wants them."""
-    if isinstance(value, dict):
-        return {str(name): _plain(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
-    return value
+        return json_text(self.model_dump(by_alias=True))
 
 
 def publish(found: Outcome) -> Report:
-    """The report of what was found, as JSON and Python callers get it."""
-    told = replace(found, tool=outcome.Tool(version=tool_version()))
-    return Report.model_validate(told)
+    """The report of what was found, as Python callers get it."""
+    return Report.model_validate(found)

@@ -6,7 +6,8 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from compliance.score_result import Working
 from rules.convergence.facts import RunFacts

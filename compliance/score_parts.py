@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from compliance.facts import Facts
 from rules.convergence.facts import RunFacts

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from compliance.report import FindingEntry, RcpEntry, Rules, Tool, json_of
+from compliance.json_text import json_text
+from compliance.report import FindingEntry, RcpEntry, Rules, Tool
 
 SCHEMA: Literal["podium.scores/1"] = "podium.scores/1"
 
@@ -88,14 +89,14 @@ class Scores(_Model):
     """Everything one call of `podium score` found."""
 
     schema_: Literal["podium.scores/1"] = Field(default=SCHEMA, alias="schema")
-    tool: Tool
+    tool: Tool = Tool()
     rules: Rules
     results: list[ScoreEntry] = []
     findings: list[FindingEntry] = []
 
     def to_json(self) -> str:
         """The scores as JSON text, two spaces deep, non-finite numbers as strings."""
-        return json_of(self)
+        return json_text(self.model_dump(by_alias=True))
 
     @property
     def faulty(self) -> bool:

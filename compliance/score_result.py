@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from compliance.code import small_json
 from compliance.facts import Facts
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     from compliance.system import SystemDescription
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """One log of a result: its file, the path a report shows, whether it breaks rules."""
 
     path: Path
@@ -44,8 +45,7 @@ class Member:
     broken: bool
 
 
-@dataclass(slots=True)
-class Working:
+class Working(msgspec.Struct):
     """A row and what it was worked out from; `runs` are in the order of the row's run_list.
 
     `official` is the convergence by the official verifier's arithmetic, in either profile.
@@ -61,8 +61,8 @@ class Working:
     throughput: Throughput | None = None
     convergence: Convergence | None = None
     official: Convergence | None = None
-    energies: list[float | None] = field(default_factory=list)
-    power: list[Finding] = field(default_factory=list)
+    energies: list[float | None] = msgspec.field(default_factory=list)
+    power: list[Finding] = msgspec.field(default_factory=list)
 
     @property
     def chosen(self) -> list[RunFacts]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from rules.convergence.facts import RunFacts
 from rules.convergence.result import Convergence
@@ -27,8 +29,7 @@ from rules.run import MINUTE_MS
 Role = Literal["scored", "fastest", "slowest", "failed", "outside"]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredRun:
+class ScoredRun(msgspec.Struct, frozen=True):
     """One run and its part in the score: `why` says what for it is left out, if it is."""
 
     name: str
@@ -37,8 +38,7 @@ class ScoredRun:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
+class Factor(msgspec.Struct, frozen=True):
     """What multiplies the minutes, and where it comes from."""
 
     value: float = 1.0
@@ -46,8 +46,7 @@ class Factor:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(msgspec.Struct, frozen=True):
     """A result's time to train. `minutes` is the olympic mean, `score` that after scaling.
 
     `minutes` is None where no mean is defined; where `problems` stand beside a mean it is the
@@ -73,8 +72,7 @@ class Score:
         return sum(run.role == "failed" for run in self.runs)
 
 
-@dataclass(frozen=True, slots=True)
-class Throughput:
+class Throughput(msgspec.Struct, frozen=True):
     """HPC's second metric: M' models at scale S, of a system of scale T, in so many minutes."""
 
     models: int

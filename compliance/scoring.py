@@ -53,9 +53,8 @@ def scores_of(gathered: Gathered, options: Options) -> Scores:
 
 def report_of(gathered: Gathered, options: Options, workings: Sequence[Working]) -> Scores:
     """The report that rows make."""
-    from compliance.report import FindingEntry, Tool
+    from compliance.report import FindingEntry
     from compliance.score_report import Scores
-    from compliance.version import tool_version
 
     found = [one for working in workings for one in findings_of(working)]
     found += _broken_files(gathered)
@@ -63,7 +62,6 @@ def report_of(gathered: Gathered, options: Options, workings: Sequence[Working])
     kept = [one for one in found if options.wants(one.id)]
     fields = FindingEntry.model_fields
     return Scores(
-        tool=Tool(version=tool_version()),
         rules=rules_of(gathered, options),
         results=[working.entry for working in workings],
         findings=[FindingEntry(**{name: getattr(one, name) for name in fields}) for one in kept],

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
+
+import msgspec
 
 from logging_spec.log import Fault, Log
 from rules.finding import Finding, Profile, Severity, StatedBy
@@ -35,8 +36,7 @@ SeedRecord = tuple[Any, int, Any, Any]
 _Seen = dict[tuple[Any, Any, int], tuple["SeededRun", SeedRecord]]
 
 
-@dataclass(frozen=True, slots=True)
-class SeededRun:
+class SeededRun(msgspec.Struct, frozen=True):
     """The seeds of one log. `broken` says why the official reader refuses the log, if it does."""
 
     path: str

@@ -6,11 +6,11 @@ import fnmatch
 import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from compliance.choose import Choice, Wish, forget
 from compliance.find import Kind, Target, kinds_of, nearly_submissions, submissions, targets

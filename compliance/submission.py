@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from compliance.alike import Seen
 from compliance.code import Code
@@ -45,22 +47,20 @@ Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
 
 
-@dataclass(slots=True)
-class Judged:
+class Judged(msgspec.Struct):
     """A submission judged: findings beside those of its logs, and an entry for each result.
 
     `tolerated` are the logs whose failure the result may have: their findings are waived.
     """
 
     entry: SubmissionEntry
-    findings: list[Finding] = field(default_factory=list)
-    results: list[ResultEntry] = field(default_factory=list)
-    systems: list[tuple[str, bool]] = field(default_factory=list)
-    tolerated: set[str] = field(default_factory=set)
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    results: list[ResultEntry] = msgspec.field(default_factory=list)
+    systems: list[tuple[str, bool]] = msgspec.field(default_factory=list)
+    tolerated: set[str] = msgspec.field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(msgspec.Struct, frozen=True):
     """What is left out of account: waivers given, and whether those in the tree count.
 
     `in_tree` is off for reviewers who want to see everything; `own` are the tree's own waivers.
@@ -84,11 +84,14 @@ class Leave:
         return apply_waivers(findings, self.own, date.today())[len(findings) :]
 
 
+NOTHING_LEFT_OUT = Leave()
+
+
 def judge_submission(
     tree: Tree,
     by: By,
     verdicts: Verdicts,
-    leave: Leave = Leave(),
+    leave: Leave = NOTHING_LEFT_OUT,
     *,
     seen: Seen | None = None,
 ) -> Judged:

@@ -9,8 +9,9 @@ summary cannot be made without are errors, though the verifier looks at none of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from compliance.system_fields import CITES
 from compliance.system_rules import Fault, faults_of, short
@@ -30,11 +31,10 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
-class SystemVerdict:
+class SystemVerdict(msgspec.Struct):
     """What is known of a description once judged; `description` is None where it is no object."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
     description: SystemDescription | None = None
 
     @property

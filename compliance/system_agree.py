@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from compliance.system_fields import CITES, LOG_STATUS, letters
 from compliance.system_values import SystemDescription, is_placeholder
@@ -33,8 +34,7 @@ class LogFacts(NamedTuple):
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(msgspec.Struct, frozen=True):
     """One difference. `key` is the description's field, `log_key` the log's key."""
 
     id: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from rules.round import Round
 
@@ -33,8 +34,7 @@ class Kind(StrEnum):
     ANY = "text, list or object"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One field.
 
     `since` is the first period whose policy demands a meaningful response, None where it never

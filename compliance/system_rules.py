@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from compliance.system_fields import (
     CANONICAL,
@@ -40,8 +41,7 @@ _IDENTITY = ("submitter", "system_name", "framework", "operating_system")
 """Where `N/A` cannot be the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """A fault before a profile weighs it: which text makes it one."""
 
     id: str

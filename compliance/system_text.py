@@ -9,9 +9,10 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 LARGEST = 8 << 20
 """A longer file is no system description, and is not read."""
@@ -34,8 +35,7 @@ _PLAIN_FIELD = re.compile(
 _COMMENT = re.compile(r"(?://|#)[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class TextFault:
+class TextFault(msgspec.Struct, frozen=True):
     """Something wrong with the text itself. `official`: the official verifier fails on it."""
 
     id: str
@@ -46,13 +46,12 @@ class TextFault:
     key: str | None = None
 
 
-@dataclass(slots=True)
-class Document:
+class Document(msgspec.Struct):
     """What a file says. `lines` holds every key seen, also those whose value is unreadable."""
 
-    fields: dict[str, Any] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
-    faults: list[TextFault] = field(default_factory=list)
+    fields: dict[str, Any] = msgspec.field(default_factory=dict)
+    lines: dict[str, int] = msgspec.field(default_factory=dict)
+    faults: list[TextFault] = msgspec.field(default_factory=list)
     is_object: bool = False
 
     @property

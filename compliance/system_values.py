@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
+import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from compliance.system_fields import Category, category_of, letters
@@ -20,8 +20,7 @@ _GROUPED = re.compile(r"\d{1,3}(?:[,_ ]\d{3})+", re.ASCII)
 MOST = 999_999_999
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(msgspec.Struct, frozen=True):
     """A count as read; `value` is None where it is none, `odd` says what is unusual about it."""
 
     value: int | None

@@ -9,9 +9,10 @@ import itertools
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from compliance.tree_names import about_name, benchmark_called, is_early
 from rules.round import Round
@@ -40,8 +41,7 @@ TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentat
 """Folders of a submission: submission rules, Directory structure."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResultFolder:
+class ResultFolder(msgspec.Struct, frozen=True):
     """All runs of one benchmark on one system; paths are relative to the submission.
 
     `official` is False where the official verifier passes over the folder for its name.
@@ -58,8 +58,7 @@ class ResultFolder:
     official: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Misplaced:
+class Misplaced(msgspec.Struct, frozen=True):
     """Something that is not where a submission has it: where, what is wrong, how to mend it.
 
     `official` says that the official verifier does not accept it either.
@@ -72,8 +71,7 @@ class Misplaced:
     official: bool = False
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct):
     """One submission as it lies on disk. `shown` is put in front of paths in reports.
 
     `holding` are the systems whose folders hold folders of benchmarks, whatever their names;
@@ -83,25 +81,24 @@ class Tree:
     root: Path
     shown: str
     submitter: str
-    systems: dict[str, str] = field(default_factory=dict)
-    results: list[ResultFolder] = field(default_factory=list)
-    misplaced: list[Misplaced] = field(default_factory=list)
+    systems: dict[str, str] = msgspec.field(default_factory=dict)
+    results: list[ResultFolder] = msgspec.field(default_factory=list)
+    misplaced: list[Misplaced] = msgspec.field(default_factory=list)
     result_systems: tuple[str, ...] = ()
-    holding: set[str] = field(default_factory=set)
-    entries: set[str] = field(default_factory=set)
+    holding: set[str] = msgspec.field(default_factory=set)
+    entries: set[str] = msgspec.field(default_factory=set)
 
     def place(self, path: str) -> str:
         """A path of this submission as a report shows it."""
         return f"{self.shown}/{path}" if self.shown else path
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(msgspec.Struct):
     """The names in one folder, sorted; `links` lead to folders."""
 
-    files: list[str] = field(default_factory=list)
-    folders: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
+    files: list[str] = msgspec.field(default_factory=list)
+    folders: list[str] = msgspec.field(default_factory=list)
+    links: list[str] = msgspec.field(default_factory=list)
     problem: str = ""
 
 

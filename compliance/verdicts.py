@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from compliance.facts import Facts
 from compliance.tree import ResultFolder
@@ -11,8 +11,7 @@ from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
 
 
-@dataclass(slots=True)
-class Run:
+class Run(msgspec.Struct):
     """One log of a result, judged: where a report shows it, its verdict and its facts."""
 
     shown: str
@@ -25,8 +24,7 @@ class Run:
         return self.shown.rpartition("/")[2]
 
 
-@dataclass(slots=True)
-class ResultVerdict:
+class ResultVerdict(msgspec.Struct):
     """One result: its findings beside those of its logs, and what decides it.
 
     `factor` is the committee's on its score, of its scaling.json.
@@ -34,12 +32,12 @@ class ResultVerdict:
 
     folder: ResultFolder
     division: str
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
     failed_runs: int = 0
-    runs: list[Run] = field(default_factory=list)
+    runs: list[Run] = msgspec.field(default_factory=list)
     convergence: Convergence | None = None
     factor: float | None = None
-    energies: dict[str, float | None] = field(default_factory=dict)
+    energies: dict[str, float | None] = msgspec.field(default_factory=dict)
 
     @property
     def rejected(self) -> bool:
@@ -47,8 +45,7 @@ class ResultVerdict:
         return any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
 
 
-@dataclass(frozen=True, slots=True)
-class By:
+class By(msgspec.Struct, frozen=True):
     """By which text a package is judged."""
 
     rules: Round

@@ -13,11 +13,12 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from compliance.errors import UsageFault
@@ -60,8 +61,7 @@ class _File(BaseModel):
     waiver: list[Waiver] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Waivers:
+class Waivers(msgspec.Struct, frozen=True):
     """The waivers of one file; `path` is shown in reports, `lines` are where each begins."""
 
     path: str = WAIVERS_FILE
@@ -69,8 +69,7 @@ class Waivers:
     lines: tuple[int | None, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Waived:
+class Waived(msgspec.Struct, frozen=True):
     """One waiver and how many findings it covered: a line of the report's summary."""
 
     waiver: Waiver

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 
 class Severity(StrEnum):
@@ -30,8 +31,7 @@ class Profile(StrEnum):
     VERIFIER = "verifier"
 
 
-@dataclass
-class Finding:
+class Finding(msgspec.Struct):
     """One fault at one place; never changed once made (`frozen` would make making it costly).
 
     `line` is the line of the file, from 1; None where the fault is an absence. `key` is the log key

@@ -104,9 +104,9 @@ def _listed() -> None:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from compliance.version import tool_version
+        from compliance.version import VERSION
 
-        sys.stdout.write(f"podium {tool_version()}\n")
+        sys.stdout.write(f"podium {VERSION}\n")
         raise typer.Exit
 
 

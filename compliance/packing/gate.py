@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from compliance.choose import ChosenBy, Wish
 from compliance.facts import Facts
@@ -26,7 +25,6 @@ from compliance.receipt import (
 )
 from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish
 from compliance.session import Judged, Options, check_paths, gather
-from compliance.version import tool_version
 from compliance.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
 from rules.finding import Finding, Profile, Severity
 
@@ -61,8 +59,8 @@ def as_packed(one: Judged, tree: Path, place: str) -> Judged:
         facts, run=replace(facts.run, name=place), seeds=replace(facts.seeds, path=place)
     )
     findings = [replace(each, path=place) for each in verdict.findings]
-    verdict = msgspec.structs.replace(verdict, findings=findings, facts=facts)
-    return msgspec.structs.replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
+    verdict = replace(verdict, findings=findings, facts=facts)
+    return replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
 
 
 def _lacking(name: str) -> Finding:
@@ -82,7 +80,7 @@ def make_receipt(
     """The receipt of a tree that was judged."""
     waivers = _waivers(report, tree)
     return Receipt(
-        tool=Tool(version=tool_version()),
+        tool=Tool(),
         rules=PackedRules(usage=plan.config.usage, round=plan.rules.name, chosen_by=chosen_by),
         submitter=plan.config.submitter,
         division=plan.config.division,

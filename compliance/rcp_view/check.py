@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
+from compliance.json_text import json_text
 from compliance.rcp import judge_convergence, references
 from compliance.rcp_view.plots import Curve, chart, check_plot, curve_of, write_plot
 from compliance.rcp_view.show import figure
@@ -259,24 +260,14 @@ def _figures(one: Checked) -> Iterator[str]:
 def check_json(found: Sequence[Checked]) -> str:
     """Everything, as data; non-finite numbers as strings."""
     document = {"schema": SCHEMA, "results": [_member(one) for one in found]}
-    return json.dumps(_finite(document), indent=2) + "\n"
+    return json_text(document)
 
 
 def _member(one: Checked) -> dict[str, Any]:
     entry, judged = one.working.entry, one.convergence
     names = ("path", "submitter", "system", "benchmark", "division", "scaling", "round")
     member = {name: getattr(entry, name) for name in names}
-    told = asdict(judged)
+    told = msgspec.to_builtins(judged)
     told["margin"], told["maximum_speedup"] = judged.margin, judged.maximum_speedup
     margins = {"evaluation_interval": one.interval, "margin_in_evaluations": one.evaluations}
     return {**member, **told, **margins}
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(member) for key, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(member) for member in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value

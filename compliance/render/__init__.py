@@ -1,4 +1,4 @@
-"""Report to text in each format: `Report -> str`, nothing written."""
+"""Report to text in each format: `Outcome -> str`, nothing written."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from compliance.report import Report
+    from compliance.outcome import Outcome
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 
 
-def renderer(name: str) -> Callable[[Report], str]:
+def renderer(name: str) -> Callable[[Outcome], str]:
     """The function that renders a report in one of FORMATS."""
-    if name == "json":
-        return lambda report: report.to_json()
     module = import_module(f"compliance.render.{name}")
-    render: Callable[[Report], str] = module.render
+    render: Callable[[Outcome], str] = module.render
     return render

@@ -13,13 +13,16 @@ from compliance.render.text import placed
 from compliance.terminal import clean
 
 if TYPE_CHECKING:
-    from compliance.report import FindingEntry, Report
+    from collections.abc import Sequence
+
+    from compliance.outcome import Outcome
+    from rules.finding import Finding
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = ("error", "warning", "note")
 
 
-def render(report: Report, base: str = "") -> str:
+def render(report: Outcome, base: str = "") -> str:
     """Render the report as SARIF 2.1.0 with one run.
 
     `base` is the folder, seen from the repository's root, that the paths are relative to.
@@ -32,21 +35,21 @@ def render(report: Report, base: str = "") -> str:
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
         "results": _results(report.findings, places, base),
-        "properties": {"verdict": report.verdict, **report.rules.model_dump()},
+        "properties": {"verdict": report.verdict, **msgspec.structs.asdict(report.rules)},
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return msgspec.json.format(msgspec.json.encode(log), indent=1).decode() + "\n"
 
 
-def _rules(findings: list[FindingEntry]) -> list[dict[str, Any]]:
+def _rules(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """List the rules that found something, each at the highest level it was found at."""
-    by_id: dict[str, list[FindingEntry]] = {}
+    by_id: dict[str, list[Finding]] = {}
     for finding in findings:
         by_id.setdefault(clean(finding.id), []).append(finding)
     return [_rule(name, found) for name, found in sorted(by_id.items())]
 
 
-def _rule(name: str, found: list[FindingEntry]) -> dict[str, Any]:
+def _rule(name: str, found: Sequence[Finding]) -> dict[str, Any]:
     cites = next((clean(each.cites) for each in found if each.cites), "")
     description = {"text": _description(name, found)}
     level = min((each.severity.value for each in found), key=_LEVELS.index)
@@ -59,7 +62,7 @@ def _rule(name: str, found: list[FindingEntry]) -> dict[str, Any]:
     }
 
 
-def _description(name: str, found: list[FindingEntry]) -> str:
+def _description(name: str, found: Sequence[Finding]) -> str:
     """Say what the key must be, where all findings agree on that, else the rule's name."""
     said = {(each.key, each.expected) for each in found}
     key, expected = said.pop()
@@ -67,7 +70,7 @@ def _description(name: str, found: list[FindingEntry]) -> str:
 
 
 def _results(
-    findings: list[FindingEntry], places: dict[str, int], base: str
+    findings: Sequence[Finding], places: dict[str, int], base: str
 ) -> list[dict[str, Any]]:
     seen: Counter[tuple[str, str, str | None]] = Counter()
     waivers = any(finding.waived for finding in findings)
@@ -92,13 +95,13 @@ def _results(
     return results
 
 
-def _message(finding: FindingEntry) -> str:
+def _message(finding: Finding) -> str:
     hint = f" To mend: {finding.hint}." if finding.hint else ""
     # Viewers make links of [text](place); a log must not.
     return clean(f"{finding.message}.{hint}").replace("](", "] (")
 
 
-def _location(finding: FindingEntry, base: str) -> dict[str, Any]:
+def _location(finding: Finding, base: str) -> dict[str, Any]:
     path = placed(finding.path, base) or "."
     # The very bytes of a file name, even where they are no text.
     uri = quote(path.encode("utf-8", "surrogateescape" if _is_bytes(path) else "surrogatepass"))
@@ -116,13 +119,13 @@ def _is_bytes(path: str) -> bool:
     return all("\udc80" <= char <= "\udcff" for char in path if "\ud800" <= char <= "\udfff")
 
 
-def _fingerprint(uri: str, finding: FindingEntry, ordinal: int) -> str:
+def _fingerprint(uri: str, finding: Finding, ordinal: int) -> str:
     """Hash rule, file and key, so that a line that moves within its file stays the same."""
     parts = (uri, finding.id, finding.key or "", str(ordinal))
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _properties(finding: FindingEntry) -> dict[str, str]:
+def _properties(finding: Finding) -> dict[str, str]:
     said = {
         "key": finding.key,
         "expected": finding.expected,
@@ -132,5 +135,5 @@ def _properties(finding: FindingEntry) -> dict[str, str]:
     return {name: clean(text) for name, text in said.items() if text}
 
 
-def _suppressions(finding: FindingEntry) -> list[dict[str, str]]:
+def _suppressions(finding: Finding) -> list[dict[str, str]]:
     return [{"kind": "external", "status": "accepted"}] if finding.waived else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -15,10 +14,10 @@ from msgspec.structs import asdict
 
 from compliance.errors import NothingToJudge, UsageFault
 from compliance.exits import Exit
+from compliance.json_text import json_text
 from compliance.outcome import FileEntry, Outcome, Rules, conclude
 from compliance.output import print_text, width
 from compliance.reading import RULE_CRASHED
-from compliance.watching.data import to_json
 from compliance.watching.outputs import Json, Live, Output, Plain, document, print_page
 from compliance.watching.status import Status
 from compliance.watching.watched import Watched, Wishes
@@ -143,11 +142,9 @@ class Watch:
         report = self.report(ended) if ended else None
         statuses = self._statuses()
         if self.options.format == "json":
-            from compliance.report import publish
-
             told = document(statuses, asdict(self._rules())) | {"done": True}
-            told["report"] = None if report is None else json.loads(publish(report).to_json())
-            print_text(to_json(told, indent=2 if self.options.once else None))
+            told["report"] = report
+            print_text(json_text(told, indent=2 if self.options.once else None))
             return
         going_on = [s for s in statuses if s.phase != "stopped"]
         print_page(statuses if self.options.once else going_on, plain=not _shows_blocks())

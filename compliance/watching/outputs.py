@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from compliance.json_text import json_text
 from compliance.output import print_text, width
 from compliance.terminal import clean, wrap
-from compliance.watching.data import to_json
 from compliance.watching.page import _minutes, detail, finding_text, page, projection
 from compliance.watching.status import Status
 
@@ -130,7 +130,7 @@ class Json:
 
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
         if changed:
-            print_text(to_json(document(statuses, self.rules), indent=None))
+            print_text(json_text(document(statuses, self.rules), indent=None))
             _flush()
 
     def close(self) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compliance.json_text import json_text
 from compliance.output import print_text, width
 from compliance.preflight import Needed, Preflight
 from compliance.terminal import clean, wrap
-from compliance.watching.data import to_json
 from compliance.watching.reference import Expected
 from rules.formula import show
 
@@ -15,7 +15,7 @@ from rules.formula import show
 def deliver(found: Preflight, form: str) -> None:
     """Print the judgement, as text or as JSON."""
     if form == "json":
-        print_text(to_json(found.to_dict()))
+        print_text(json_text(found.to_dict()))
     else:
         print_text("\n".join(page(found, width())) + "\n")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+import msgspec
 
 from compliance.guard import Guard
 from compliance.watching.forecast import Forecast, Goal, Point, forecast, goal_of
@@ -58,7 +60,7 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON data."""
-        told = asdict(replace(self, goal=None))
+        told: dict[str, Any] = msgspec.to_builtins(replace(self, goal=None))
         told["goal"] = None if self.goal is None else self.goal.bound
         return told
 

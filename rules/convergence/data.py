@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import get_data
 from typing import Any
+
+import msgspec
 
 SCHEMA = "podium.rcp/1"
 
@@ -20,8 +21,7 @@ class PointError(ValueError):
     """A file of points that cannot be used; the sentence says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """How long the reference took to converge at one batch size.
 
     `to_converge` holds one number per reference run, in the unit that logs of the benchmark give
@@ -33,7 +33,7 @@ class Point:
     batch_size: float
     to_converge: tuple[float, ...]
     unit: str = "epochs"
-    hyperparameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    hyperparameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
     creator: str | None = None
     when: str | None = None
     platform: str | None = None

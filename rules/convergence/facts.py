@@ -5,9 +5,10 @@ Times are minutes unless named `_ms` (milliseconds since 1970); `to_converge` is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal
+
+import msgspec
 
 from logging_spec.record import Record
 from rules.convergence import policy_reading, verifier_reading
@@ -19,8 +20,7 @@ Unit = Literal["epochs", "samples", "tokens", "steps"]
 _SAMPLES = frozenset({*verifier_reading.IN_SAMPLES, "bert", "openfold", "stable_diffusion"})
 
 
-@dataclass(slots=True)
-class RunFacts:
+class RunFacts(msgspec.Struct):
     """One run of a result; never changed once made (`frozen` would make making it costly).
 
     `to_converge` is None where the run did not converge, `minutes` where it has no start or stop.
@@ -47,7 +47,7 @@ class RunFacts:
     accelerators: float | None = None
     quality: float | None = None
     refused: str = ""
-    problem: str = field(default="", compare=False)
+    problem: str = ""
 
     @property
     def counts(self) -> bool:

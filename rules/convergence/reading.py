@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from logging_spec.record import Record
 from rules.run import as_number, metadata_of
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(msgspec.Struct):
     """Batch size, convergence and final quality as one of the two texts reads them off a log."""
 
     batch_size: float | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from rules.convergence.facts import RunFacts, Unit
 from rules.convergence.statistics import maximum_speedup
@@ -16,8 +17,7 @@ Verdict = Literal["pass", "fail", "missing", "not_applicable"]
 Role = Literal["scored", "fastest", "slowest"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A run's place among those of its result: 1 converged first.
 
     `role` is why it is left out of the mean: among the fastest or the slowest dropped.
@@ -30,8 +30,7 @@ class Place:
     role: Role
 
 
-@dataclass(frozen=True, slots=True)
-class Convergence:
+class Convergence(msgspec.Struct, frozen=True):
     """The judgement of one result, with the arithmetic behind it.
 
     `mean`, `minimum`, `deviation` (of the reference) and `submission` (the mean of the runs

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from rules.convergence.facts import RunFacts
 
@@ -15,8 +16,7 @@ USUAL_SPREAD = {5: 0.025}
 _MAD_TO_DEVIATION = 1.4826
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """How far the times of the runs that count lie apart.
 
     `relative` is their standard deviation (of a sample) over their mean, `usual` what the benchmark

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+import msgspec
 
 from rules.convergence.data import Point
 from rules.convergence.statistics import interpolate, maximum_speedup
@@ -13,8 +14,7 @@ from rules.convergence.statistics import interpolate, maximum_speedup
 Case = Literal["found", "interpolated", "below_range", "above_range", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """What a submission at one batch size is compared with.
 
     `mean`, `deviation` and `minimum` are in the benchmark's logged unit; `minimum` is the lowest
@@ -40,8 +40,7 @@ class Reference:
         return maximum_speedup(self.mean, self.minimum)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(msgspec.Struct, frozen=True):
     """One way to work: which statistics, which points are left out, what is let pass.
 
     `mean(values, drop)` is the trimmed mean; `deviation(values, drop)` the spread of a point;
@@ -61,8 +60,7 @@ class Way:
     unfinished: float
 
 
-@dataclass(frozen=True)
-class References:
+class References(msgspec.Struct, frozen=True, dict=True):
     """All references of a benchmark in one round, and those left after pruning; by batch size."""
 
     way: Way

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from compliance.outcome import conclude
-from compliance.report import (
+from compliance.outcome import (
     FileEntry,
-    Report,
+    Outcome,
     ResultEntry,
     Rules,
     SubmissionEntry,
     Tool,
-    publish,
+    conclude,
 )
 from rules.finding import Finding, Severity, StatedBy
 
@@ -29,10 +29,8 @@ ODD = "acme/results/\x1b[31mred\n| `a`, <b>%,: 全角/result_1.txt"
 
 
 def log(path: str, verdict: str = "fail") -> FileEntry:
-    return FileEntry.model_validate(
-        {"path": path, "kind": "log", "verdict": verdict}
-        | {"benchmark": "llama31_8b", "division": "closed", "minutes": 81.25}
-    )
+    given: dict[str, Any] = {"path": path, "kind": "log", "verdict": verdict}
+    return FileEntry(benchmark="llama31_8b", division="closed", minutes=81.25, **given)
 
 
 def finding(path: str, line: int | None = 24, **changes: Any) -> Finding:
@@ -64,13 +62,13 @@ def stop_missing(path: str) -> Finding:
     )
 
 
-def report(findings: list[Finding], *paths: str, **entries: Any) -> Report:
+def report(findings: list[Finding], *paths: str, **entries: Any) -> Outcome:
     failing = {each.path for each in findings if each.severity == "error" and not each.waived}
     files = [log(path, "fail" if path in failing else "pass") for path in paths]
-    return publish(conclude(RULES, files, findings, **entries))
+    return conclude(RULES, files, findings, **entries)
 
 
-def sample(copies: int = 1) -> Report:
+def sample(copies: int = 1) -> Outcome:
     findings = [
         finding(f"{LLAMA}/result_0.txt"),
         finding(f"{LLAMA}/result_1.txt"),
@@ -104,9 +102,9 @@ def sample(copies: int = 1) -> Report:
         LONG,
         ODD,
         submissions=[SubmissionEntry(submitter="acme", path="acme", verdict="rejected")],
-        results=[ResultEntry.model_validate(result)],
+        results=[ResultEntry(**result)],
     )
-    return shown.model_copy(update={"tool": Tool(version="1.2.3")})
+    return msgspec.structs.replace(shown, tool=Tool(version="1.2.3"))
 
 
 AWKWARD = st.sampled_from(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compliance.judge import LogVerdict, judge_log
-from compliance.outcome import conclude
-from compliance.report import Report, Rules, publish
+from compliance.outcome import Outcome, Rules, conclude
+from compliance.render import renderer
 from logging_spec.read import parse_log
 from rules import rounds
 from rules.finding import Finding, Profile
@@ -40,9 +40,9 @@ def survives(data: bytes, rules: Round, profile: Profile) -> LogVerdict:
     return verdict
 
 
-def report_of(findings: list[Finding]) -> Report:
+def report_of(findings: list[Finding]) -> Outcome:
     rules = Rules(usage="training", round="5.1", profile="policy", chosen_by="option")
-    return publish(conclude(rules, [], findings))
+    return conclude(rules, [], findings)
 
 
 # --- bytes ---
@@ -229,7 +229,7 @@ def test_no_list_of_records_makes_anything_raise(
 ) -> None:
     data = "\n".join(f":::MLLOG {json.dumps(record)}" for record in records).encode()
     verdict = survives(data, rules, profile)
-    text = report_of(verdict.findings).to_json()
+    text = renderer("json")(report_of(verdict.findings))
     assert json.loads(text)["findings"] is not None
 
 

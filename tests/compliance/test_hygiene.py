@@ -286,7 +286,7 @@ def test_where_no_secrets_are_looked_for(tree: Path) -> None:
 
 
 def test_the_search_ends(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaks.Search.__init__, "__defaults__", (20, 0))
+    monkeypatch.setattr(leaks, "IN_ALL", 20)
     (finding,) = found(tree)
     assert (finding.id, finding.severity) == ("repo.search-ended", Severity.NOTE)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from compliance.cli import run
 from compliance.judge import judge_log

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from compliance.outcome import conclude
+from compliance.outcome import Outcome, conclude
 from compliance.render import github, junit, markdown, renderer, sarif, text
-from compliance.report import Report, publish
 from compliance.terminal import clean, columns, wrap, wrap_path
 from rules.finding import Severity
 from tests.compliance.render_reports import (
@@ -65,14 +64,14 @@ def test_output_is_as_recorded(name: str, output: Callable[[], str]) -> None:
 
 @CALM
 @given(REPORTS, st.integers(20, 120), st.booleans())
-def test_text_is_never_wider_than_asked(shown: Report, width: int, quiet: bool) -> None:
+def test_text_is_never_wider_than_asked(shown: Outcome, width: int, quiet: bool) -> None:
     lines = text.render(shown, width=width, quiet=quiet).splitlines()
     assert [line for line in lines if cell_len(line) > width] == []
 
 
 @CALM
 @given(REPORTS)
-def test_colour_only_adds_colour(shown: Report) -> None:
+def test_colour_only_adds_colour(shown: Outcome) -> None:
     coloured = text.render(shown, color=True)
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text.render(shown)
 
@@ -80,7 +79,7 @@ def test_colour_only_adds_colour(shown: Report) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 @CALM
 @given(REPORTS)
-def test_output_is_one_clean_text(name: str, shown: Report) -> None:
+def test_output_is_one_clean_text(name: str, shown: Outcome) -> None:
     output = renderer(name)(shown)
     assert output.endswith("\n")
     assert not output.endswith("\n\n")
@@ -162,7 +161,7 @@ def test_fifty_thousand_findings_take_seconds_at_most() -> None:
 
 @CALM
 @given(REPORTS)
-def test_junit_counts_are_those_of_its_cases(shown: Report) -> None:
+def test_junit_counts_are_those_of_its_cases(shown: Outcome) -> None:
     suite = ET.fromstring(junit.render(shown))[0]
     cases = suite.findall("testcase")
     failed = [case for case in cases if case.find("failure") is not None]
@@ -179,7 +178,7 @@ def test_junit_counts_are_those_of_its_cases(shown: Report) -> None:
 def test_junit_fails_on_warnings_where_they_reject() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     for strict, failures in ((False, "0"), (True, "1")):
-        shown = publish(conclude(RULES, [log("a/b.txt", "pass")], warned, strict=strict))
+        shown = conclude(RULES, [log("a/b.txt", "pass")], warned, strict=strict)
         suite = ET.fromstring(junit.render(shown))[0]
         assert suite.get("failures") == failures
 
@@ -196,7 +195,7 @@ def test_github_commands_escape_what_would_end_them() -> None:
 
 @CALM
 @given(REPORTS)
-def test_github_has_one_command_per_finding_and_errors_first(shown: Report) -> None:
+def test_github_has_one_command_per_finding_and_errors_first(shown: Outcome) -> None:
     *commands, last = github.render(shown).splitlines()
     kinds = [re.match(r"::(error|warning|notice) ", command) for command in commands]
     names = [kind[1] for kind in kinds if kind]

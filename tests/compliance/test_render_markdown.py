@@ -14,7 +14,7 @@ from compliance.terminal import clean
 from tests.compliance.render_reports import CALM, REPORTS, TEXT
 
 if TYPE_CHECKING:
-    from compliance.report import Report
+    from compliance.outcome import Outcome
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
@@ -48,7 +48,7 @@ def test_mentions_and_links_are_broken() -> None:
 
 @CALM
 @given(REPORTS)
-def test_markdown_tables_hold_every_finding(shown: Report) -> None:
+def test_markdown_tables_hold_every_finding(shown: Outcome) -> None:
     tokens = PARSER.parse(markdown.render(shown))
     heads = sum(token.type == "thead_open" for token in tokens)
     rows = sum(token.type == "tr_open" for token in tokens) - heads

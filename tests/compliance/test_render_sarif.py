@@ -16,7 +16,7 @@ from compliance.render import github, sarif
 from tests.compliance.render_reports import CALM, ODD, REPORTS, finding, report, sample
 
 if TYPE_CHECKING:
-    from compliance.report import Report
+    from compliance.outcome import Outcome
 
 
 def _object(required: str, **properties: Any) -> dict[str, Any]:
@@ -81,7 +81,7 @@ SARIF = _object(
 )
 
 
-def sarif_run(shown: Report, **options: str) -> dict[str, Any]:
+def sarif_run(shown: Outcome, **options: str) -> dict[str, Any]:
     document = json.loads(sarif.render(shown, **options))
     jsonschema.validate(document, SARIF)
     run: dict[str, Any] = document["runs"][0]
@@ -90,7 +90,7 @@ def sarif_run(shown: Report, **options: str) -> dict[str, Any]:
 
 @CALM
 @given(REPORTS.filter(lambda shown: all(each.id for each in shown.findings)))
-def test_sarif_is_valid_and_its_indexes_point(shown: Report) -> None:
+def test_sarif_is_valid_and_its_indexes_point(shown: Outcome) -> None:
     run = sarif_run(shown)
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert [rules[each["ruleIndex"]] for each in run["results"]] == [

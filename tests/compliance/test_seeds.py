@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from compliance.seeds import SeededRun, SeedRecord, check_seeds, seeded_run
 from logging_spec.read import parse_log

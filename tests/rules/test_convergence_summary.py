@@ -10,10 +10,10 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from compliance.power import PoweredRun, check_power
 from compliance.scores import (

@@ -1,0 +1,34 @@
+"""Data as the JSON text that every command prints: readable, and all that a value holds."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """A value as JSON with a line end: structs as objects, non-finite numbers as strings.
+
+    `indent` is how deep each level stands; None puts all on one line.
+    """
+    plain = finite(msgspec.to_builtins(value, enc_hook=str))
+    try:
+        text = msgspec.json.format(msgspec.json.encode(plain), indent=indent or 0).decode()
+    except (UnicodeEncodeError, OverflowError):
+        # Half a surrogate pair has no UTF-8, and is escaped; integers of any length are written.
+        text = json.dumps(plain, indent=indent)
+    return f"{text}\n"
+
+
+def finite(value: Any) -> Any:
+    """Data as JSON has it: non-finite numbers as "NaN", "Infinity" and "-Infinity"."""
+    if isinstance(value, dict):
+        return {str(name): finite(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(member) for member in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
