@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from compliance.scoring import score as score
     from compliance.session import check as check
+    from compliance.system_model import read_system as read_system
 
-__all__ = ["check", "score"]
+__all__ = ["check", "read_system", "score"]
 
 
 def __getattr__(name: str) -> Any:
@@ -17,6 +18,10 @@ def __getattr__(name: str) -> Any:
         from compliance.session import check
 
         return check
+    if name == "read_system":
+        from compliance.system_model import read_system
+
+        return read_system
     if name == "score":
         from compliance.scoring import score
 

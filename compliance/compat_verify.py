@@ -18,7 +18,8 @@ from compliance.params import RCP, SEEDS, TRAIN_SAMPLES, Params
 from compliance.rcp import judge_convergence
 from compliance.session import Options, check_paths
 from compliance.terminal import clean
-from compliance.waivers import Waiver, Waivers
+from compliance.waivers import Waivers
+from compliance.waivers_file import Waiver
 from logging_spec.read import read_log
 from rules.convergence.facts import run_facts
 from rules.convergence.runs import dropped_of

@@ -36,12 +36,9 @@ from compliance.throughput import judge_throughput
 from compliance.tree import ResultFolder, Tree
 from compliance.tree_rules import judge_tree
 from compliance.verdicts import By, ResultVerdict, Run
-from compliance.waivers import Waivers, apply_waivers, mark, waivers_in_tree
+from compliance.waivers import WAIVERS_FILE, Waivers, apply_waivers, mark
 from rules.convergence.result import Convergence
 from rules.finding import Finding, Profile, Severity, StatedBy
-
-WAIVERS_FILE = "waivers.toml"
-"""A submission's own waivers, at its root."""
 
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
@@ -115,6 +112,8 @@ class _Submission:
         self.params = Params(tree.root, by.profile, self._shown)
         self.leave = leave
         if leave.in_tree and not by.verifier and os.path.lexists(tree.root / WAIVERS_FILE):
+            from compliance.waivers_file import waivers_in_tree
+
             own, faults = waivers_in_tree(tree.root / WAIVERS_FILE, tree.place(WAIVERS_FILE))
             self.findings += faults
             self.leave = replace(leave, waivers=(*leave.waivers, own), own=own)

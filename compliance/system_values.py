@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from compliance.system_fields import Category, category_of, letters
 
@@ -113,33 +112,28 @@ def read_division(given: Any) -> str | None:
     return text if text in ("closed", "open") else None
 
 
-_Text = Annotated[str, BeforeValidator(_text)]
-_Natural = Annotated[int | None, BeforeValidator(_natural)]
+class SystemDescription(msgspec.Struct, frozen=True):
+    """A description as far as it can be read: what is unreadable is empty or None.
 
-
-class SystemDescription(BaseModel):
-    """A description as far as it can be read: nothing raises, what is unreadable is empty or None.
-
-    `given` holds the fields as written; names that are no fields are in it, too.
+    `given` holds the fields as written; names that are no fields are in it, too. Python callers get
+    it as a model (`compliance.system_model`), whose library takes longer to load than to judge.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    submitter: _Text = ""
-    division: Annotated[str | None, BeforeValidator(read_division)] = None
-    status: _Text = ""
-    system_type: _Text = ""
-    system_name: _Text = ""
-    number_of_nodes: _Natural = None
-    host_processors_per_node: _Natural = None
-    host_processor_model_name: _Text = ""
-    host_processor_core_count: _Natural = None
-    host_processor_vcpu_count: _Natural = None
-    accelerators_per_node: _Natural = None
-    accelerator_model_name: _Text = ""
-    framework: _Text = ""
-    operating_system: _Text = ""
-    given: Mapping[str, Any] = {}
+    submitter: str = ""
+    division: str | None = None
+    status: str = ""
+    system_type: str = ""
+    system_name: str = ""
+    number_of_nodes: int | None = None
+    host_processors_per_node: int | None = None
+    host_processor_model_name: str = ""
+    host_processor_core_count: int | None = None
+    host_processor_vcpu_count: int | None = None
+    accelerators_per_node: int | None = None
+    accelerator_model_name: str = ""
+    framework: str = ""
+    operating_system: str = ""
+    given: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def nodes(self) -> int | None:
@@ -166,6 +160,19 @@ def _product(first: int | None, second: int | None) -> int | None:
     return None if first is None or second is None else first * second
 
 
+_COUNTS = (
+    *("number_of_nodes", "host_processors_per_node", "host_processor_core_count"),
+    *("host_processor_vcpu_count", "accelerators_per_node"),
+)
+_TEXTS = (
+    *("submitter", "status", "system_type", "system_name", "host_processor_model_name"),
+    *("accelerator_model_name", "framework", "operating_system"),
+)
+
+
 def describe(fields: Mapping[str, Any]) -> SystemDescription:
-    """The description that fields make."""
-    return SystemDescription.model_validate({**fields, "given": dict(fields)})
+    """The description that fields make; never raises."""
+    read: dict[str, Any] = {name: _text(fields.get(name)) for name in _TEXTS}
+    read |= {name: _natural(fields.get(name)) for name in _COUNTS}
+    division = read_division(fields.get("division"))
+    return SystemDescription(**read, division=division, given=dict(fields))

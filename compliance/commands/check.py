@@ -132,6 +132,6 @@ def _status(report: Outcome, internal: bool) -> Exit:
 def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
     if path is None:
         return ()
-    from compliance.waivers import read_waivers
+    from compliance.waivers_file import read_waivers
 
     return (read_waivers(path, str(path)),)

@@ -25,7 +25,8 @@ from compliance.receipt import (
 )
 from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish
 from compliance.session import Judged, Options, check_paths, gather
-from compliance.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
+from compliance.waivers import WAIVERS_FILE
+from compliance.waivers_file import Waiver, waivers_in_tree
 from rules.finding import Finding, Profile, Severity
 
 

@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compliance import read_system
 from compliance.choose import Wish
+from compliance.errors import NothingToJudge
 from compliance.system import SystemVerdict, check_system, judge_description
 from compliance.system_agree import (
     LogFacts,
@@ -25,9 +27,10 @@ from compliance.system_agree import (
     same_organisation,
 )
 from compliance.system_fields import FIELDS, Category, category_of
+from compliance.system_model import System
 from compliance.system_schema import system_schema
 from compliance.system_text import LARGEST, parse_description
-from compliance.system_values import describe, is_placeholder, read_count
+from compliance.system_values import SystemDescription, describe, is_placeholder, read_count
 from rules.catalogue import USAGES, find_round, rounds_of
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
@@ -92,6 +95,29 @@ def test_the_description_is_parsed() -> None:
     assert described.division == "closed"
     assert described.category is Category.ON_PREMISE
     assert described.submitter == "Example Labs"
+
+
+def test_python_callers_get_the_description_as_a_model(tmp_path: Path) -> None:
+    file = tmp_path / "8xEX.json"
+    file.write_text(json.dumps(good(division=" Closed", number_of_nodes=" 16 ", more="kept")))
+    system = read_system(file)
+    assert (system.nodes, system.accelerators, system.processors) == (16, 128, 32)
+    assert (system.division, system.category, system.given["more"]) == (
+        "closed",
+        "Available on-premise",
+        "kept",
+    )
+    assert {*SystemDescription.__struct_fields__} < {*System.model_fields}
+    assert System.model_validate_json(system.model_dump_json()) == system
+
+
+@pytest.mark.parametrize("text", [None, "[]", "{"])
+def test_what_is_no_description_is_no_model(text: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "8xEX.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(NothingToJudge, match=r"8xEX\.json holds no system description: \w"):
+        read_system(file)
 
 
 # --- one fault each -------------------------------------------------------------------------------

@@ -7,14 +7,8 @@ from pathlib import Path
 import pytest
 
 from compliance.errors import UsageFault
-from compliance.waivers import (
-    Waived,
-    Waivers,
-    apply_waivers,
-    read_waivers,
-    summary,
-    waivers_in_tree,
-)
+from compliance.waivers import Waived, Waivers, apply_waivers, summary
+from compliance.waivers_file import read_waivers, waivers_in_tree
 from rules.finding import Finding, Severity
 
 TODAY = date(2026, 3, 1)
