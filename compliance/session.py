@@ -5,7 +5,9 @@ from __future__ import annotations
 import fnmatch
 import os
 import traceback
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from compliance.earlier import Earlier
     from compliance.report import Report
     from compliance.waivers import Waivers
+
+Progress = Callable[[int, int], None]
+"""Told of files done, and of files in all."""
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
@@ -73,6 +78,7 @@ class _Task(msgspec.Struct, frozen=True):
     profile: Profile
     kind: Literal["log", "system"]
     with_facts: bool
+    submission: str
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -108,13 +114,17 @@ def check(
 
 
 class Gathered(msgspec.Struct, frozen=True):
-    """Every file below some paths judged by itself, by one pass over each."""
+    """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
+
+    `packages` are the submissions, with the path a report shows; `nearly` look like some.
+    """
 
     targets: list[Target]
     packages: list[tuple[Path, str]]
     choices: list[Choice]
+    nearly: list[str]
     judged: dict[str, Judged]
-    nearly: list[str] = msgspec.field(default_factory=list)
+    tasks: list[_Task]
 
     @property
     def several(self) -> bool:
@@ -123,18 +133,17 @@ class Gathered(msgspec.Struct, frozen=True):
 
 
 @fewer_collections()
-def gather(
+def find(
     paths: list[Path],
     options: Options,
-    progress: Callable[[int, int], None] | None = None,
     *,
     for_scores: bool = False,
     known: Mapping[str, Judged] | None = None,
 ) -> Gathered:
-    """Judge every file below the paths; `progress` is told (files done, files in all).
+    """Find every file to judge below the paths, and by which rules; none is judged yet.
 
-    `for_scores` takes the facts of loose logs, too; `known` are verdicts there are already, by the
-    paths of their files.
+    `for_scores` is to take the facts of loose logs, too; `known` are verdicts there are already, by
+    the paths of their files. Raises NothingToJudge where a path does not exist or holds nothing.
     """
     forget()
     wish = Wish(options.usage, options.round)
@@ -146,26 +155,44 @@ def gather(
     judged = dict(known or {})
     pairs = zip(found, choices, strict=False)
     tasks = [_task(t, c, options, for_scores) for t, c in pairs if t.path not in judged]
-    judged |= {one.path: one for one in _judge_all(tasks, options.jobs, progress)}
-    return Gathered(found, packages, choices, judged, nearly_submissions(held))
+    return Gathered(found, packages, choices, nearly_submissions(held), judged, tasks)
+
+
+@fewer_collections()
+def gather(
+    paths: list[Path],
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    for_scores: bool = False,
+    known: Mapping[str, Judged] | None = None,
+) -> Gathered:
+    """Find and judge every file below the paths, each by itself; see `find`."""
+    gathered = find(paths, options, for_scores=for_scores, known=known)
+    for _ in _judge_rest(gathered, options.jobs, progress):
+        pass
+    return gathered
 
 
 @fewer_collections()
 def check_paths(
     paths: list[Path],
     options: Options,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     gathered: Gathered | None = None,
 ) -> Outcome:
-    """Judge several paths at once; `gathered`, where given, is what `gather` made of them."""
-    gathered = gathered or gather(paths, options, progress)
+    """Judge several paths at once; `gathered`, where given, is what there is below them.
+
+    Its files that are not judged yet are judged, and kept there.
+    """
+    gathered = gathered or find(paths, options)
     wish = Wish(options.usage, options.round)
     session = _Session(options, gathered.judged, gathered.several)
     if options.earlier:
         from compliance.earlier import read_earlier
 
         session.earlier = read_earlier(options)
-    for root, shown in gathered.packages:
+    for root, shown in _judge_rest(gathered, options.jobs, progress):
         session.take_submission(root, shown, wish.choose(root).rules)
     session.take_files()
     session.take_nearly(gathered.nearly)
@@ -178,6 +205,29 @@ def check_paths(
         results=session.results,
         strict=options.strict,
     )
+
+
+def _judge_rest(
+    gathered: Gathered, jobs: int, progress: Progress | None
+) -> Iterator[tuple[Path, str]]:
+    """Judge the files not judged yet; yields each submission, in order, once all of its are.
+
+    So a submission is judged while other processes still read the logs of the next.
+    """
+    tasks = gathered.tasks
+    waiting = Counter(task.submission for task in tasks)
+    packages = deque(gathered.packages)
+    done = 0
+    for batch in chain([[]], _batches(tasks, jobs)):
+        for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
+            gathered.judged[one.path] = one
+            waiting[task.submission] -= 1
+        done += len(batch)
+        if progress is not None and batch:
+            progress(done, len(tasks))
+        while packages and not waiting[str(packages[0][0])]:
+            yield packages.popleft()
+    tasks.clear()
 
 
 def rules_of(gathered: Gathered, options: Options) -> Rules:
@@ -296,18 +346,8 @@ def _task(target: Target, choice: Choice, options: Options, with_facts: bool) ->
         options.profile,
         "system" if target.kind is Kind.SYSTEM else "log",
         with_facts or bool(target.submission),
+        target.submission,
     )
-
-
-def _judge_all(
-    tasks: list[_Task], jobs: int, progress: Callable[[int, int], None] | None
-) -> Iterator[Judged]:
-    done = 0
-    for batch in _batches(tasks, jobs):
-        yield from batch
-        done += len(batch)
-        if progress is not None:
-            progress(done, len(tasks))
 
 
 def _batches(tasks: list[_Task], jobs: int) -> Iterator[list[Judged]]:

@@ -83,7 +83,7 @@ def check(
     arguments, 3 a fault of podium itself.
     """
     from compliance.output import deliver, inside, progress_bar, with_scores
-    from compliance.session import Options, check_paths, gather, is_internal
+    from compliance.session import Options, check_paths, find, is_internal
 
     if output is not None and inside(output, [*paths, *(earlier or ())]):
         raise UsageFault(
@@ -103,8 +103,8 @@ def check(
     )
     chosen = _chosen_format(format, score)
     with progress_bar(quiet) as progress:
-        gathered = gather(paths, options, progress, for_scores=score)
-    report = check_paths(paths, options, gathered=gathered)
+        gathered = find(paths, options, for_scores=score)
+        report = check_paths(paths, options, progress, gathered)
     if score:
         from compliance.scoring import scores_of
 

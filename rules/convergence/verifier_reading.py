@@ -6,7 +6,8 @@ and goes by the benchmark named so far. Where it would end in a traceback `probl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any
 
 from logging_spec.record import Record
@@ -49,11 +50,10 @@ def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
     """Batch size and convergence of a run; `train_samples` is a flag that bert results may use."""
     reader = _Reader(round_name, train_samples)
     try:
-        for record, words in _mentions(run, train_samples):
-            if words:
-                reader.take(record, words)
-            if record.key == "run_stop":
-                reader.stop(record)
+        if train_samples or not _only_as_keys(run):
+            _by_words(reader, run)
+        else:
+            _by_keys(reader, run)
         return reader.reading()
     except _Ends as end:
         reading = Reading(reader.batch_size, reader.benchmark)
@@ -61,22 +61,38 @@ def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
         return reading
 
 
-def _mentions(run: Run, train_samples: bool) -> Iterator[tuple[Record, int]]:
-    """Records that mention a word, with the words, and each run_stop; in file order.
+def _by_words(reader: _Reader, run: Run) -> None:
+    mentions = _finder()
+    for record in run.records:
+        words = mentions(record)
+        if words:
+            reader.take(record, words)
+        if record.key == "run_stop":
+            reader.stop(record)
 
-    Nearly always a word is mentioned by the records of that key and nowhere else, which the text
-    tells quickly; only where it does not, every record is looked through.
+
+def _by_keys(reader: _Reader, run: Run) -> None:
+    """The same where each word is mentioned by the records of that key and nowhere else.
+
+    Nearly always it is, which the text tells quickly. Between two other records that count all
+    evaluations are taken at once.
     """
-    if train_samples or not _only_as_keys(run):
-        mentions = _finder()
-        yield from ((record, mentions(record)) for record in run.records)
-        return
-    bits = {word: bit for word, bit in _WORDS if word in run.where} | {"run_stop": 0}
-    places = [index for key in bits for index in run.where.get(key, ())]
-    for index in sorted(places):
-        record = run.records[index]
-        yield record, bits[record.key]
+    where, records = run.where, run.records
+    evaluations = sorted([*where.get("eval_error", ()), *where.get("eval_accuracy", ())])
+    taken = 0
+    for index in sorted(index for key in _TURNS for index in where.get(key, ())):
+        before = bisect_left(evaluations, index, taken)
+        reader.take_evaluations([records[at] for at in evaluations[taken:before]])
+        taken, record = before, records[index]
+        if record.key == "run_stop":
+            reader.stop(record)
+        else:
+            reader.take(record, _TURNS[record.key])
+    reader.take_evaluations([records[at] for at in evaluations[taken:]])
 
+
+_TURNS = {"global_batch_size": _BATCH, "submission_benchmark": _NAME, "run_stop": 0}
+"""Keys whose records change how evaluations are taken, or end the run, with their words."""
 
 _KEYS = [word for word, bit in _WORDS if bit != _SAMPLES]
 _find_words = finder([word.encode() for word in _KEYS])
@@ -144,7 +160,7 @@ class _Reader:
         if words & _EVAL and self.benchmark == "stable_diffusion":
             metric = _member(record, "metric")
             self.checkpoints.setdefault(_member(record, self.step), {})[metric] = record.value
-        elif words & _EVAL and self.benchmark in IN_SAMPLES:
+        elif words & _EVAL and self._in_samples():
             self._evaluated(record, _member(record, "samples_count"))
         elif words & _EVAL and not self.train_samples:
             epoch = _member(record, "epoch_num")
@@ -154,6 +170,18 @@ class _Reader:
                 raise _Ends(f"{record.key} has an epoch_num that is no number") from error
         elif words & _SAMPLES and self.train_samples:
             self._evaluated(record, record.value)
+
+    def take_evaluations(self, records: list[Record]) -> None:
+        """Take in evaluations with nothing between them that counts: the last one is kept."""
+        if len(records) > 1 and self.benchmark != "stable_diffusion":
+            name = "samples_count" if self._in_samples() else "epoch_num"
+            if _all_numbers(records, name):
+                records = records[-1:]
+        for record in records:
+            self.take(record, _EVAL)
+
+    def _in_samples(self) -> bool:
+        return isinstance(self.benchmark, str) and self.benchmark in IN_SAMPLES
 
     def _evaluated(self, record: Record, at: Any) -> None:
         self.at, self.evaluated, self.quality = at, True, record.value
@@ -199,6 +227,17 @@ class _Reader:
             self.converged,
             quality_number(self.quality),
         )
+
+
+_NUMBERS = frozenset({int, float})
+
+
+def _all_numbers(records: list[Record], name: str) -> bool:
+    """Whether a member of the metadata is a number in each of the records."""
+    try:
+        return {type(record.metadata[name]) for record in records} <= _NUMBERS
+    except (KeyError, TypeError, IndexError):
+        return False
 
 
 def _member(record: Record, name: str) -> Any:
