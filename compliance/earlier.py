@@ -134,8 +134,7 @@ def _again(tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: By) 
 
 
 def _allows(rules: Round) -> bool:
-    major, minor = (int(part) for part in rules.name.split("."))
-    return rules.usage == "training" and (major, minor) >= FIRST_TO_ALLOW
+    return rules.usage == "training" and rules.version >= FIRST_TO_ALLOW
 
 
 def _others(

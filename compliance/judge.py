@@ -30,7 +30,6 @@ class LogVerdict(msgspec.Struct):
     division: str | None = None
     minutes: float | None = None
     converged: bool | None = None
-    crashed: bool = False
     facts: Facts | None = None
 
 
@@ -60,7 +59,6 @@ class _Judgement:
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*PolicyReading(self.verifier).review(broken)]
         verdict.findings = [*self._line_findings(), *self._findings(broken)]
-        verdict.crashed = bool(self.verifier.crash)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
         verdict.minutes = self.run.minutes()

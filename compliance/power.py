@@ -140,7 +140,7 @@ class _Judgement:
 
     def _too_early(self) -> None:
         since = SINCE[self.rules.usage]
-        if tuple(int(part) for part in self.rules.name.split(".")) < since:
+        if self.rules.version < since:
             first = ".".join(map(str, since))
             said = f"{self.rules.title} has no rules on power; those of {first} are applied"
             self._tell(self.power, Fault("power.too-early", None, None, said))

@@ -31,7 +31,7 @@ def applies(usage: str, round_name: str, benchmark: str, division: str | None) -
     if benchmark in WITHOUT_TEST:
         return f"{benchmark} has no reference convergence points"
     if division is not None and division != "closed":
-        return f"the {division} division is not tested for convergence"
+        return f"the {division or 'unnamed'} division is not tested for convergence"
     if not round_name[:1].isdigit() or round_name.startswith("0"):
         return f"{usage} {round_name} has no reference convergence points"
     return ""
@@ -91,12 +91,20 @@ def judge_convergence(
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    where = (usage, round_name, benchmark)
-    judged = _Judge(*where, runs, profile, points, pruned=pruned, places=places).judge()
+    where = (usage, round_name)
+    name = benchmark if profile is Profile.POLICY else _named_by(runs, benchmark)
+    judged = _Judge(*where, name, runs, profile, points, pruned=pruned, places=places).judge()
     if profile is Profile.POLICY and verifier_runs is not None:
-        theirs = _Judge(*where, verifier_runs, Profile.VERIFIER, points)
+        name = _named_by(verifier_runs, benchmark)
+        theirs = _Judge(*where, name, verifier_runs, Profile.VERIFIER, points)
         return _compared(judged, theirs.judge())
     return judged
+
+
+def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
+    """The benchmark whose points the verifier takes: that which the logs name, not the folder's."""
+    names = {run.benchmark for run in runs if run.benchmark}
+    return names.pop() if len(names) == 1 else benchmark
 
 
 def _compared(ours: Convergence, theirs: Convergence) -> Convergence:
@@ -167,6 +175,8 @@ class _Judge:
             return "there are no runs"
         if self.profile is Profile.POLICY:
             return ""
+        if len({run.benchmark for run in self.runs}) > 1:
+            return "the official verifier ends in a traceback on logs of several benchmarks"
         for run in self.runs:
             if run.problem:
                 return f"the official verifier ends in a traceback on {run.name}: {run.problem}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rules.round import version_of
+
 if TYPE_CHECKING:
     from compliance.score_report import ScoreEntry, Scores
 
@@ -73,8 +75,9 @@ def comparable(first: str, second: str, benchmark: str, other: str) -> str:
         return f"{benchmark} of {old} and {other} of {new} are different benchmarks"
     if old == new:
         return ""
+    both = sorted((version_of(old), version_of(new)))
     for low, high in _SPANS.get((usage, one), ()):
-        if _key(low) <= _key(old) <= _key(high) and _key(low) <= _key(new) <= _key(high):
+        if version_of(low) <= both[0] and both[1] <= version_of(high):
             return ""
     return f"results of {benchmark} in {old} and {new} are not compatible"
 
@@ -83,12 +86,8 @@ def _common_name(usage: str, round_name: str, benchmark: str) -> str:
     """The benchmark behind a name, which was given to another in the course of the rounds."""
     name = _NAMES.get(benchmark, benchmark)
     if usage == "training" and name == "ssd":
-        return "ssd_resnet34" if _key(round_name) < (2, 0) else "retinanet"
+        return "ssd_resnet34" if version_of(round_name) < (2, 0) else "retinanet"
     return name
-
-
-def _key(round_name: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in round_name.split(".")[:2])
 
 
 def changes(now: Scores, then: Scores) -> list[Change]:

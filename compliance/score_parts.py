@@ -31,4 +31,4 @@ def normalises(rules: Round, profile: Profile) -> bool:
     if profile is Profile.VERIFIER:
         return True
     first = (2, 0) if rules.usage == "hpc" else (2, 1)
-    return tuple(int(part) for part in rules.name.split(".")[:2]) >= first
+    return rules.version >= first

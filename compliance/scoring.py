@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from compliance.choose import Wish
 from compliance.facts import Facts
+from compliance.files import Judged
 from compliance.score_findings import findings_of
 from compliance.score_place import filled, is_pruned, place_of
 from compliance.score_result import Member, Working, by_path, work_out
-from compliance.session import Gathered, Judged, Options, gather, rules_of
+from compliance.session import Gathered, Options, gather, rules_of
 from compliance.tree import natural
 from rules.convergence.data import Point
 from rules.finding import Finding, Profile, Severity

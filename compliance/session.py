@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import os
-import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -15,9 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from compliance.choose import Choice, Wish, forget
-from compliance.find import Kind, Target, kinds_of, nearly_submissions, submissions, targets
+from compliance.files import Judged, Task, internal_fault, judge_files, task_for
+from compliance.find import Target, kinds_of, nearly_submissions, submissions, targets
 from compliance.garbage import fewer_collections
-from compliance.judge import LogVerdict, judge_log
+from compliance.judge import LogVerdict
 from compliance.outcome import (
     FileEntry,
     Outcome,
@@ -27,8 +26,6 @@ from compliance.outcome import (
     conclude,
 )
 from compliance.reading import RULE_CRASHED
-from logging_spec.read import read_log
-from rules.catalogue import find_round
 from rules.finding import Finding, Profile, Severity
 from rules.round import Round
 
@@ -36,13 +33,11 @@ if TYPE_CHECKING:
     from compliance.alike import Seen
     from compliance.earlier import Earlier
     from compliance.report import Report
+    from compliance.tree import Tree
     from compliance.waivers import Waivers
 
 Progress = Callable[[int, int], None]
 """Told of files done, and of files in all."""
-
-FEW_BYTES = 1 << 22
-"""Below this much to read, starting a second process costs more than it saves."""
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -61,6 +56,8 @@ class Options(msgspec.Struct, frozen=True):
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
+        if rule == RULE_CRASHED:
+            return True
         if self.select and not _matches(rule, self.select):
             return False
         return not _matches(rule, self.ignore)
@@ -68,27 +65,6 @@ class Options(msgspec.Struct, frozen=True):
 
 def _matches(rule: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatch.fnmatchcase(rule, glob) for glob in globs)
-
-
-class _Task(msgspec.Struct, frozen=True):
-    path: str
-    shown: str
-    usage: str
-    round: str
-    profile: Profile
-    kind: Literal["log", "system"]
-    with_facts: bool
-    submission: str
-
-
-class Judged(msgspec.Struct, frozen=True):
-    """One file judged, small enough to travel between processes."""
-
-    path: str
-    shown: str
-    kind: Literal["log", "system"]
-    round: str
-    verdict: LogVerdict
 
 
 def check(
@@ -124,7 +100,7 @@ class Gathered(msgspec.Struct, frozen=True):
     choices: list[Choice]
     nearly: list[str]
     judged: dict[str, Judged]
-    tasks: list[_Task]
+    tasks: list[Task]
 
     @property
     def several(self) -> bool:
@@ -154,7 +130,11 @@ def find(
     choices += [wish.choose(root) for root, _ in packages]
     judged = dict(known or {})
     pairs = zip(found, choices, strict=False)
-    tasks = [_task(t, c, options, for_scores) for t, c in pairs if t.path not in judged]
+    tasks = [
+        task_for(t, c, options.profile, with_facts=for_scores)
+        for t, c in pairs
+        if t.path not in judged
+    ]
     return Gathered(found, packages, choices, nearly_submissions(held), judged, tasks)
 
 
@@ -218,7 +198,7 @@ def _judge_rest(
     waiting = Counter(task.submission for task in tasks)
     packages = deque(gathered.packages)
     done = 0
-    for batch in chain([[]], _batches(tasks, jobs)):
+    for batch in chain([[]], judge_files(tasks, jobs)):
         for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
             gathered.judged[one.path] = one
             waiting[task.submission] -= 1
@@ -255,19 +235,28 @@ class _Session:
         self.earlier: Earlier | None = None
 
     def take_submission(self, root: Path, shown: str, rules: Round) -> None:
-        """Judge a package on top of its logs' verdicts."""
+        """Judge a package on top of its logs' verdicts; a fault of podium ends no other's."""
+        from compliance.tree import scan, submitter_of
+
+        try:
+            self._take(scan(root, shown, rules), rules)
+        except Exception as error:
+            place = shown or "."
+            self.findings.append(internal_fault(place, error))
+            entry = SubmissionEntry(submitter=submitter_of(root), path=place, verdict="rejected")
+            self.submissions.append(entry)
+
+    def _take(self, tree: Tree, rules: Round) -> None:
         from compliance.alike import Seen
         from compliance.submission import Leave, judge_submission
-        from compliance.tree import scan
         from compliance.verdicts import By
 
-        inside = f"{root}/"
+        inside = f"{tree.root}/"
 
         def verdict(path: str) -> LogVerdict | None:
             one = self.judged.get(inside + path)
             return None if one is None else one.verdict
 
-        tree = scan(root, shown, rules)
         package = judge_submission(
             tree,
             By(rules, self.options.profile),
@@ -334,85 +323,6 @@ class _Session:
             converged=verdict.converged,
             round=one.round if self.several else None,
         )
-
-
-def _task(target: Target, choice: Choice, options: Options, with_facts: bool) -> _Task:
-    rules = choice.rules
-    return _Task(
-        target.path,
-        target.shown,
-        rules.usage,
-        rules.name,
-        options.profile,
-        "system" if target.kind is Kind.SYSTEM else "log",
-        with_facts or bool(target.submission),
-        target.submission,
-    )
-
-
-def _batches(tasks: list[_Task], jobs: int) -> Iterator[list[Judged]]:
-    if jobs > 1 and len(tasks) > 1 and _enough(tasks):
-        from compliance.pool import spread
-
-        yield from spread(_judge_some, tasks, jobs)
-        return
-    for task in tasks:
-        yield [_judge(task)]
-
-
-def _enough(tasks: list[_Task]) -> bool:
-    size = 0
-    for task in tasks:
-        try:
-            size += os.stat(task.path).st_size
-        except OSError:
-            continue
-        if size > FEW_BYTES:
-            return True
-    return False
-
-
-def _judge_some(tasks: list[_Task]) -> list[Judged]:
-    return [_judge(task) for task in tasks]
-
-
-def _judge(task: _Task) -> Judged:
-    rules = find_round(task.usage, task.round)
-    try:
-        if task.kind == "system":
-            verdict = _judge_system(task, rules)
-        else:
-            verdict = judge_log(
-                read_log(task.path, rules.generation),
-                rules,
-                task.profile,
-                task.shown,
-                with_facts=task.with_facts,
-            )
-    except Exception as error:
-        verdict = LogVerdict([_internal(task.shown, error)])
-    return Judged(task.path, task.shown, task.kind, f"{task.usage} {task.round}", verdict)
-
-
-def _judge_system(task: _Task, rules: Round) -> LogVerdict:
-    from compliance.system import check_system
-
-    found = check_system(Path(task.path), task.shown, rules, task.profile)
-    return LogVerdict(found.findings)
-
-
-def _internal(shown: str, error: Exception) -> Finding:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(place.filename).name}:{place.lineno}"
-    return Finding(
-        RULE_CRASHED,
-        Severity.ERROR,
-        shown,
-        None,
-        None,
-        f"podium itself failed on this file: {type(error).__name__}: {error} ({where})",
-        hint="please report this, with the file if you may share it",
-    )
 
 
 def is_internal(report: Outcome | Report) -> bool:

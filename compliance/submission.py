@@ -169,6 +169,10 @@ class _Submission:
             self.tree.root / path, self.tree.place(path), self.by.rules, self.by.profile
         )
         self.systems[system] = verdict
+        if self.by.verifier and _passed_over(verdict, system in self.tree.holding, self.by):
+            verdict.findings = [
+                replace(found, severity=Severity.WARNING) for found in verdict.findings
+            ]
         self.findings += verdict.findings
         if verdict.description is not None and not self.by.verifier:
             for difference in agrees_with_folder(verdict.description, self.tree.submitter):
@@ -332,10 +336,19 @@ class _Submission:
             folder.benchmark,
             [run.facts.run for run in verdict.runs],
             profile or self.by.profile,
-            division=verdict.division or None,
+            # The verifier takes whatever is not spelt `closed` for another division.
+            division=verdict.division if self.by.verifier else verdict.division or None,
             weak=folder.scaling == "weak",
             places=False,
         )
+
+
+def _passed_over(verdict: SystemVerdict, used: bool, by: By) -> bool:
+    """Whether the official package checker does not look at what is wrong with a description.
+
+    Before 1.0 it only takes the division of it, where the system has results: without one it ends.
+    """
+    return by.rules.version < (1, 0) and (verdict.divides or not used)
 
 
 def rcp_entry(convergence: Convergence) -> RcpEntry:

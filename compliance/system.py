@@ -32,10 +32,14 @@ __all__ = [
 
 
 class SystemVerdict(msgspec.Struct):
-    """What is known of a description once judged; `description` is None where it is no object."""
+    """What is known of a description once judged; `description` is None where it is no object.
+
+    `divides`: the official package checker can take the division of it, and does not end on it.
+    """
 
     findings: list[Finding] = msgspec.field(default_factory=list)
     description: SystemDescription | None = None
+    divides: bool = False
 
     @property
     def passed(self) -> bool:
@@ -60,7 +64,7 @@ def judge_description(
     description = describe(document.fields) if document.is_object else None
     if profile is Profile.POLICY and not findings:
         findings = [*_unfit(document, shown, rules)]
-    return SystemVerdict(findings, description)
+    return SystemVerdict(findings, description, document.sound and "division" in document.fields)
 
 
 def _unfit(document: Document, shown: str, rules: Round) -> Iterator[Finding]:

@@ -125,7 +125,7 @@ def period_of(rules: Round) -> Period:
     """The training round whose submission rules hold for a round."""
     if rules.usage == "hpc" and rules.name in _HPC_PERIODS:
         return _HPC_PERIODS[rules.name]
-    return tuple(int(part) for part in rules.name.split("."))
+    return rules.version
 
 
 _BETWEEN = re.compile(r"[\W_]+")

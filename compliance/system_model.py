@@ -49,10 +49,10 @@ class System(BaseModel):
 def read_system(path: Path | str) -> System:
     """The description in a file; whether it is right is for `compliance.check` to say.
 
-    Raises NothingToJudge where the file cannot be read or holds no JSON object.
+    Raises NothingToJudge where the file cannot be read or is not one JSON object.
     """
     document = read_description(Path(path))
-    if not document.is_object:
+    if not (document.is_object and document.sound):
         faults = "; ".join(fault.message for fault in document.faults)
         raise NothingToJudge(f"{path} holds no system description: {faults}")
     return System.model_validate(describe(document.fields))

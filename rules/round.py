@@ -132,6 +132,11 @@ def status_is_success(run: Run) -> bool:
     return stop is not None and metadata_of(stop).get("status") == k.SUCCESS
 
 
+def version_of(name: str) -> tuple[int, ...]:
+    """A round's name as numbers, by which rounds come one after the other: 5.1 is (5, 1)."""
+    return tuple(int(part) for part in name.split(".")[:2] if part.isdigit())
+
+
 class Round(msgspec.Struct, frozen=True, dict=True):
     """One round, resolved.
 
@@ -162,6 +167,11 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     aliases: Mapping[str, str] = msgspec.field(default_factory=dict)
     named_by: Callable[[Run], Any] = named_by_key
     succeeded: Callable[[Run], bool] = status_is_success
+
+    @cached_property
+    def version(self) -> tuple[int, ...]:
+        """The name as numbers."""
+        return version_of(self.name)
 
     def next(
         self,

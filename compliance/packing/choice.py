@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from compliance.alike import copies, spelled
 from compliance.facts import Facts
+from compliance.files import Judged
 from compliance.packing.config import ResultConfig
 from compliance.packing.sources import LeftOut, Source, same_content
 from compliance.scores import median_window
-from compliance.session import Judged
 from compliance.tree_names import benchmark_called
 from compliance.verdicts import By, few, needed_runs
 from rules.convergence.runs import dropped_of, takes_first_converging, takes_median_window

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from compliance.choose import ChosenBy, Wish
 from compliance.facts import Facts
+from compliance.files import Judged
 from compliance.find import is_submission
 from compliance.outcome import Rules, conclude
 from compliance.packing.copying import Copied
@@ -24,7 +25,7 @@ from compliance.receipt import (
     Receipt,
 )
 from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish
-from compliance.session import Judged, Options, check_paths, gather
+from compliance.session import Options, check_paths, gather
 from compliance.waivers import WAIVERS_FILE
 from compliance.waivers_file import Waiver, waivers_in_tree
 from rules.finding import Finding, Profile, Severity

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from compliance.files import Judged
 from compliance.packing.config import PackConfig
 from compliance.packing.sources import LeftOut, Source
-from compliance.session import Judged
 from rules.round import Round
 
 

@@ -13,6 +13,7 @@ import msgspec
 from logging_spec.record import Record
 from rules.convergence import policy_reading, verifier_reading
 from rules.finding import Profile
+from rules.round import version_of
 from rules.run import MINUTE_MS, Run, as_number, metadata_of
 
 Unit = Literal["epochs", "samples", "tokens", "steps"]
@@ -58,7 +59,7 @@ class RunFacts(msgspec.Struct):
 @lru_cache(maxsize=1024)
 def unit_of(usage: str, round_name: str, benchmark: str | None) -> Unit:
     """What a benchmark counts convergence in: training rules, RCP Rules, epoch reporting."""
-    later = usage == "training" and _number(round_name) >= _number("3.1")
+    later = usage == "training" and version_of(round_name) >= (3, 1)
     if benchmark == "gpt3":
         return "tokens"
     if benchmark == "stable_diffusion" and round_name == "3.1":
@@ -66,10 +67,6 @@ def unit_of(usage: str, round_name: str, benchmark: str | None) -> Unit:
     if benchmark in _SAMPLES or (benchmark == "unet3d" and later):
         return "samples"
     return "epochs"
-
-
-def _number(round_name: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in round_name.split(".") if part.isdigit())
 
 
 def run_facts(

@@ -7,6 +7,7 @@ rules, Benchmark Results.
 from __future__ import annotations
 
 from rules.catalogue import UnknownRound, find_round
+from rules.round import version_of
 
 DROPPED = {"unet3d": 4}
 """Runs dropped at each end, and so those that may fail as the slowest, where it is not one."""
@@ -49,7 +50,7 @@ def dropped_of(benchmark: str) -> int:
 def takes_median_window(usage: str, round_name: str) -> bool:
     """Whether more runs than needed may be submitted, the median window of which is scored."""
     first = (2, 0) if usage == "hpc" else (1, 1)
-    return tuple(int(part) for part in round_name.split(".")[:2]) >= first
+    return version_of(round_name) >= first
 
 
 def takes_first_converging(usage: str, round_name: str, benchmark: str) -> bool:

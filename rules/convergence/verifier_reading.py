@@ -56,7 +56,8 @@ def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
             _by_keys(reader, run)
         return reader.reading()
     except _Ends as end:
-        reading = Reading(reader.batch_size, reader.benchmark)
+        size = reader.batch_size
+        reading = Reading(size if isinstance(size, int | float) else None, reader.benchmark)
         reading.problem = str(end)
         return reading
 

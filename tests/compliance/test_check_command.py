@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,11 +19,13 @@ from xml.etree import ElementTree as ET
 import pytest
 import zstandard
 
-from compliance import cli, session
+from compliance import cli, files, session
+from compliance import submission as packages
 from compliance.exits import Exit
 from compliance.judge import judge_log
 from logging_spec.read import read_log
 from tests.builders import LogBuilder, build
+from tests.compliance.trees import usual
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
@@ -105,7 +108,7 @@ def test_scores_come_from_the_same_reading(
         read.append(path)
         return read_log(path, *rest)
 
-    monkeypatch.setattr(session, "read_log", counting)
+    monkeypatch.setattr(files, "read_log", counting)
     both = podium("check", *options, "--score", "--jobs", "1").report
     assert both.pop("scores") == scores
     assert both == alone
@@ -202,7 +205,7 @@ def test_3_for_a_fault_on_one_file_and_the_rest_is_still_told(
             raise RuntimeError("a bug")
         return judge(*arguments, **options)
 
-    monkeypatch.setattr(session, "judge_log", fail)
+    monkeypatch.setattr(files, "judge_log", fail)
     said = check(log.parent)
     assert said.status == Exit.INTERNAL
     found = {f["path"]: f["id"] for f in said.report["findings"] if f["severity"] == "error"}
@@ -210,6 +213,30 @@ def test_3_for_a_fault_on_one_file_and_the_rest_is_still_told(
     assert found["result_1.txt"] == "closed.llama31_8b.opt_adamw_beta_2"
     assert [entry["verdict"] for entry in said.report["files"]] == ["fail", "fail", "pass"]
     assert "Traceback" not in said.out + said.err
+
+
+def test_3_for_a_fault_on_one_submission_and_the_others_are_still_judged(
+    check: Podium, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second"):
+        shutil.copytree(usual(tmp_path / "one").root, tmp_path / "round" / name)
+        shutil.rmtree(tmp_path / "one")
+    judge = packages.judge_submission
+
+    def fail(tree: Any, *arguments: Any, **options: Any) -> Any:
+        if tree.submitter == "first":
+            raise RuntimeError("a bug")
+        return judge(tree, *arguments, **options)
+
+    monkeypatch.setattr(packages, "judge_submission", fail)
+    said = check(tmp_path / "round", "--round", "5.1", "--select", "seeds.*")
+    assert said.status == Exit.INTERNAL
+    assert [(f["id"], f["path"]) for f in said.report["findings"]] == [
+        ("internal.rule-crashed", "first")
+    ]
+    verdicts = [(one["path"], one["verdict"]) for one in said.report["submissions"]]
+    assert verdicts[0] == ("first", "rejected")
+    assert [path for path, _ in verdicts] == ["first", "second"]
 
 
 def test_3_for_a_fault_of_the_whole_says_how_to_report_it(

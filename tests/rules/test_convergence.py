@@ -209,6 +209,17 @@ def test_faulty_results_say_what_is_wrong(profile: Profile) -> None:
     assert judge_convergence("training", "4.0", "resnet", [], profile).verdict == "fail"
 
 
+def test_the_verifier_goes_by_the_benchmark_that_the_logs_name() -> None:
+    named = ("training", "1.0", "dlrm")  # on dlrm's own logs it ends in a traceback
+    logs = runs([36.0] * 5, 1536, "resnet")
+    found = judge_convergence(*named, logs, Profile.VERIFIER)
+    assert found == judge_convergence("training", "1.0", "resnet", logs, Profile.VERIFIER)
+    assert found.points != ()
+    two = judge_convergence(*named, logs + runs([36.0], 1536, "bert"), Profile.VERIFIER)
+    assert two.verdict == "fail"
+    assert "several benchmarks" in two.messages[0]
+
+
 def test_too_few_runs_fail_by_the_policy_only() -> None:
     assert judge([16.0] * 4, Profile.VERIFIER).verdict == "pass"
     few = judge([16.0] * 4, Profile.POLICY)

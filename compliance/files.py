@@ -1,0 +1,128 @@
+"""Each file judged by itself, in this process or in several."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from compliance.choose import Choice
+from compliance.find import Kind, Target
+from compliance.judge import LogVerdict, judge_log
+from compliance.reading import RULE_CRASHED
+from logging_spec.read import read_log
+from rules.catalogue import find_round
+from rules.finding import Finding, Profile, Severity
+from rules.round import Round
+
+FEW_BYTES = 1 << 22
+"""Below this much to read, starting a second process costs more than it saves."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One file to judge, as a process is told of it; `submission` is the folder of its package."""
+
+    path: str
+    shown: str
+    usage: str
+    round: str
+    profile: Profile
+    kind: Literal["log", "system"]
+    with_facts: bool
+    submission: str
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """One file judged, small enough to travel between processes."""
+
+    path: str
+    shown: str
+    kind: Literal["log", "system"]
+    round: str
+    verdict: LogVerdict
+
+
+def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bool) -> Task:
+    """What there is to do for one file; a log of a package always gives its facts."""
+    rules = choice.rules
+    return Task(
+        target.path,
+        target.shown,
+        rules.usage,
+        rules.name,
+        profile,
+        "system" if target.kind is Kind.SYSTEM else "log",
+        with_facts or bool(target.submission),
+        target.submission,
+    )
+
+
+def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
+    """The files judged, in the order of the tasks, some at a time; nothing raises."""
+    if jobs > 1 and len(tasks) > 1 and _enough(tasks):
+        from compliance.pool import spread
+
+        yield from spread(_judge_some, tasks, jobs)
+        return
+    for task in tasks:
+        yield [_judge(task)]
+
+
+def _enough(tasks: list[Task]) -> bool:
+    size = 0
+    for task in tasks:
+        try:
+            size += os.stat(task.path).st_size
+        except OSError:
+            continue
+        if size > FEW_BYTES:
+            return True
+    return False
+
+
+def _judge_some(tasks: list[Task]) -> list[Judged]:
+    return [_judge(task) for task in tasks]
+
+
+def _judge(task: Task) -> Judged:
+    rules = find_round(task.usage, task.round)
+    try:
+        if task.kind == "system":
+            verdict = _judge_system(task, rules)
+        else:
+            verdict = judge_log(
+                read_log(task.path, rules.generation),
+                rules,
+                task.profile,
+                task.shown,
+                with_facts=task.with_facts,
+            )
+    except Exception as error:
+        verdict = LogVerdict([internal_fault(task.shown, error)])
+    return Judged(task.path, task.shown, task.kind, f"{task.usage} {task.round}", verdict)
+
+
+def _judge_system(task: Task, rules: Round) -> LogVerdict:
+    from compliance.system import check_system
+
+    found = check_system(Path(task.path), task.shown, rules, task.profile)
+    return LogVerdict(found.findings)
+
+
+def internal_fault(shown: str, error: Exception) -> Finding:
+    """The finding that podium itself failed on a file or a submission."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return Finding(
+        RULE_CRASHED,
+        Severity.ERROR,
+        shown,
+        None,
+        None,
+        f"podium itself failed on this: {type(error).__name__}: {error} ({where})",
+        hint="please report this, with the file if you may share it",
+    )
