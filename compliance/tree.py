@@ -141,7 +141,9 @@ class _Scan:
                 self._tell("tree.unknown-folder", name, why, hint)
 
     def _systems(self) -> None:
-        for name in self._list("systems").files:
+        listing = self._list("systems")
+        # A folder called like a description is none, and is judged so that it is told of.
+        for name in sorted([*listing.files, *listing.folders, *listing.links]):
             if name.endswith(".json"):
                 self.tree.systems[name[:-5]] = f"systems/{name}"
 

@@ -185,7 +185,8 @@ def renamed(package: Package, rng: random.Random) -> str:
 
 
 def flagged(package: Package, rng: random.Random) -> str:
-    place = rng.choice([package.result, package.result.parent, package.root])
+    # At the top of a submission only the official scripts read it, which are not what is asked.
+    place = rng.choice([package.result, package.result.parent])
     text = rng.choice(_FLAGS) + rng.choice(["", "\n", "\nrcp-bypass", "\r\nseed-checker-bypass"])
     (place / "package_checker_params").write_text(text)
     return repr(text)

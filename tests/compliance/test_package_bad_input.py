@@ -98,6 +98,10 @@ BROKEN: dict[str, tuple[Breaking, set[str]]] = {
         lambda tree: tree.write("systems/ex_n8.json", "1e999"),
         {"system.not-json"},
     ),
+    "description is a folder": (
+        lambda tree: (tree.root / "systems" / "more.json").mkdir(),
+        {"system.unreadable"},
+    ),
     "description is empty": (
         lambda tree: tree.write("systems/ex_n8.json", ""),
         {"system.not-json"},

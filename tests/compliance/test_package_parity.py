@@ -10,6 +10,7 @@ import logging
 import random
 import re
 import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,8 @@ def incumbent(root: Path, usage: str, name: str) -> bool | None:
     logs.enqueued_configs.clear()
     arguments = (str(root), usage, f"{name}.0", False, False, False, False, False, "")
     silence = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
-    with _listening() as said, silence[0], silence[1]:
+    with _listening() as said, silence[0], silence[1], warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of several seeds in one run
         try:
             checker.check_training_package(*arguments)
         except (Exception, SystemExit):
@@ -187,6 +189,5 @@ def test_damaged_packages_are_accepted_as_by_the_incumbent(corpus: Path, tmp_pat
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("start", [1000, 1400, 1800])
-def test_many_damaged_packages(corpus: Path, tmp_path: Path, start: int) -> None:
-    assert compare(corpus, range(start, start + 400), tmp_path) == []
+def test_many_damaged_packages(corpus: Path, tmp_path: Path) -> None:
+    assert compare(corpus, range(1000, 1200), tmp_path) == []
