@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from compliance.choose import Wish
+from compliance.disk import Disk
 from compliance.errors import NothingToJudge
 
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
@@ -161,15 +162,17 @@ def kinds_of(paths: list[Path], wish: Wish | None = None) -> dict[Path, Held]:
     return {path: _held(path, wish or Wish()) for path in paths}
 
 
-def targets(held: Mapping[Path, Held], *, empty: bool = False) -> list[Target]:
-    """Every file to judge below the paths, in order.
+def targets(
+    held: Mapping[Path, Held], disks: Mapping[Path, Disk] | None = None, *, empty: bool = False
+) -> list[Target]:
+    """Every file to judge below the paths, in order; `disks` are those of submissions.
 
     Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
     is judged, too.
     """
     found: dict[str, Target] = {}
     for path, what in held.items():
-        for target in _targets(path, what, alone=len(held) == 1):
+        for target in _targets(path, what, disks or {}, alone=len(held) == 1):
             found.setdefault(target.path, target)
     if not found and not empty:
         names = ", ".join(str(path) for path in held)
@@ -177,29 +180,36 @@ def targets(held: Mapping[Path, Held], *, empty: bool = False) -> list[Target]:
     return list(found.values())
 
 
-def _targets(path: Path, held: Held, *, alone: bool) -> Iterator[Target]:
+def _targets(
+    path: Path, held: Held, disks: Mapping[Path, Disk], *, alone: bool
+) -> Iterator[Target]:
     kind, tops = held.kind, held.submissions
     if kind in (Kind.LOG, Kind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
         return
     for top in tops:
-        yield from _logs(top / "results", path, alone=alone, submission=str(top))
+        shown = top.relative_to(path).as_posix() if alone else str(top)
+        yield from _results(disks.get(top) or Disk(top), "" if shown == "." else f"{shown}/")
     if kind is Kind.LOOSE:
-        yield from _logs(path, path, alone=alone)
+        yield from _loose(path, path, alone=alone)
     elif kind is Kind.ROUND:
         # What a folder that is no submission holds must not be passed over in silence.
         for sub in _folders(path):
             if sub not in tops:
-                yield from _logs(sub, path, alone=alone, without=frozenset(map(str, tops)))
+                yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
 
 
-def _logs(
-    below: Path,
-    root: Path,
-    *,
-    alone: bool,
-    submission: str = "",
-    without: frozenset[str] = frozenset(),
+def _results(disk: Disk, shown: str) -> Iterator[Target]:
+    """The logs of a submission; a folder named like a log is judged, so that it is reported."""
+    submission = str(disk.root)
+    for _, folder in disk.walk("results"):
+        for item in folder.items:
+            if _LOG_NAME.match(item.name):
+                yield Target(item.full, shown + item.path, Kind.LOG, submission)
+
+
+def _loose(
+    below: Path, root: Path, *, alone: bool, without: frozenset[str] = frozenset()
 ) -> Iterator[Target]:
     start, inner = len(str(below)), os.path.relpath(below, root)
     # Links to folders are not followed: they may lead out of the tree, or in a circle.
@@ -211,4 +221,4 @@ def _logs(
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
             inside = name if shown == "." else f"{shown}/{name}"
-            yield Target(f"{folder}/{name}", inside, Kind.LOG, submission)
+            yield Target(f"{folder}/{name}", inside, Kind.LOG)

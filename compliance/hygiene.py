@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from compliance.disk import Disk, Item, Kind
 from compliance.hygiene_names import Fault, collisions, name_faults, plain
 from compliance.leaks import Search, Secrets, read_head
 from rules.finding import Finding, Profile, Severity, StatedBy
@@ -42,43 +40,31 @@ _POINTER = b"version https://git-lfs.github.com/spec/"
 _HINT = "remove it, or rename it with letters, digits, - and _"
 
 
-class Kind(StrEnum):
-    """What stands under a name."""
-
-    FILE = "file"
-    FOLDER = "folder"
-    LINK = "link"
-    SPECIAL = "special file"
-    UNREADABLE = "unreadable"
-
-
-_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
-
-
-class Item(NamedTuple):
-    """One name in the tree: its path below the root, as given and as shown."""
-
-    path: str
-    full: str
-    name: str
-    kind: Kind
-    size: int = 0
-
-
 def check_repository(
     root: Path,
     rules: Round,
     profile: Profile,
     known: Callable[[str], Secrets | None] = lambda _: None,
+    disk: Disk | None = None,
 ) -> Iterator[Finding]:
     """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
 
     `rules` decides nothing yet: the official checker judges every round alike. `known` gives the
-    secrets of a log that has been read already, by its path.
+    secrets of a log that has been read already, by its path; `disk` is what was listed already.
     """
     del rules
     inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known)
-    yield from _limited(inspect.tree(root))
+    yield from _limited(inspect.tree(disk or Disk(root)))
+
+
+def _folders(disk: Disk) -> Iterator[list[Item]]:
+    """The items of each folder; a folder that cannot be listed stands for itself."""
+    for path, folder in disk.walk(keep=False):
+        if folder.problem:
+            full = os.path.join(disk.root, path)
+            yield [Item(path or ".", full, os.path.basename(full), Kind.UNREADABLE)]
+        else:
+            yield folder.items
 
 
 def _limited(findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -95,36 +81,6 @@ def _limited(findings: Iterator[Finding]) -> Iterator[Finding]:
         more = counts[kind] - MOST_PER_RULE
         said = f"{more} more findings of this rule are not listed"
         yield replace(finding, path=".", line=None, message=said, actual=None, hint="")
-
-
-# --- the tree -------------------------------------------------------------------------------------
-
-
-def walk(root: Path) -> Iterator[list[Item]]:
-    """The items of each folder below `root`, sorted; the insides of `.git` are left out."""
-    folders = [(str(root), "")]
-    while folders:
-        full, below = folders.pop()
-        try:
-            with os.scandir(full) as entries:
-                items = [_item(entry, below) for entry in entries]
-        except OSError:
-            yield [Item(below or ".", full, os.path.basename(full), Kind.UNREADABLE)]
-            continue
-        items.sort(key=lambda item: item.path)
-        yield items
-        inner = [item for item in items if item.kind is Kind.FOLDER and item.name != ".git"]
-        folders += [(item.full, item.path) for item in reversed(inner)]
-
-
-def _item(entry: os.DirEntry[str], below: str) -> Item:
-    path = f"{below}/{entry.name}" if below else entry.name
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except OSError:
-        return Item(path, entry.path, entry.name, Kind.UNREADABLE)
-    kind = _KINDS.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)
-    return Item(path, entry.path, entry.name, kind, status.st_size)
 
 
 def finding(path: str, fault: Fault, severity: Severity | None = None) -> Finding:
@@ -171,11 +127,11 @@ def _links_to_folder(item: Item) -> bool:
 class _Verifier:
     """The official checker's reading."""
 
-    def tree(self, root: Path) -> Iterator[Finding]:
-        name = official_name(os.path.basename(os.path.abspath(root)))
+    def tree(self, disk: Disk) -> Iterator[Finding]:
+        name = official_name(os.path.basename(os.path.abspath(disk.root)))
         if name is not None:
             yield finding(".", name)
-        for items in walk(root):
+        for items in _folders(disk):
             for item in items:
                 if item.kind is not Kind.UNREADABLE and not _links_to_folder(item):
                     yield from (finding(item.path, fault) for fault in self.faults(item))
@@ -205,11 +161,11 @@ class _Policy:
         self.known = known
         self.search = Search()
 
-    def tree(self, root: Path) -> Iterator[Finding]:
+    def tree(self, disk: Disk) -> Iterator[Finding]:
         name = official_name(os.path.basename(self.root))
         if name is not None:
             yield finding(".", name)
-        for items in walk(root):
+        for items in _folders(disk):
             for item in items:
                 yield from self.item(item)
             for path, fault in collisions([(item.path, item.name) for item in items]):

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from compliance.choose import Choice, Wish, forget
+from compliance.disk import Disk
 from compliance.files import Judged, Task, internal_fault, judge_files, task_for
 from compliance.find import Target, kinds_of, nearly_submissions, submissions, targets
 from compliance.garbage import fewer_collections
@@ -101,6 +102,7 @@ class Gathered(msgspec.Struct, frozen=True):
     nearly: list[str]
     judged: dict[str, Judged]
     tasks: list[Task]
+    disks: dict[Path, Disk]
 
     @property
     def several(self) -> bool:
@@ -125,7 +127,8 @@ def find(
     wish = Wish(options.usage, options.round)
     held = kinds_of(paths, wish)
     packages = submissions(held)
-    found = targets(held, empty=bool(packages))
+    disks = {root: Disk(root) for root, _ in packages}
+    found = targets(held, disks, empty=bool(packages))
     choices = [wish.choose(target.folder) for target in found]
     choices += [wish.choose(root) for root, _ in packages]
     judged = dict(known or {})
@@ -135,7 +138,7 @@ def find(
         for t, c in pairs
         if t.path not in judged
     ]
-    return Gathered(found, packages, choices, nearly_submissions(held), judged, tasks)
+    return Gathered(found, packages, choices, nearly_submissions(held), judged, tasks, disks)
 
 
 @fewer_collections()
@@ -173,7 +176,8 @@ def check_paths(
 
         session.earlier = read_earlier(options)
     for root, shown in _judge_rest(gathered, options.jobs, progress):
-        session.take_submission(root, shown, wish.choose(root).rules)
+        rules = wish.choose(root).rules
+        session.take_submission(root, shown, rules, gathered.disks.pop(root, None))
     session.take_files()
     session.take_nearly(gathered.nearly)
     session.finish()
@@ -234,12 +238,14 @@ class _Session:
         self.seen: dict[tuple[str, str], Seen] = {}
         self.earlier: Earlier | None = None
 
-    def take_submission(self, root: Path, shown: str, rules: Round) -> None:
+    def take_submission(
+        self, root: Path, shown: str, rules: Round, disk: Disk | None = None
+    ) -> None:
         """Judge a package on top of its logs' verdicts; a fault of podium ends no other's."""
         from compliance.tree import scan, submitter_of
 
         try:
-            self._take(scan(root, shown, rules), rules)
+            self._take(scan(root, shown, rules, disk), rules)
         except Exception as error:
             place = shown or "."
             self.findings.append(internal_fault(place, error))

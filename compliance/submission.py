@@ -157,8 +157,9 @@ class _Submission:
         return self.tree.place(path.relative_to(self.tree.root).as_posix())
 
     def _hygiene(self) -> list[Finding]:
-        found = check_repository(self.tree.root, self.by.rules, self.by.profile, self._secrets)
-        return [replace(finding, path=self.tree.place(finding.path)) for finding in found]
+        tree, by = self.tree, self.by
+        found = check_repository(tree.root, by.rules, by.profile, self._secrets, tree.disk)
+        return [replace(finding, path=tree.place(finding.path)) for finding in found]
 
     def _secrets(self, path: str) -> Secrets | None:
         verdict = self.verdicts(path)

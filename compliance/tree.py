@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from compliance.disk import Disk, Item, Kind
 from compliance.tree_names import about_name, benchmark_called, is_early
 from rules.round import Round
 
@@ -74,13 +75,14 @@ class Misplaced(msgspec.Struct, frozen=True):
 class Tree(msgspec.Struct):
     """One submission as it lies on disk. `shown` is put in front of paths in reports.
 
-    `holding` are the systems whose folders hold folders of benchmarks, whatever their names;
-    `entries` those described beside their results, as 0.5 had it.
+    `disk` lists its folders, each once. `holding` are the systems whose folders hold folders of
+    benchmarks, whatever their names; `entries` those described beside their results, as 0.5 had it.
     """
 
     root: Path
     shown: str
     submitter: str
+    disk: Disk
     systems: dict[str, str] = msgspec.field(default_factory=dict)
     results: list[ResultFolder] = msgspec.field(default_factory=list)
     misplaced: list[Misplaced] = msgspec.field(default_factory=list)
@@ -107,9 +109,9 @@ def has_scalings(rules: Round) -> bool:
     return rules.usage == "hpc" and rules.name != "0.7"
 
 
-def scan(root: Path, shown: str, rules: Round) -> Tree:
-    """Read the shape of a submission; never raises."""
-    return _Scan(Tree(root, shown, submitter_of(root)), rules).tree
+def scan(root: Path, shown: str, rules: Round, disk: Disk | None = None) -> Tree:
+    """Read the shape of a submission; never raises. `disk` is what was listed of it already."""
+    return _Scan(Tree(root, shown, submitter_of(root), disk or Disk(root)), rules).tree
 
 
 def submitter_of(root: Path) -> str:
@@ -214,7 +216,10 @@ class _Scan:
 
     def _list(self, path: str) -> Listing:
         """What is in a folder; tells of what cannot be read and of links to folders."""
-        listing = list_folder(f"{self.tree.root}/{path}")
+        folder = self.tree.disk.folder(path)
+        listing = Listing(problem=folder.problem if folder.there else "")
+        for item in folder.items:
+            _sort_into(listing, item).append(item.name)
         if listing.problem:
             why = f"the folder cannot be read ({listing.problem}), so nothing in it is judged"
             hint = "make it readable"
@@ -243,6 +248,12 @@ class _Scan:
         self.tree.misplaced.append(Misplaced(path, rule, why, hint, official))
 
 
+def _sort_into(listing: Listing, item: Item) -> list[str]:
+    if item.kind is Kind.FOLDER:
+        return listing.folders
+    return listing.links if item.kind is Kind.LINK and os.path.isdir(item.full) else listing.files
+
+
 def is_log(name: str) -> bool:
     """Whether the official checker takes a name for that of a run's log."""
     return LOOSE_NAME.fullmatch(name) is not None
@@ -254,28 +265,3 @@ def natural(names: Iterable[str]) -> list[str]:
         names,
         key=lambda name: [(int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(name)],
     )
-
-
-def list_folder(folder: Path | str) -> Listing:
-    """The names in a folder; none where there is no such folder."""
-    listing = Listing()
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                _sorted_into(listing, entry).append(entry.name)
-    except FileNotFoundError:
-        return listing
-    except OSError as error:
-        return Listing(problem=error.strerror or type(error).__name__)
-    for names in (listing.files, listing.folders, listing.links):
-        names.sort()
-    return listing
-
-
-def _sorted_into(listing: Listing, entry: os.DirEntry[str]) -> list[str]:
-    try:
-        if entry.is_dir(follow_symlinks=False):
-            return listing.folders
-        return listing.links if entry.is_symlink() and entry.is_dir() else listing.files
-    except OSError:  # a link that leads back to itself
-        return listing.files

@@ -1,0 +1,110 @@
+"""A submission's tree as it lies on disk: each folder is listed once, for whoever looks at it.
+
+No link is followed, nor anything opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+
+class Kind(StrEnum):
+    """What stands under a name."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    SPECIAL = "special file"
+    UNREADABLE = "unreadable"
+
+
+_KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
+
+
+class Item(NamedTuple):
+    """One name in the tree: its path below the root, as given and as shown."""
+
+    path: str
+    full: str
+    name: str
+    kind: Kind
+    size: int = 0
+
+
+class Folder(msgspec.Struct):
+    """What one folder holds, sorted by name; `problem` says why it cannot be listed.
+
+    `there` is False where no such folder exists.
+    """
+
+    items: list[Item] = msgspec.field(default_factory=list)
+    problem: str = ""
+    there: bool = True
+
+
+class Disk:
+    """The folders of a tree, by their paths below its root; the root's own is empty."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._known: dict[str, Folder] = {}
+
+    def folder(self, path: str) -> Folder:
+        """What a folder holds, looked up once."""
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = _listed(self._full(path), path)
+        return known
+
+    def walk(self, start: str = "", *, keep: bool = True) -> Iterator[tuple[str, Folder]]:
+        """(path, folder) of each folder below `start`, parents first; not the insides of `.git`.
+
+        Without `keep` what was not looked up before is not remembered: a tree may be large.
+        """
+        paths = [start]
+        while paths:
+            path = paths.pop()
+            folder = self._known.get(path)
+            if folder is None:
+                folder = self.folder(path) if keep else _listed(self._full(path), path)
+            yield path, folder
+            paths += [
+                item.path
+                for item in reversed(folder.items)
+                if item.kind is Kind.FOLDER and item.name != ".git"
+            ]
+
+    def _full(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else str(self.root)
+
+
+def _listed(full: str, path: str) -> Folder:
+    try:
+        with os.scandir(full) as entries:
+            items = [_item(entry, path) for entry in entries]
+    except OSError as error:
+        there = not isinstance(error, FileNotFoundError)
+        return Folder(problem=error.strerror or type(error).__name__, there=there)
+    items.sort(key=_name)
+    return Folder(items)
+
+
+def _name(item: Item) -> str:
+    return item.name
+
+
+def _item(entry: os.DirEntry[str], below: str) -> Item:
+    path = f"{below}/{entry.name}" if below else entry.name
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return Item(path, entry.path, entry.name, Kind.UNREADABLE)
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)
+    return Item(path, entry.path, entry.name, kind, status.st_size)
