@@ -55,8 +55,8 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
         for key, value in run.facts.settings.items():
             given[key].append(value)
     for key, values in sorted(given.items()):
-        if len(set(map(repr, values))) == 1:
-            continue  # as nearly always: what is written alike is spelled alike
+        if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
+            continue  # as nearly always
         counted = Counter(map(spelled, values))
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))

@@ -125,14 +125,10 @@ def _fingerprint(run: Run) -> Marks:
 def _sources(run: Run) -> dict[str, int]:
     sources: dict[str, int] = {}
     records = run.records
-    for places in run.where.values():
-        metadata = records[places[0]].metadata
-        if not isinstance(metadata, dict):
-            continue
-        file, lineno = metadata.get("file"), metadata.get("lineno")
-        if isinstance(file, str) and isinstance(lineno, int):
-            highest = sources.get(file, 0)
-            sources[file] = lineno if lineno > highest else highest
+    firsts = [records[places[0]].metadata for places in run.where.values()]
+    for file, lineno in [(m.get("file"), m.get("lineno")) for m in firsts if type(m) is dict]:
+        if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
+            sources[file] = lineno
     return sources
 
 

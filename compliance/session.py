@@ -200,7 +200,7 @@ def _judge_rest(
     """
     tasks = gathered.tasks
     waiting = Counter(task.submission for task in tasks)
-    packages = deque(gathered.packages)
+    packages = deque((str(root), root, shown) for root, shown in gathered.packages)
     done = 0
     for batch in chain([[]], judge_files(tasks, jobs)):
         for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
@@ -209,8 +209,8 @@ def _judge_rest(
         done += len(batch)
         if progress is not None and batch:
             progress(done, len(tasks))
-        while packages and not waiting[str(packages[0][0])]:
-            yield packages.popleft()
+        while packages and not waiting[packages[0][0]]:
+            yield packages.popleft()[1:]
     tasks.clear()
 
 
