@@ -6,7 +6,6 @@ Times are minutes. Source: training rules, Benchmark Results and Scoring; HPC ru
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 from typing import Literal
 
@@ -22,7 +21,7 @@ from rules.convergence.runs import (
     takes_median_window,
 )
 from rules.convergence.spread import Spread, spread_of
-from rules.convergence.statistics import olympic_mean
+from rules.convergence.statistics import mean_of, olympic_mean
 from rules.finding import Profile
 from rules.run import MINUTE_MS
 
@@ -262,7 +261,9 @@ def final_quality(runs: Sequence[RunFacts]) -> float | None:
     values = [run.quality for run in runs if run.quality is not None]
     if not values or any(value <= 0 for value in values):
         return None
-    return statistics.geometric_mean(values)
+    from statistics import geometric_mean
+
+    return geometric_mean(values)
 
 
 def olympic_energy(score: Score, joules: Sequence[float | None]) -> float | None:
@@ -272,4 +273,4 @@ def olympic_energy(score: Score, joules: Sequence[float | None]) -> float | None
     """
     kept = [energy for run, energy in zip(score.runs, joules, strict=True) if run.role == "scored"]
     known = [energy for energy in kept if energy is not None]
-    return statistics.fmean(known) if known and len(known) == len(kept) else None
+    return mean_of(known) if known and len(known) == len(kept) else None

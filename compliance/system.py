@@ -47,13 +47,19 @@ class SystemVerdict(msgspec.Struct):
         return not any(found.severity is Severity.ERROR for found in self.findings)
 
 
-def check_system(path: Path, shown: str, rules: Round, profile: Profile) -> SystemVerdict:
-    """Judge the description in a file, which findings call `shown`; never raises."""
-    return judge_description(read_description(path), shown, rules, profile)
+def check_system(
+    path: Path, shown: str, rules: Round, profile: Profile, *, by_schema: bool = False
+) -> SystemVerdict:
+    """Judge the description in a file, which findings call `shown`; never raises.
+
+    `by_schema` compares what has no fault with the round's JSON Schema, too. The rules find all
+    that the schema rejects, as the tests see to; a package need not wait for the library to load.
+    """
+    return judge_description(read_description(path), shown, rules, profile, by_schema=by_schema)
 
 
 def judge_description(
-    document: Document, shown: str, rules: Round, profile: Profile
+    document: Document, shown: str, rules: Round, profile: Profile, *, by_schema: bool = False
 ) -> SystemVerdict:
     """Judge a description that was read."""
     findings = []
@@ -62,7 +68,7 @@ def judge_description(
         if severity is not None:
             findings.append(_finding(fault, severity, document, shown))
     description = describe(document.fields) if document.is_object else None
-    if profile is Profile.POLICY and not findings:
+    if by_schema and profile is Profile.POLICY and not findings:
         findings = [*_unfit(document, shown, rules)]
     return SystemVerdict(findings, description, document.sound and "division" in document.fields)
 

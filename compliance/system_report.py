@@ -27,7 +27,7 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
     several = len({choice.rules.title for choice in choices}) > 1
     files, findings = [], []
     for (file, shown), choice in zip(found, choices, strict=True):
-        verdict = check_system(file, shown, choice.rules, options.profile)
+        verdict = check_system(file, shown, choice.rules, options.profile, by_schema=True)
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
         files.append(_entry(verdict, shown, choice, strict=options.strict, several=several))
         findings += verdict.findings

@@ -170,7 +170,7 @@ class _Inspection:
             yield from self._division(value)
         elif each.kind is Kind.SYSTEM_TYPE and each.required(self.period):
             yield from self._system_type(value)
-        elif each.kind is Kind.TEXT and isinstance(value, bool | list | dict):
+        elif isinstance(value, bool if each.kind is Kind.ANY else bool | list | dict):
             said = f"`{each.name}` is {_kind(value)}: text is expected"
             yield Fault("system.bad-type", each.name, said, "write it as a string", "a string")
 
@@ -202,7 +202,7 @@ class _Inspection:
     def _count(self, each: Field, value: Any) -> Iterator[Fault]:
         count = read_count(value)
         main = each.name in COUNTS
-        if count.value is None or (main and count.value < each.least):
+        if count.value is None or count.value < (each.least if main else 0):
             said = f"`{each.name}` is {short(value)!r}: must be a whole number"
             said += f" of at least {each.least}" if main else ""
             hint = f'write digits alone, such as "{each.example}"'

@@ -28,6 +28,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
 
 _SAYS: Schema = {"pattern": r"[^\s-]"}
+_EMPTY: Schema = {"enum": [None, [], {}]}
 _DIGITS = r"^\d{1,9}$"
 
 
@@ -66,8 +67,8 @@ def _property(field: Field, rules: Round, required: bool) -> Schema:
     if field.kind is Kind.SYSTEM_TYPE and required:
         return about | {"enum": [*SYSTEM_TYPES]}
     if field.kind is Kind.COUNT:
-        return about | _count(field)
-    if field.crashes:
+        return about | _count(field, rules)
+    if field.crashes and rules.verified:
         about["type"] = "string"
     elif field.kind is not Kind.ANY:
         about["type"] = ["string", "number"]
@@ -85,18 +86,18 @@ def _property(field: Field, rules: Round, required: bool) -> Schema:
 def _status(rules: Round, required: bool) -> Schema:
     if status_listed(rules):
         return {"enum": [category.value for category in CANONICAL]}
-    return {"type": "string"} | (_SAYS if required else {})
+    return {"type": "string"} | _SAYS if required else {"anyOf": [{"type": "string"}, _EMPTY]}
 
 
-def _count(field: Field) -> Schema:
+def _count(field: Field, rules: Round) -> Schema:
     """A count: a string of digits, or an integer where the official verifier bears one."""
     main = field.name in COUNTS
     digits = r"^0*[1-9]\d{0,8}$" if main and field.least else _DIGITS
     text: Schema = {"type": "string", "pattern": digits if main else r"^(\d{1,9}|[\s-]*)$"}
-    if field.crashes:
+    if field.crashes and rules.verified:
         return text
     number: Schema = {"type": "integer", "minimum": field.least if main else 0}
-    return {"anyOf": [text, number, *([] if main else [{"type": "null"}])]}
+    return {"anyOf": [text, number, *([] if main else [_EMPTY])]}
 
 
 def _together(rules: Round) -> list[Schema]:

@@ -84,10 +84,13 @@ def says_nothing(value: Any) -> bool:
     return isinstance(value, str) and letters(value) in _NOTHING
 
 
+_SAYS = re.compile(r"[^\s-]")
+
+
 def is_empty(value: Any) -> bool:
     """Whether a value is absent in all but name."""
     if isinstance(value, str):
-        return not value.strip(" \t\r\n-")
+        return _SAYS.search(value) is None
     return value is None or value == [] or value == {}
 
 

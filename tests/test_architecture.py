@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.compliance.trees import usual
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("logging_spec", "rules", "compliance", "reference_runs")
 
@@ -342,17 +344,25 @@ def test_the_command_does_not_build_the_rules_to_show_its_help() -> None:
     assert not {name for name in names if name.startswith(("rules.training", "rules.hpc"))}
 
 
-def test_checking_a_log_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
-    (tmp_path / "result_0.txt").write_text(":::MLLOG {}\n")
-    code = f"import compliance.cli; compliance.cli.run(['check', {str(tmp_path)!r}])"
-    assert loaded(code) & set(HEAVY) == set()
+@pytest.fixture(params=["a log", "a package"])
+def checking(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Code that checks a log, or a package that lacks nothing."""
+    path = tmp_path
+    if request.param == "a log":
+        (tmp_path / "result_0.txt").write_text(":::MLLOG {}\n")
+    else:
+        path = usual(tmp_path).root
+    words = ["check", str(path), "--round", "5.1", "--output", str(tmp_path.parent / "out.json")]
+    return f"import compliance.cli; compliance.cli.run({[*words, '--format', 'json']!r})"
 
 
-def test_what_every_check_loads_makes_no_dataclass(tmp_path: Path) -> None:
+def test_a_check_loads_nothing_that_it_does_not_need(checking: str) -> None:
+    assert loaded(checking) & {*HEAVY, "statistics", "tomllib"} == set()
+
+
+def test_what_every_check_loads_makes_no_dataclass(checking: str) -> None:
     """Each takes about a millisecond to make, at every start; a msgspec.Struct 0.03."""
-    (tmp_path / "result_0.txt").write_text(":::MLLOG {}\n")
-    code = f"import compliance.cli; compliance.cli.run(['check', {str(tmp_path)!r}])"
-    places = {name.replace(".", "/") for name in loaded(code)}
+    places = {name.replace(".", "/") for name in loaded(checking)}
     made = {
         f"{module.name} {node.name}"
         for module in modules()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Sequence
 
 import msgspec
@@ -44,6 +43,8 @@ def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
     if len(times) < 2:
         return None
     usual = USUAL_SPREAD.get(needed, 0.05)
+    import statistics  # with the modules that it needs takes long to load: scores alone want it
+
     middle = statistics.median(times)
     distance = statistics.median(abs(time - middle) for time in times)
     limit = max(3.5 * _MAD_TO_DEVIATION * distance, 2 * usual * abs(middle))

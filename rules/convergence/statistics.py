@@ -8,12 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from statistics import fmean
 
 from rules.convergence.student import QUANTILES
 
 ALPHA = 0.05
 """One-sided level of the test: training rules, RCP examples."""
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of one value or more, rounded once."""
+    return math.fsum(values) / len(values)
 
 
 def trimmed(values: Sequence[float], drop: int) -> list[float]:
@@ -24,15 +28,15 @@ def trimmed(values: Sequence[float], drop: int) -> list[float]:
 def olympic_mean(values: Sequence[float], drop: int = 1) -> float:
     """Mean of what is left once `drop` values at each end are dropped; NaN where nothing is."""
     kept = trimmed(values, drop)
-    return fmean(kept) if kept else math.nan
+    return mean_of(kept) if kept else math.nan
 
 
 def deviation(values: Sequence[float]) -> float:
     """Standard deviation in the population form: divided by the count."""
     if not values:
         return math.nan
-    mean = fmean(values)
-    return math.sqrt(fmean((value - mean) ** 2 for value in values))
+    mean = mean_of(values)
+    return math.sqrt(mean_of([(value - mean) ** 2 for value in values]))
 
 
 @cache

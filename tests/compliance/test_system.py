@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compliance import read_system
+from compliance import system_schema as system_schema_module
 from compliance.choose import Wish
 from compliance.errors import NothingToJudge
+from compliance.session import Options
 from compliance.system import SystemVerdict, check_system, judge_description
 from compliance.system_agree import (
     LogFacts,
@@ -28,6 +30,7 @@ from compliance.system_agree import (
 )
 from compliance.system_fields import FIELDS, Category, category_of
 from compliance.system_model import System
+from compliance.system_report import check_systems
 from compliance.system_schema import system_schema
 from compliance.system_text import LARGEST, parse_description
 from compliance.system_values import SystemDescription, describe, is_placeholder, read_count
@@ -444,17 +447,70 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(sorted(FIELDS)), JSON, st.sampled_from(ROUNDS))
+ODD = st.sampled_from(
+    [
+        *("", "-", "0", "8", "08", " 8", "1,000", "none", "N/A", "TBD", "preview", " preview "),
+        *(
+            "closed",
+            "Closed",
+            "cloud",
+            "Available on-premise",
+            "x",
+            "0.0",
+            "\uff11",
+            "\u00a0",
+            "8\n",
+        ),
+        *(
+            "8\n",
+            "\t-",
+            "00",
+            "9" * 10,
+            "-8",
+            0,
+            1,
+            -1,
+            8.0,
+            True,
+            False,
+            None,
+            [],
+            {},
+            [""],
+            {"a": 1},
+        ),
+        ...,
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(sorted(FIELDS)), JSON | ODD, min_size=1, max_size=5),
+    st.sampled_from(ROUNDS),
+)
 def test_no_value_raises_and_what_breaks_the_schema_is_found(
-    name: str, value: Any, rules: Round
+    changes: dict[str, Any], rules: Round
 ) -> None:
-    fields = good(**{name: value})
+    fields = good(**changes)
     verdict = judge(fields, rules)
     fits = jsonschema.Draft202012Validator(system_schema(rules)).is_valid(fields)
-    assert fits or verdict.findings or not rules.verified
+    assert fits or verdict.findings
     assert verdict.description is not None
     judge(fields, rules, Profile.VERIFIER)
+
+
+def test_system_check_goes_by_the_schema_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "8xEX.json"
+    file.write_text(json.dumps(good()))
+    assert check_systems([file], Options(round="5.1")).findings == []
+    stricter = system_schema(NEW) | {"required": ["more"]}
+    validator = jsonschema.Draft202012Validator(stricter)
+    monkeypatch.setattr(system_schema_module, "_validator", lambda *_: validator)
+    (found,) = check_systems([file], Options(round="5.1")).findings
+    assert (found.id, found.severity) == ("system.schema", Severity.WARNING)
 
 
 # --- agreement ------------------------------------------------------------------------------------
