@@ -108,30 +108,53 @@ def peak_memory_mb(folder: Path) -> float:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
+def command_seconds(arguments: list[str]) -> float:
+    """Seconds of CPU that `podium` takes with these arguments, all its processes together."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "compliance", *arguments]
+    out = subprocess.DEVNULL
+    subprocess.run(command, cwd=ROOT, stdout=out, check=False, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
 def start_ms(arguments: list[str]) -> float:
     """Median CPU milliseconds of `podium` with these arguments, its bytecode compiled before."""
-    spent = []
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    for _ in range(STARTS + 1):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        command = [sys.executable, "-m", "compliance", *arguments]
-        out = subprocess.DEVNULL
-        subprocess.run(command, cwd=ROOT, stdout=out, check=False, env=environment)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    spent = [command_seconds(arguments) for _ in range(STARTS + 1)]
     return statistics.median(spent[1:]) * 1000
+
+
+def command_ratio(folder: Path, profile: Profile) -> float:
+    """The same by the command: `podium check ROUND` beside `podium check LOG…`, start and all."""
+    alone = whole = 0.0
+    for entry, logs in rounds_in(folder):
+        rules = Wish().choose(entry).rules
+        named = ["--usage", rules.usage, "--round", rules.name, *map(str, logs)]
+        options = ["check", "--jobs", "1", "--profile", profile.value]
+        turns = [
+            (command_seconds([*options, *named]), command_seconds([*options, str(entry)]))
+            for _ in range(5)
+        ]
+        alone, whole = alone + min(t[0] for t in turns), whole + min(t[1] for t in turns)
+    return whole / alone if alone else float("nan")
+
+
+def rounds_in(folder: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """The rounds in a folder, each with its logs."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir() and kind_of(entry) is Kind.ROUND:
+            yield entry, [Path(target.path) for target in targets(kinds_of([entry]))]
 
 
 def package_ratio(folder: Path, profile: Profile) -> float:
     """How many times as long the rounds in a folder take as the logs in them alone."""
     options = Options(profile=profile)
     alone = whole = 0.0
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and kind_of(entry) is Kind.ROUND:
-            logs = [Path(target.path) for target in targets(kinds_of([entry]))]
-            works = [functools.partial(check_paths, paths, options) for paths in (logs, [entry])]
-            spent = timed(works, 5)
-            alone, whole = alone + spent[0].cpu, whole + spent[1].cpu
+    for entry, logs in rounds_in(folder):
+        works = [functools.partial(check_paths, paths, options) for paths in (logs, [entry])]
+        spent = timed(works, 5)
+        alone, whole = alone + spent[0].cpu, whole + spent[1].cpu
     return whole / alone if alone else float("nan")
 
 
@@ -183,8 +206,10 @@ def main() -> None:
     for name, words in starts.items():
         print(f"{name:26} {start_ms(words):9.0f} ms  of CPU (bar {START_BAR_MS})")
     for profile in Profile:
-        ratio = package_ratio(arguments.folder, profile)
+        ratio = command_ratio(arguments.folder, profile)
         print(f"{f'packages, {profile} profile':26} {ratio:9.2f} x their logs alone (bar 1.25)")
+        ratio = package_ratio(arguments.folder, profile)
+        print(f"{'  within one process':26} {ratio:9.2f} x, without the start of either")
 
 
 if __name__ == "__main__":

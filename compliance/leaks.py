@@ -67,13 +67,14 @@ _MARKS = (
     (b"WANDB", rb"(?i:wandb[\w .-]{0,30}[\s:=\"']{1,6}[0-9a-f]{40})"),
     (b"nvapi-", rb"nvapi-[\w-]{60}"),
 )
-MARKS = tuple((literal, re.compile(pattern)) for literal, pattern in _MARKS)
-"""Of each kind of secret, bytes that it always has, and a pattern that its line must match."""
+"""Of each kind of secret, bytes that it always has, and a pattern that its line must match; as good
+as never is one needed, and made.
+"""
 
-_find_marks = finder([literal for literal, _ in MARKS])
+_find_marks = finder([literal for literal, _ in _MARKS])
 """Nearly every file has none of the marks, which one pass tells."""
 
-LONGEST_MARK = max(len(literal) for literal, _ in MARKS)
+LONGEST_MARK = max(len(literal) for literal, _ in _MARKS)
 
 Secrets = tuple[tuple[int, str], ...]
 """(line, kind of secret), in order."""
@@ -152,7 +153,7 @@ def find(data: bytes) -> Iterator[tuple[int, str]]:
         return
     # Matches do not overlap, though marks may: one that another hides begins inside it.
     near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
-    marks = [pattern for literal, pattern in MARKS if literal in near]
+    marks = [re.compile(pattern) for literal, pattern in _MARKS if literal in near]
     spans = sorted({_span(data, m.start()) for mark in marks for m in mark.finditer(data)})
     if not spans:
         return
