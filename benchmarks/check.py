@@ -22,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,7 +126,7 @@ def start_ms(arguments: list[str]) -> float:
 
 
 def command_ratio(folder: Path, profile: Profile) -> float:
-    """The same by the command: `podium check ROUND` beside `podium check LOG…`, start and all."""
+    """How many times as long `podium check ROUND` takes as `podium check LOG…`, start and all."""
     alone = whole = 0.0
     for entry, logs in rounds_in(folder):
         rules = Wish().choose(entry).rules
