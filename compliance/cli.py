@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from compliance.errors import ComplianceError
+from compliance.errors import ComplianceError, interrupted
 from compliance.exits import Exit
 from compliance.garbage import fewer_collections, never_collect_again
 
@@ -44,6 +44,8 @@ def run(arguments: list[str]) -> int:
         if hasattr(error, "show") and hasattr(error, "exit_code"):
             error.show()
             return Exit.USAGE
+        if interrupted(error):
+            return Exit.INTERRUPTED
         from compliance.output import own_fault
 
         typer.echo(own_fault(error), err=True)

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from compliance.choose import Choice
+from compliance.errors import interrupted
 from compliance.find import Kind, Target
 from compliance.judge import LogVerdict, judge_log
 from compliance.reading import RULE_CRASHED
@@ -114,7 +115,12 @@ def _judge_system(task: Task, rules: Round) -> LogVerdict:
 
 
 def internal_fault(shown: str, error: Exception) -> Finding:
-    """The finding that podium itself failed on a file or a submission."""
+    """The finding that podium itself failed on a file or a submission.
+
+    Raises KeyboardInterrupt where it did not fail, but was interrupted.
+    """
+    if interrupted(error):
+        raise KeyboardInterrupt from None
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}:{place.lineno}"
     return Finding(

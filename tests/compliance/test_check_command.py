@@ -263,6 +263,21 @@ def test_130_after_an_interrupt(podium: Podium, log: Path, monkeypatch: pytest.M
     assert "Traceback" not in said.err
 
 
+@pytest.mark.parametrize(("module", "name"), [(session, "check_paths"), (files, "judge_log")])
+def test_130_after_an_interrupt_whose_handling_failed(
+    podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
+) -> None:
+    def stumble(*_: Any, **__: Any) -> Any:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("cannot join thread before it is started")
+
+    monkeypatch.setattr(module, name, stumble)
+    said = podium("check", log)
+    assert (said.status, said.out) == (Exit.INTERRUPTED, "")
+
+
 def test_130_after_ctrl_c_in_the_middle_of_the_work(good: LogBuilder, tmp_path: Path) -> None:
     data = good.bytes()
     for number in range(6000):
