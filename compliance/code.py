@@ -28,6 +28,11 @@ LARGEST_JSON = 1 << 16
 _BLOCK = 1 << 16
 
 
+def came_along(root: Path) -> bool:
+    """Whether a submission has any code at all: published copies often leave it out."""
+    return any((root / place).is_dir() for place in PLACES)
+
+
 class Code:
     """The code and documents of a submission, listed once."""
 
@@ -60,8 +65,8 @@ class Code:
 
     @cached_property
     def present(self) -> bool:
-        """Whether any code came along at all: published copies often leave it out."""
-        return any((self.root / place).is_dir() for place in PLACES)
+        """Whether any code came along at all."""
+        return came_along(self.root)
 
     def below(self, base: str) -> list[str]:
         """The files below a folder."""

@@ -58,10 +58,9 @@ class Facts(msgspec.Struct):
 
 
 def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: set[str]) -> Facts:
-    """The facts of one log; `ids` are those of its error findings.
+    """The facts of one log, but for `sources`; `ids` are those of its error findings.
 
-    `sources` gives each source file that the log names the highest line it names of it. What only
-    the policy asks for stays unsaid in the verifier's profile.
+    What only the policy asks for stays unsaid in the verifier's profile.
     """
     facts = Facts(
         run_facts(_whole_run(log, run, rules, profile), rules.usage, rules.name, profile, name),
@@ -76,7 +75,6 @@ def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: s
         facts.nodes = _whole(run, "number_of_nodes")
         facts.accelerators_per_node = _whole(run, "accelerators_per_node")
         facts.fingerprint = _fingerprint(run)
-        facts.sources = _sources(run)
         facts.config = _text(run, "config_filename")
         facts.secrets = secrets_of(log)
     return facts
@@ -122,7 +120,8 @@ def _fingerprint(run: Run) -> Marks:
     return Marks(times, tuple([evaluation.value for evaluation in evaluations]))
 
 
-def _sources(run: Run) -> dict[str, int]:
+def sources_of(run: Run) -> dict[str, int]:
+    """Each source file that the log names, with the highest line it names of it."""
     sources: dict[str, int] = {}
     records = run.records
     firsts = [records[places[0]].metadata for places in run.where.values()]

@@ -34,6 +34,7 @@ class Task(msgspec.Struct, frozen=True):
     profile: Profile
     kind: Literal["log", "system"]
     with_facts: bool
+    with_sources: bool
     submission: str
 
 
@@ -47,8 +48,13 @@ class Judged(msgspec.Struct, frozen=True):
     verdict: LogVerdict
 
 
-def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bool) -> Task:
-    """What there is to do for one file; a log of a package always gives its facts."""
+def task_for(
+    target: Target, choice: Choice, profile: Profile, *, with_facts: bool, with_sources: bool
+) -> Task:
+    """What there is to do for one file; a log of a package always gives its facts.
+
+    `with_sources` are the source files that the log names among them.
+    """
     rules = choice.rules
     return Task(
         target.path,
@@ -58,6 +64,7 @@ def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bo
         profile,
         "system" if target.kind is Kind.SYSTEM else "log",
         with_facts or bool(target.submission),
+        with_sources,
         target.submission,
     )
 
@@ -101,6 +108,7 @@ def _judge(task: Task) -> Judged:
                 task.profile,
                 task.shown,
                 with_facts=task.with_facts,
+                with_sources=task.with_sources,
             )
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.shown, error)])

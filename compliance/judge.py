@@ -34,16 +34,27 @@ class LogVerdict(msgspec.Struct):
 
 
 def judge_log(
-    log: Log, rules: Round, profile: Profile, path: str, *, with_facts: bool = False
+    log: Log,
+    rules: Round,
+    profile: Profile,
+    path: str,
+    *,
+    with_facts: bool = False,
+    with_sources: bool = True,
 ) -> LogVerdict:
-    """All findings about one log; `with_facts` also what the checks of a submission need of it."""
+    """All findings about one log; `with_facts` also what the checks of a submission need of it.
+
+    `with_sources` belongs to the facts: it may be left out where no code came along.
+    """
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
     if with_facts:
-        from compliance.facts import gather
+        from compliance.facts import gather, sources_of
 
         errors = {f.id for f in verdict.findings if f.severity is Severity.ERROR}
         verdict.facts = gather(log, judgement.run, rules, profile, path, errors)
+        if with_sources and profile is Profile.POLICY:
+            verdict.facts.sources = sources_of(judgement.run)
     return verdict
 
 

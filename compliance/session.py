@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from compliance.choose import Choice, Wish, forget
+from compliance.code import came_along
 from compliance.disk import Disk
 from compliance.files import Judged, Task, internal_fault, judge_files, task_for
 from compliance.find import Target, kinds_of, nearly_submissions, submissions, targets
@@ -133,8 +134,12 @@ def find(
     choices += [wish.choose(root) for root, _ in packages]
     judged = dict(known or {})
     pairs = zip(found, choices, strict=False)
+    # Published copies often come without code: then the check asks for no sources of the logs.
+    bare = set() if for_scores else {str(root) for root in disks if not came_along(root)}
     tasks = [
-        task_for(t, c, options.profile, with_facts=for_scores)
+        task_for(
+            t, c, options.profile, with_facts=for_scores, with_sources=t.submission not in bare
+        )
         for t, c in pairs
         if t.path not in judged
     ]
