@@ -159,8 +159,11 @@ class _Reader:
             self.benchmark = record.value
             self.train_samples = self.train_samples and self.benchmark == "bert"
         if words & _EVAL and self.benchmark == "stable_diffusion":
-            metric = _member(record, "metric")
-            self.checkpoints.setdefault(_member(record, self.step), {})[metric] = record.value
+            metric, step = _member(record, "metric"), _member(record, self.step)
+            try:
+                self.checkpoints.setdefault(step, {})[metric] = record.value
+            except TypeError as error:
+                raise _Ends(f"{record.key} has a list or object for metric or step") from error
         elif words & _EVAL and self._in_samples():
             self._evaluated(record, _member(record, "samples_count"))
         elif words & _EVAL and not self.train_samples:

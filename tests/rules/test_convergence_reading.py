@@ -244,7 +244,8 @@ TOLD = st.sampled_from(["success", "aborted", None])
 COUNTED = st.one_of(
     st.builds(lambda at: record("eval_accuracy", 0.7, epoch_num=at), PLACES),
     st.builds(lambda at: record("eval_error", 0.7, samples_count=at, epoch_num=at), PLACES),
-    st.builds(lambda at: record("eval_accuracy", 60.0, step_num=1, metric=at), PLACES),
+    st.builds(lambda at: record("eval_accuracy", 60.0, samples_count=1, metric=at), PLACES),
+    st.builds(lambda at: record("eval_accuracy", 60.0, samples_count=at, metric="FID"), PLACES),
     st.builds(lambda told: record("run_stop", at=STOP, status=told), TOLD),
     st.builds(
         lambda name: record("submission_benchmark", name),
