@@ -56,7 +56,7 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             given[key].append(value)
     for key, values in sorted(given.items()):
         if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
-            continue  # as nearly always
+            continue  # as nearly always: equal values of one type are spelled alike
         counted = Counter(map(spelled, values))
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))

@@ -14,7 +14,7 @@ def json_text(value: Any, indent: int | None = 2) -> str:
 
     `indent` is how deep each level stands; None puts all on one line.
     """
-    plain = finite(msgspec.to_builtins(value, enc_hook=str))
+    plain = _finite(msgspec.to_builtins(value, enc_hook=str))
     try:
         text = msgspec.json.format(msgspec.json.encode(plain), indent=indent or 0).decode()
     except (UnicodeEncodeError, OverflowError):
@@ -23,12 +23,12 @@ def json_text(value: Any, indent: int | None = 2) -> str:
     return f"{text}\n"
 
 
-def finite(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     """Data as JSON has it: non-finite numbers as "NaN", "Infinity" and "-Infinity"."""
     if isinstance(value, dict):
-        return {str(name): finite(member) for name, member in value.items()}
+        return {str(name): _finite(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(member) for member in value]
+        return [_finite(member) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

@@ -91,12 +91,10 @@ def judge_convergence(
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    where = (usage, round_name)
-    name = benchmark if profile is Profile.POLICY else _named_by(runs, benchmark)
-    judged = _Judge(*where, name, runs, profile, points, pruned=pruned, places=places).judge()
+    where = (usage, round_name, benchmark)
+    judged = _Judge(*where, runs, profile, points, pruned=pruned, places=places).judge()
     if profile is Profile.POLICY and verifier_runs is not None:
-        name = _named_by(verifier_runs, benchmark)
-        theirs = _Judge(*where, name, verifier_runs, Profile.VERIFIER, points)
+        theirs = _Judge(*where, verifier_runs, Profile.VERIFIER, points)
         return _compared(judged, theirs.judge())
     return judged
 
@@ -134,6 +132,8 @@ class _Judge:
         pruned: bool = True,
         places: bool = True,
     ) -> None:
+        if profile is Profile.VERIFIER:
+            benchmark = _named_by(runs, benchmark)
         self.usage, self.round_name, self.benchmark = usage, round_name, benchmark
         self.runs, self.profile = runs, profile
         self.drop = dropped_of(benchmark)
