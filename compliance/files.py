@@ -71,7 +71,7 @@ def task_for(
 
 def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
     """The files judged, in the order of the tasks, some at a time; nothing raises."""
-    if jobs > 1 and len(tasks) > 1 and _enough(tasks):
+    if jobs > 1:
         from compliance.pool import spread
 
         yield from spread(_judge_some, tasks, jobs)
@@ -80,16 +80,17 @@ def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
         yield [_judge(task)]
 
 
-def _enough(tasks: list[Task]) -> bool:
+def worth_spreading(tasks: list[Task], jobs: int) -> int:
+    """How many of so many processes are worth their start: all, or this one alone."""
     size = 0
-    for task in tasks:
+    for task in tasks if jobs > 1 < len(tasks) else ():
         try:
             size += os.stat(task.path).st_size
         except OSError:
             continue
         if size > FEW_BYTES:
-            return True
-    return False
+            return jobs
+    return 1
 
 
 def _judge_some(tasks: list[Task]) -> list[Judged]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from compliance.choose import Choice, Wish, forget
 from compliance.code import came_along
 from compliance.disk import Disk
-from compliance.files import Judged, Task, internal_fault, judge_files, task_for
+from compliance.files import Judged, Task, internal_fault, judge_files, task_for, worth_spreading
 from compliance.find import Target, kinds_of, nearly_submissions, submissions, targets
 from compliance.garbage import fewer_collections
 from compliance.judge import LogVerdict
@@ -175,7 +174,7 @@ def check_paths(
     """
     gathered = gathered or find(paths, options)
     wish = Wish(options.usage, options.round)
-    session = _Session(options, gathered.judged, gathered.several)
+    session = _Session(options, gathered)
     if options.earlier:
         from compliance.earlier import read_earlier
 
@@ -201,21 +200,24 @@ def _judge_rest(
 ) -> Iterator[tuple[Path, str]]:
     """Judge the files not judged yet; yields each submission, in order, once all of its are.
 
-    So a submission is judged while other processes still read the logs of the next.
+    So a submission is judged while other processes still read the logs of the next. In one process
+    the code for logs and that for packages would push each other out of its caches: packages wait.
     """
     tasks = gathered.tasks
+    jobs = worth_spreading(tasks, jobs)
     waiting = Counter(task.submission for task in tasks)
     packages = deque((str(root), root, shown) for root, shown in gathered.packages)
     done = 0
-    for batch in chain([[]], judge_files(tasks, jobs)):
+    for batch in judge_files(tasks, jobs):
         for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
             gathered.judged[one.path] = one
             waiting[task.submission] -= 1
         done += len(batch)
-        if progress is not None and batch:
+        if progress is not None:
             progress(done, len(tasks))
-        while packages and not waiting[packages[0][0]]:
+        while jobs > 1 and packages and not waiting[packages[0][0]]:
             yield packages.popleft()[1:]
+    yield from (package[1:] for package in packages)
     tasks.clear()
 
 
@@ -233,8 +235,11 @@ def rules_of(gathered: Gathered, options: Options) -> Rules:
 class _Session:
     """What a report is made of, gathered file by file and submission by submission."""
 
-    def __init__(self, options: Options, judged: dict[str, Judged], several: bool) -> None:
-        self.options, self.judged, self.several = options, judged, several
+    def __init__(self, options: Options, gathered: Gathered) -> None:
+        self.options, self.judged, self.several = options, gathered.judged, gathered.several
+        self.logs_of: dict[str, list[str]] = {}
+        for target in gathered.targets:
+            self.logs_of.setdefault(target.submission, []).append(target.path)
         self.files: list[FileEntry] = []
         self.findings: list[Finding] = []
         self.submissions: list[SubmissionEntry] = []
@@ -282,9 +287,9 @@ class _Session:
         counted = {tree.place(path) for folder in tree.results for path in folder.logs}
         self.tolerated |= package.tolerated
         self.tolerated |= {
-            one.shown
-            for path, one in self.judged.items()
-            if path.startswith(inside) and one.shown not in counted
+            shown
+            for path in self.logs_of.get(str(tree.root), ())
+            if (shown := self.judged[path].shown) not in counted
         }
         for path, passed in package.systems:
             state: Literal["pass", "fail"] = "pass" if passed else "fail"
