@@ -96,7 +96,8 @@ _TURNS = {"global_batch_size": _BATCH, "submission_benchmark": _NAME, "run_stop"
 """Keys whose records change how evaluations are taken, or end the run, with their words."""
 
 _KEYS = [word for word, bit in _WORDS if bit != _SAMPLES]
-_find_words = finder([word.encode() for word in _KEYS])
+_ESCAPE = len(_KEYS)
+_find_words = finder([*(word.encode() for word in _KEYS), b"\\u"])
 
 
 def _only_as_keys(run: Run) -> bool:
@@ -105,10 +106,12 @@ def _only_as_keys(run: Run) -> bool:
     Each such record has its word at least once, so that it is enough to count them all together.
     But for an escape, by which a text can say a word without its letters: that leaves it open.
     """
-    text = run.text
-    if text is None or (b"\\" in text and b"\\u" in text):  # the first is told much faster
+    if run.text is None:
         return False
-    return len(_find_words(text)) == sum(len(run.where.get(word, ())) for word in _KEYS)
+    found = _find_words(run.text)
+    if len(found) != sum([len(run.where.get(word, ())) for word in _KEYS]):
+        return False
+    return _ESCAPE not in {word for word, _, _ in found}
 
 
 def _finder() -> Callable[[Record], int]:
