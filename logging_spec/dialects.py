@@ -152,13 +152,16 @@ def _key(key: str) -> str:
     return key
 
 
+_BEGINS_JSON = frozenset('{["-0123456789tfnNI')
+
+
 def _value(text: str | None) -> tuple[object, bool]:
     """Read a value, and whether it is JSON or absent; text that means nothing else stays text."""
     text = (text or "").strip()
     if not text:
         return None, True
     # The quick decoder refuses what JSON as Python reads it has beyond JSON, such as NaN.
-    for decode in (msgspec.json.decode, json.loads):
+    for decode in (msgspec.json.decode, json.loads) if text[0] in _BEGINS_JSON else ():
         with contextlib.suppress(ValueError, RecursionError):
             return decode(text), True
     try:
@@ -192,6 +195,9 @@ _BRACKETS = {"(": "[", ")": "]"}
 _ESCAPE = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(')|(\")|\\U([0-9A-Fa-f]{8})|\\.", re.DOTALL)
 
 
+_decode_lax = json.JSONDecoder(strict=False).decode
+
+
 def _read_loosely(text: str) -> object:
     """Read a Python literal, or an object whose words lack quotes; ValueError for other text."""
     if len(text) > LONGEST_LENIENT:
@@ -203,15 +209,20 @@ def _read_loosely(text: str) -> object:
         if match is None:
             raise ValueError("neither a literal nor an object")
         end = match.end()
-        if match["string"]:
-            pieces.append(_json_string(match["string"]))
-        elif match["word"]:
-            pieces.append(_json_word(match["word"]))
-        elif match["mark"]:
-            if match["mark"] in ")]}" and pieces and pieces[-1] == ",":
+        kind = match.lastgroup
+        if kind is None:  # white space
+            continue
+        piece = match[kind]
+        if kind == "string":
+            piece = _json_string(piece)
+        elif kind == "word":
+            piece = _json_word(piece)
+        else:
+            if piece in ")]}" and pieces and pieces[-1] == ",":
                 pieces.pop()
-            pieces.append(_BRACKETS.get(match["mark"], match["mark"]))
-    value: object = json.loads("".join(pieces), strict=False)
+            piece = _BRACKETS.get(piece, piece)
+        pieces.append(piece)
+    value: object = _decode_lax("".join(pieces))
     return value
 
 
