@@ -125,6 +125,8 @@ class VerifierReading:
 
     def _chosen(self, scope: Scope) -> Iterator[Scope]:
         """Scopes that optimizer and scheduler records choose, in the order of those records."""
+        if not scope.variants:
+            return
         selectors = {variant.chosen_by.name: variant for variant in scope.variants}
         places = sorted(i for key in selectors for i in self.run.where.get(key, ()))
         for index in places:

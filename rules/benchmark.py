@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import msgspec
 from msgspec.structs import replace
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from logging_spec.keys import Key
 from logging_spec.record import Record
 from rules.table import Line, Row
+from rules.virtual import GATHERED
 
 
 class RoundError(ValueError):
@@ -71,7 +73,7 @@ class Variant(msgspec.Struct, frozen=True):
         return self.chosen_by.name == record.key and bool(record.value == self.value)
 
 
-class Benchmark(msgspec.Struct, frozen=True):
+class Benchmark(msgspec.Struct, frozen=True, dict=True):
     """One benchmark: what its closed and open division logs must hold.
 
     `runs` is the number of runs a result needs.
@@ -89,6 +91,14 @@ class Benchmark(msgspec.Struct, frozen=True):
     gathers: str = ""
     target: str = ""
     cites: str = "training rules, Hyperparameters and Optimizer"
+
+    @cached_property
+    def quality(self) -> Row | None:
+        """The row of the closed table with the quality that one evaluation must reach."""
+        for line in self.closed:
+            if isinstance(line, Row) and line.some and line.key.name != GATHERED:
+                return line.as_policy()
+        return None
 
 
 class Amend(msgspec.Struct, frozen=True):

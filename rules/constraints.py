@@ -32,6 +32,11 @@ class Constraint(msgspec.Struct, frozen=True):
         """Whether the record obeys; may raise on a value of the wrong type."""
         return self.test(record.value, run)
 
+    @property
+    def settled(self) -> bool:
+        """Whether it looks at the value alone: at no other key, and not at how floats compare."""
+        return False
+
     def broken(self, positions: list[int], run: Run) -> list[int]:
         """The positions of the records that do not obey, or that cannot be tested."""
         failed = []
@@ -112,10 +117,18 @@ def _close(value: Any, bound: Any) -> bool:
     )
 
 
-class at_least(Constraint, frozen=True):
-    """The value is the bound or more."""
+class _Limit(Constraint, frozen=True):
+    """Base of the words that compare a value with one bound."""
 
     bound: float | Formula
+
+    @property
+    def settled(self) -> bool:
+        return not isinstance(self.bound, Formula)
+
+
+class at_least(_Limit, frozen=True):
+    """The value is the bound or more."""
 
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
@@ -128,10 +141,8 @@ class at_least(Constraint, frozen=True):
         return f"at least {worked_out(self.bound, run)}"
 
 
-class at_most(Constraint, frozen=True):
+class at_most(_Limit, frozen=True):
     """The value is the bound or less."""
-
-    bound: float | Formula
 
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
@@ -144,7 +155,7 @@ class at_most(Constraint, frozen=True):
         return f"at most {worked_out(self.bound, run)}"
 
 
-class above(Constraint, frozen=True):
+class above(_Limit, frozen=True):
     """The value is more than the bound."""
 
     bound: float
@@ -156,7 +167,7 @@ class above(Constraint, frozen=True):
         return f"above {bound_text(self.bound)}"
 
 
-class below(Constraint, frozen=True):
+class below(_Limit, frozen=True):
     """The value is less than the bound."""
 
     bound: float

@@ -7,7 +7,7 @@ from typing import Any
 from logging_spec.record import Record
 from rules.constraints import Constraint
 from rules.formula import show
-from rules.run import Run, all_objects, metadata_of
+from rules.run import Run, metadata_of
 
 
 class Has(Constraint, frozen=True):
@@ -20,19 +20,16 @@ class Has(Constraint, frozen=True):
         return any(name in metadata for name in self.names)
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
-        # Rows of this kind have thousands of records: one comprehension instead of a call for each.
-        records = run.records
+        # Rows of this kind have thousands of records: a comprehension instead of a call for each.
+        records, left = run.records, positions
         try:
-            if len(self.names) == 1:
-                name = self.names[0]
-                return [i for i in positions if name not in records[i].metadata]
-            lacks = frozenset(self.names).isdisjoint
-            given = [records[i].metadata for i in positions]
-            if not all_objects(given):
-                return Constraint.broken(self, positions, run)
-            return [i for i, members in zip(positions, given, strict=True) if lacks(members)]
+            for name in self.names:
+                left = [i for i in left if name not in records[i].metadata]
+                if not left:
+                    break
         except TypeError:
             return Constraint.broken(self, positions, run)
+        return left
 
     def text(self) -> str:
         return "metadata with " + " or ".join(self.names)

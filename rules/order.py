@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 from logging_spec.record import Record
@@ -20,7 +21,7 @@ class after(Constraint, frozen=True):
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         found = run.where.get(self.key)
-        return positions if found is None else [i for i in positions if i < found[0]]
+        return positions if found is None else positions[: bisect_left(positions, found[0])]
 
     def text(self) -> str:
         return f"after {self.key}"
@@ -46,7 +47,7 @@ class before(Constraint, frozen=True):
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         found = run.where.get(self.key)
-        return [] if found is None else [i for i in positions if i > found[0]]
+        return [] if found is None else positions[bisect_right(positions, found[0]) :]
 
     def text(self) -> str:
         return f"before {self.key}"

@@ -10,8 +10,6 @@ from logging_spec.record import Record
 
 MINUTE_MS = 60_000.0
 
-_OBJECTS = frozenset({dict})
-
 
 class NotLogged(LookupError):
     """A formula needs a key that the log does not give (in time)."""
@@ -125,11 +123,6 @@ def as_number(value: Any) -> float | None:
 def metadata_of(record: Record) -> dict[str, Any]:
     """The record's metadata, or an empty mapping where it is no object."""
     return record.metadata if isinstance(record.metadata, dict) else {}
-
-
-def all_objects(metadata: Iterable[Any]) -> bool:
-    """Whether each is an object, as in every well-formed log; quick for thousands of them."""
-    return _OBJECTS.issuperset(map(type, metadata))
 
 
 def progress(record: Record) -> tuple[str, float] | None:

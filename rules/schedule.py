@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from operator import sub
 from typing import Literal
 
@@ -42,10 +42,6 @@ class Grid(msgspec.Struct, frozen=True):
 
     def due(self, batch: float) -> Due:
         """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
-        return _due(self, batch)
-
-    def work_out(self, batch: float) -> Due:
-        """As `due`, each time anew."""
         run = Run([Record(k.GLOBAL_BATCH_SIZE.name, 0, batch, {})])
         run.ordered = False
         interval = float(self.interval.compute(run))
@@ -74,12 +70,6 @@ class Due(msgspec.Struct, frozen=True):
         return self.grid.unit
 
 
-@lru_cache(maxsize=1024)
-def _due(grid: Grid, batch: float) -> Due:
-    """All runs of a result have one batch size."""
-    return grid.work_out(batch)
-
-
 class Miss(msgspec.Struct, frozen=True):
     """What is off: the evaluation at fault (by its place among the points), and why."""
 
@@ -91,7 +81,7 @@ class Miss(msgspec.Struct, frozen=True):
     hint: str
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class Schedule(msgspec.Struct, frozen=True, dict=True):
     """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
 
     `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated
@@ -119,6 +109,14 @@ class Schedule(msgspec.Struct, frozen=True):
 
     def due(self, batch: float) -> tuple[Due, ...]:
         """The grids that conform, for one batch size; none for a batch size that makes no sense."""
+        return self._due(batch)
+
+    @cached_property
+    def _due(self) -> Callable[[float], tuple[Due, ...]]:
+        """All runs of a result have one batch size: each is worked out once."""
+        return lru_cache(maxsize=256)(self._work_out)
+
+    def _work_out(self, batch: float) -> tuple[Due, ...]:
         found = []
         for grid in self.grids:
             try:

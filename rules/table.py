@@ -93,11 +93,10 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def quick(self) -> tuple[Callable[[Any, Run], bool], ...] | None:
-        """Tests of `each` on a value, where they look at nothing else: the hot path."""
+        """Tests of `each` on the value of the one record at the run's position: the hot path."""
         if self.first or self.times.least > 1:
             return None
-        plain = all(type(constraint).holds is Constraint.holds for constraint in self.each)
-        return tuple(constraint.test for constraint in self.each) if plain else None
+        return tuple(_quick_test(constraint) for constraint in self.each)
 
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row but those of `some`; an empty list for a good run."""
@@ -166,7 +165,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         found = run.where.get(self.name)
         if not self.some or not found:
             return _NOTHING
-        reached = False
+        first = None
         records = run.records
         for index in found:
             run.position = index
@@ -176,12 +175,23 @@ class Row(msgspec.Struct, frozen=True, dict=True):
                     if not constraint.holds(record, run):
                         break
                 else:
-                    reached = True
+                    if first is None:
+                        first = index
             except Exception as error:
                 raise CannotJudge(index, f"{self.name} is {show(record.value)}") from error
-        if reached:
-            return _NOTHING
-        return [self._missed(found, run)]
+        if self._settled:
+            run.memo[self._first_reached] = first
+        return _NOTHING if first is not None else [self._missed(found, run)]
+
+    @cached_property
+    def _settled(self) -> bool:
+        """Whether a record that obeys `some` does so in any reading of the run."""
+        return all(constraint.settled for constraint in self.some)
+
+    @cached_property
+    def _first_reached(self) -> tuple[object, ...]:
+        """Under which a run's memo has the first record that obeys all of `some`."""
+        return ("first reached", self.name, self.some)
 
     def reached(self, run: Run, index: int) -> bool:
         """Whether a record obeys all of `some`; a value of the wrong type reaches nothing."""
@@ -197,7 +207,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
     def first_reached(self, run: Run) -> int | None:
         """The first record of the key that obeys all of `some`; worked out once for a run."""
-        token = ("first reached", self.name, self.some)
+        token = self._first_reached
         if token not in run.memo:
             found = (index for index in run.where.get(self.name, ()) if self.reached(run, index))
             run.memo[token] = next(found, None)
@@ -266,6 +276,12 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
 
 _NOTHING: list[Violation] = []
+
+
+def _quick_test(constraint: Constraint) -> Callable[[Any, Run], bool]:
+    if type(constraint).holds is Constraint.holds:
+        return constraint.test
+    return lambda _, run: constraint.holds(run.records[run.position], run)
 
 
 def _all_same(records: list[Record]) -> bool:

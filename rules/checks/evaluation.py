@@ -10,6 +10,7 @@ from rules.checks.excerpt import at, excerpt
 from rules.checks.points import (
     TRAINING,
     evaluations,
+    evaluations_before,
     first_passing,
     is_offline,
     marks_of,
@@ -34,18 +35,19 @@ MOST_LATER = 1
 """Evaluations after the target that overlap with training may leave behind."""
 
 
-def _points(run: Run, schedule: Schedule, batch: float) -> dict[float, int]:
+def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], list[int]]:
     """Positions of the evaluations in training, ascending, and the first record of each."""
     key, scale = outcome_key(run), 1.0
     marks = marks_of(run, key, schedule.positions)
     if marks is None and schedule.unit == "samples":
         marks, scale = marks_of(run, key, ("step_num",)), batch
     if marks is None:
-        return {}
-    places = marks.first_at()
-    if scale == 1.0 and min(places, default=0.0) > 0 and marks.values == sorted(marks.values):
-        return dict(reversed(places.items()))
-    return {point * scale: places[point] for point in sorted(places) if point > 0}
+        return [], []
+    if marks.rises and scale == 1.0 and marks.values[:1] > [0]:
+        return marks.values, marks.places
+    first_at = marks.first_at()
+    points = [point for point in sorted(first_at) if point > 0]
+    return [point * scale for point in points], [first_at[point] for point in points]
 
 
 @check(
@@ -84,11 +86,9 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
         if any(grid.interval.needs for grid in schedule.grids):
             return
         batch = 1.0
-    places = _points(run, schedule, batch)
-    points = list(places)
+    points, places = _points(run, schedule, batch)
     for miss in schedule.judge(points, batch):
-        place = places[points[miss.index]]
-        yield Violation(place, miss.message, miss.expected, miss.actual, miss.hint)
+        yield Violation(places[miss.index], miss.message, miss.expected, miss.actual, miss.hint)
 
 
 _TARGET = at(0, "submission_benchmark", "llama31_8b")
@@ -122,7 +122,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
     if target is None or not stops or is_offline(context):
         return
     records = run.records
-    places = [index for index in evaluations(run) if index < stops[0]]
+    places = evaluations_before(run, stops[0])
     reached = first_passing(run, target, places)
     if reached is None or reached == places[-1]:
         return

@@ -9,7 +9,8 @@ from rules.checks.excerpt import at, excerpt
 from rules.checks.points import (
     POSITIONS,
     TRAINING,
-    evaluations,
+    Marks,
+    evaluations_before,
     is_offline,
     marks_of,
     outcome_key,
@@ -148,7 +149,7 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
 )
 def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
     """Training stands still while a model is evaluated; two positions tell that one is wrong."""
-    yield from _stops_elsewhere(run, "eval", POSITIONS)
+    yield from _stops_elsewhere("eval", marks_of(run, "eval_start"), marks_of(run, "eval_stop"))
 
 
 @check(
@@ -168,14 +169,12 @@ def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
 )
 def block_positions(run: Run, _: Context) -> Iterator[Violation]:
     """Blocks are told apart by their first epoch. Many accepted logs give the last one instead."""
-    for index in run.where.get("block_start", ())[:1]:
-        if "first_epoch_num" in metadata_of(run.records[index]):
-            yield from _stops_elsewhere(run, "block", ("first_epoch_num",))
+    starts = marks_of(run, "block_start", BLOCK)
+    if starts is not None and starts.unit == "first_epoch_num":
+        yield from _stops_elsewhere("block", starts, marks_of(run, "block_stop", BLOCK))
 
 
-def _stops_elsewhere(run: Run, name: str, names: tuple[str, ...]) -> Iterator[Violation]:
-    starts = marks_of(run, f"{name}_start", names)
-    stops = marks_of(run, f"{name}_stop", names)
+def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> Iterator[Violation]:
     if starts is None or stops is None or starts.unit != stops.unit:
         return
     lost = stops.not_among(starts)
@@ -211,22 +210,21 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
     if not stops or is_offline(context):
         return
     said = metadata_of(run.records[stops[0]])
-    for index in reversed([i for i in evaluations(run) if i < stops[0]]):
-        found = position(run.records[index])
-        if found is None or found[0] not in said:
-            return
-        final = position(run.records[stops[0]], found[:1])
-        if final is not None and final != found:
-            wanted = show(found[1])
-            yield Violation(
-                stops[0],
-                f"{final[0]} of run_stop is {show(final[1])}; must be {wanted}, that of the last "
-                "evaluation",
-                wanted,
-                final[1],
-                "log in run_stop the position of the evaluation that ended the run",
-            )
+    places = evaluations_before(run, stops[0])
+    found = position(run.records[places[-1]]) if places else None
+    if found is None or found[0] not in said:
         return
+    final = position(run.records[stops[0]], found[:1])
+    if final is not None and final != found:
+        wanted = show(found[1])
+        yield Violation(
+            stops[0],
+            f"{final[0]} of run_stop is {show(final[1])}; must be {wanted}, that of the last "
+            "evaluation",
+            wanted,
+            final[1],
+            "log in run_stop the position of the evaluation that ended the run",
+        )
 
 
 @check(
@@ -250,7 +248,7 @@ def goes_back(run: Run, context: Context) -> Iterator[Violation]:
     keys = ("block_start", "epoch_start")
     for key in keys if is_offline(context) else (*keys, outcome_key(run)):
         found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
-        if found is None or found.values == sorted(found.values):
+        if found is None or found.rises or found.values == sorted(found.values):
             continue
         records = run.records
         marks = sorted(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from operator import lt
 from typing import Any
 
 import msgspec
@@ -13,7 +16,6 @@ from rules.formula import show
 from rules.run import Run, as_number, metadata_of
 from rules.schedule import Schedule
 from rules.table import Row
-from rules.virtual import GATHERED
 
 POSITIONS = ("samples_count", "epoch_num", "step_num")
 """Metadata members that say how far training is, the most telling first."""
@@ -52,7 +54,7 @@ def where_is(at: tuple[str, float] | None) -> str:
     return "an earlier evaluation" if at is None else f"{at[0]} {show(at[1])}"
 
 
-class Marks(msgspec.Struct, frozen=True):
+class Marks(msgspec.Struct, frozen=True, dict=True):
     """Where records of one key say training stood: their indices and positions, in file order.
 
     `unit` is the metadata member that counts; records without it are left out.
@@ -61,6 +63,11 @@ class Marks(msgspec.Struct, frozen=True):
     unit: str
     places: list[int]
     values: list[float]
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether each position is beyond the one before, as in nearly every log."""
+        return all(map(lt, self.values, self.values[1:]))
 
     def first_at(self) -> dict[float, int]:
         """The first record of each position."""
@@ -125,10 +132,13 @@ def target_of(context: Context) -> Row | None:
     """The row of the closed table that says what quality an evaluation must reach."""
     if context.benchmark is None or context.division != "closed":
         return None
-    for line in context.benchmark.closed:
-        if isinstance(line, Row) and line.some and line.key.name != GATHERED:
-            return line.as_policy()
-    return None
+    return context.benchmark.quality
+
+
+def evaluations_before(run: Run, place: int) -> list[int]:
+    """The evaluations that stand before a record."""
+    places = evaluations(run)
+    return places[: bisect_left(places, place)]
 
 
 def first_passing(run: Run, target: Row, places: Sequence[int]) -> int | None:

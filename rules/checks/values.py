@@ -83,11 +83,11 @@ def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
 
     Where the standard key is logged as well, the other is a key of its own.
     """
-    for key, found in run.where.items():
+    for key in [key for key in run.where if key not in k.ALL]:
         meant = k.nearest(key)
         if meant is not None and meant.name not in run.where:
             yield Violation(
-                found[0],
+                run.where[key][0],
                 f"the key is {show(key)}; must be {meant.name} if that is what is meant",
                 meant.name,
                 key,

@@ -31,12 +31,13 @@ class _Replay:
 
     def judge(self, record: Record) -> bool:
         """Whether the record obeys its order rule; updates the state either way."""
+        may, saw = _ORDERED[record.key]
         try:
-            fine = bool(getattr(self, f"_may_{record.key}")(record))
+            fine = bool(may(self, record))
         except Exception:
             fine = False
         try:
-            getattr(self, f"_saw_{record.key}")(record)
+            saw(self, record)
         except Exception:
             return False
         return fine
@@ -146,7 +147,12 @@ class _Replay:
         pass
 
 
-_ORDERED = {name.removeprefix("_saw_") for name in vars(_Replay) if name.startswith("_saw_")}
+_ORDERED = {
+    name.removeprefix("_may_"): (may, vars(_Replay)[name.replace("_may_", "_saw_")])
+    for name, may in vars(_Replay).items()
+    if name.startswith("_may_")
+}
+"""The keys that are followed: whether a record may come here, and what it changes."""
 
 _NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
 """Records that MiniGo's own rules do not list, and so do not follow."""
@@ -154,8 +160,8 @@ _NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
 
 def _out_of_order(run: Run, minigo: bool) -> set[int]:
     replay = _Replay(minigo)
-    followed = _ORDERED - _NOT_MINIGO if minigo else _ORDERED
-    places = sorted(index for key in followed for index in run.where.get(key, ()))
+    followed = _ORDERED.keys() - _NOT_MINIGO if minigo else _ORDERED
+    places = sorted([index for key in followed for index in run.where.get(key, ())])
     return {index for index in places if not replay.judge(run.records[index])}
 
 
