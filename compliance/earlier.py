@@ -2,25 +2,29 @@
 
 Source: training rules, Results Resubmission (5.1 and later): a result may be handed in again where
 it still is the submitter's best, and the description of its system is the same in both rounds.
+What else an earlier tree tells is in `borrowing` and `preview`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from compliance.alike import from_its_start, tells_apart
-from compliance.choose import Choice
+from compliance.choose import Choice, Wish
 from compliance.errors import UsageFault
 from compliance.facts import Facts, Marks
 from compliance.score_place import place_of
-from compliance.session import Options, gather
+from compliance.scoring import Descriptions, workings_of
+from compliance.session import Gathered, Options, gather
 from compliance.system_agree import same_organisation
 from compliance.system_text import read_description
-from compliance.tree import Tree
+from compliance.system_values import SystemDescription
+from compliance.tree import Scaling, Tree
 from compliance.verdicts import By, ResultVerdict, Run, few
 from rules.finding import Finding, Profile, StatedBy
 from rules.round import Round
@@ -38,11 +42,30 @@ class Before(msgspec.Struct, frozen=True):
     description: Path | None
 
 
+class EarlierResult(msgspec.Struct, frozen=True):
+    """A result of an earlier tree whose round is known; `minutes` is its score, if it has one.
+
+    `settings` are the hyperparameters that its first run logs.
+    """
+
+    shown: str
+    submitter: str
+    system: str
+    benchmark: str
+    division: str
+    scaling: Scaling
+    rules: Round
+    description: SystemDescription | None
+    minutes: float | None
+    settings: dict[str, Any]
+
+
 class Earlier(msgspec.Struct):
-    """The runs of an earlier tree by their marks, as logged and from their start."""
+    """The runs of earlier trees by their marks, as logged and from their start; their results."""
 
     logged: dict[Marks, Before] = msgspec.field(default_factory=dict)
     moved: dict[Marks, Before] = msgspec.field(default_factory=dict)
+    results: list[EarlierResult] = msgspec.field(default_factory=list)
 
     def like(self, facts: Facts) -> tuple[Before | None, bool]:
         """The earlier run that this one is, if any, and whether its times are others."""
@@ -65,7 +88,9 @@ def read_earlier(options: Options) -> Earlier:
         )
     earlier = Earlier()
     for path in options.earlier:
-        gathered = gather([path], replace(options, round=None), for_scores=True)
+        alone = replace(options, round=None)
+        gathered = gather([path], alone, for_scores=True)
+        earlier.results += _results(gathered, alone, path)
         for target, choice in zip(gathered.targets, gathered.choices, strict=False):
             facts = gathered.judged[target.path].verdict.facts
             if facts is None or not tells_apart(facts.fingerprint):
@@ -76,6 +101,25 @@ def read_earlier(options: Options) -> Earlier:
             earlier.logged.setdefault(facts.fingerprint, before)
             earlier.moved.setdefault(from_its_start(facts.fingerprint), before)
     return earlier
+
+
+def _results(gathered: Gathered, options: Options, path: Path) -> Iterator[EarlierResult]:
+    wish, described = Wish(options.usage), Descriptions()
+    for working in workings_of(gathered, options):
+        place = working.place
+        if wish.choose(place.folder).chosen_by != "default":
+            yield EarlierResult(
+                f"{path}/{place.shown}",
+                place.submitter,
+                place.system,
+                place.benchmark,
+                working.entry.division,
+                place.scaling,
+                working.rules,
+                described(place.description),
+                working.score.score,
+                working.members[0].facts.settings,
+            )
 
 
 def _title(choice: Choice) -> str:
@@ -97,9 +141,11 @@ def resubmitted(
                 yield _shifted(run, before, by)
             else:
                 again.append(before)
+        yield from _others(tree, verdict, again, by)
+        # What was handed in first in this very round may of course stay.
+        again = [before for before in again if before.title != by.rules.title]
         if again:
             yield _again(tree, verdict, again, by)
-            yield from _others(tree, verdict, again, by)
             system = verdict.folder.system
             if system not in compared and system in tree.systems:
                 compared.add(system)

@@ -31,9 +31,12 @@ def judge_together(
         return
     yield from copies(((run.shown, run.facts) for v in results for run in v.runs), by, seen)
     if seen is not None and seen.earlier is not None:
+        from compliance.borrowing import borrowed
         from compliance.earlier import resubmitted
+        from compliance.preview import followed
 
-        yield from resubmitted(tree, results, seen.earlier, by)
+        for compare in (resubmitted, borrowed, followed):
+            yield from compare(tree, results, seen.earlier, by)
     yield from overlaps(results, tree.place("results"), by)
     yield from without_strong(tree, results, by)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from compliance.facts import Facts
+from compliance.scores import Score, choose_factor, score_result
+from compliance.verdicts import By, ResultVerdict
 from rules.convergence.facts import RunFacts
 from rules.finding import Profile
 from rules.round import Round
@@ -32,3 +34,17 @@ def normalises(rules: Round, profile: Profile) -> bool:
         return True
     first = (2, 0) if rules.usage == "hpc" else (2, 1)
     return rules.version >= first
+
+
+def score_of(verdict: ResultVerdict, by: By) -> Score:
+    """The score of a package's result, without its spread."""
+    scaled = verdict.convergence if normalises(by.rules, by.profile) else None
+    return score_result(
+        by.rules.usage,
+        by.rules.name,
+        verdict.folder.benchmark,
+        [counted(run.facts, run.failed, by.profile) for run in verdict.runs],
+        by.profile,
+        choose_factor(verdict.factor, scaled),
+        spread=False,
+    )

@@ -74,7 +74,7 @@ def workings_of(
 ) -> list[Working]:
     """Every result among the logs, with the arithmetic behind its row; in order of path."""
     wish = Wish(options.usage, options.round)
-    described = _Descriptions()
+    described = Descriptions()
     workings = []
     for folder, shown, judged in _folders(gathered):
         rules = wish.choose(folder).rules
@@ -120,7 +120,7 @@ def _groups(members: list[Member], folder: str, rules: Round) -> list[list[Membe
     return list(groups.values())
 
 
-class _Descriptions:
+class Descriptions:
     """System descriptions, each read once."""
 
     def __init__(self) -> None:

@@ -22,8 +22,7 @@ from compliance.package import judge_result, judge_together
 from compliance.params import RCP, SEEDS, Params
 from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
-from compliance.score_parts import counted, normalises
-from compliance.scores import Score, choose_factor, score_result
+from compliance.score_parts import score_of
 from compliance.seeds import check_seeds
 from compliance.system import SystemDescription, SystemVerdict, check_system
 from compliance.system_agree import (
@@ -300,7 +299,7 @@ class _Submission:
     def _entry(self, verdict: ResultVerdict) -> ResultEntry:
         folder, runs = verdict.folder, verdict.runs
         convergence = verdict.convergence
-        score = self._score(verdict)
+        score = score_of(verdict, self.by)
         return ResultEntry(
             path=self.tree.place(folder.path),
             submitter=self.tree.submitter,
@@ -314,19 +313,6 @@ class _Submission:
             minutes=score.minutes,
             score=score.score,
             rcp=None if convergence is None else rcp_entry(convergence),
-        )
-
-    def _score(self, verdict: ResultVerdict) -> Score:
-        rules, profile = self.by.rules, self.by.profile
-        scaled = verdict.convergence if normalises(rules, profile) else None
-        return score_result(
-            rules.usage,
-            rules.name,
-            verdict.folder.benchmark,
-            [counted(run.facts, run.failed, profile) for run in verdict.runs],
-            profile,
-            choose_factor(verdict.factor, scaled),
-            spread=False,
         )
 
     def _convergence(self, verdict: ResultVerdict, profile: Profile | None = None) -> Convergence:

@@ -51,7 +51,9 @@ NoWaiversOption = Annotated[
 EarlierOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--earlier", help="An earlier round's tree: find logs handed in again.", metavar="TREE"
+        "--earlier",
+        help="An earlier tree: find logs handed in again, borrowed settings, previews not kept.",
+        metavar="TREE",
     ),
 ]
 ScoreOption = Annotated[

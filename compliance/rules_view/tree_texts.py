@@ -11,6 +11,14 @@ _NAME = "the review repository is checked out on systems that treat such names d
 _LINK = "a link must lead to the same file on every machine that the tree is copied to"
 _RENAME = "rename it"
 _SEED = "runs that start from the same numbers are one run, not several"
+_BORROWED = (
+    "borrowing lets a slower choice of settings be mended after the submission, and nothing else: "
+    "training rules, Hyperparameter Borrowing"
+)
+_PREVIEWED = (
+    "a Preview promises what can soon be had; one benchmark that both rounds have must show it at "
+    "the smallest and the largest scale previewed: submission rules, Preview Systems"
+)
 _FLAG = "what is let through in review must be plain to see"
 
 
@@ -165,6 +173,41 @@ _OTHERS = {
         "the earlier tree describes the system of logs that are handed in again",
         "without it nobody can see whether the descriptions are the same",
         "give --earlier the whole earlier tree",
+    ),
+    "borrowing.group": note(
+        "settings that changed in review are all those of another submitter's result",
+        _BORROWED,
+        "declare what is borrowed by the Monday of the third week of the review",
+    ),
+    "borrowing.not-a-group": policy(
+        "settings that change in review are another submitter's, all together but batch sizes",
+        _BORROWED,
+        "take all settings of one other result, or show that with them it converges worse",
+    ),
+    "borrowing.not-allowed": policy(
+        "settings of GPT-3 and of Llama 3.1 405B are not borrowed",
+        "the training rules except both from borrowing: GPT-3 from 3.0, Llama 3.1 405B from 5.0 on",
+        "hand in runs with the settings of the first",
+    ),
+    "borrowing.system-changed": policy(
+        "who borrows settings runs them on the same system, software and configuration",
+        _BORROWED,
+        "run the borrowed settings on the system as it was",
+    ),
+    "preview.not-followed": policy(
+        "a system that was previewed is handed in as available",
+        _PREVIEWED,
+        "hand the system in as available, or tell the committee why it is not",
+    ),
+    "preview.not-comparable": note(
+        "a round has one of the benchmarks that a system was previewed with",
+        _PREVIEWED,
+        "show the committee privately that the available system is as fast",
+    ),
+    "preview.slower": policy(
+        "an available system is as fast as its Preview, but for 2 %",
+        _PREVIEWED,
+        "find out what made the available system slower, or tell the committee",
     ),
     "guard.not-yet-logged": note(
         "what a run must log stands before the timed part",

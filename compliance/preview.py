@@ -1,0 +1,209 @@
+"""Systems that an earlier round previewed: they must come back as available, and be as fast.
+
+Source: submission rules, Preview Systems (2.0 and later). At least one benchmark that both rounds
+can compare must be handed in on the available system, at the smallest and the largest scale that
+were previewed, and lose at most 2 %: at the same or a larger scale in time, at a smaller one in
+time times accelerators. (That results with power logs are compared by their energy is not done.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from compliance.earlier import Earlier, EarlierResult
+from compliance.score_parts import score_of
+from compliance.scoring import Descriptions
+from compliance.system_agree import same_organisation
+from compliance.system_fields import Category, letters
+from compliance.system_values import SystemDescription, says_nothing
+from compliance.tree import Tree
+from compliance.verdicts import By, ResultVerdict, few
+from rules.finding import Finding, StatedBy
+from rules.round import Round
+
+SINCE = (2, 0)
+"""The first round that says how a Preview is to be followed up."""
+
+MOST_LOST = 0.02
+"""Share of the performance previewed that may be lost."""
+
+_AVAILABLE = (Category.ON_PREMISE, Category.CLOUD, Category.AVAILABLE)
+
+
+class _Timed(msgspec.Struct, frozen=True):
+    """A result with a score: minutes on so many accelerators (or nodes), and in which round."""
+
+    title: str
+    shown: str
+    benchmark: str
+    division: str
+    scale: int
+    minutes: float
+
+    def keeps_up_with(self, preview: _Timed) -> bool:
+        """Whether it loses no more than is allowed."""
+        most = preview.minutes * (1 + MOST_LOST)
+        if self.scale >= preview.scale:
+            return self.minutes <= most
+        return self.minutes * self.scale <= most * preview.scale
+
+
+def followed(
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: By
+) -> Iterator[Finding]:
+    """What is to be told of the systems that this submitter previewed in an earlier round."""
+    if by.rules.version < SINCE:
+        return
+    previews = _previews(earlier, tree, by.rules)
+    if not previews:
+        return
+    available = _available(tree, results, by)
+    for hardware, previewed in previews.items():
+        yield from _followed(previewed, available.get(hardware), tree, by)
+
+
+def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
+    """The results previewed in earlier rounds, by the hardware."""
+    found: dict[str, list[EarlierResult]] = defaultdict(list)
+    for one in earlier.results:
+        before = one.rules.usage == rules.usage and one.rules.version < rules.version
+        if not before or one.scaling == "weak" or one.description is None:
+            continue
+        hardware = _hardware(one.description)
+        if (
+            hardware
+            and one.description.category is Category.PREVIEW
+            and same_organisation(one.submitter, tree.submitter)
+        ):
+            found[hardware].append(one)
+    return found
+
+
+def _available(tree: Tree, results: Sequence[ResultVerdict], by: By) -> dict[str, list[_Timed]]:
+    """The scored results of available systems, by the hardware."""
+    described, title = Descriptions(), by.rules.title
+    found: dict[str, list[_Timed]] = {}
+    for verdict in results:
+        folder = verdict.folder
+        path = tree.systems.get(folder.system)
+        description = None if path is None else described(tree.root / path)
+        if description is None or description.category not in _AVAILABLE:
+            continue
+        timed = found.setdefault(_hardware(description), [])
+        scale, minutes = _scale(description), score_of(verdict, by).score
+        if scale and minutes is not None and folder.scaling == "strong":
+            where = tree.place(folder.path)
+            timed.append(_Timed(title, where, folder.benchmark, verdict.division, scale, minutes))
+    return found
+
+
+def _hardware(description: SystemDescription) -> str:
+    """What a system computes with, however it is spelt: its accelerators, else its processors."""
+    name = description.accelerator_model_name
+    if not description.accelerators or says_nothing(name):
+        name = description.host_processor_model_name
+    return letters(name)
+
+
+def _scale(description: SystemDescription) -> int | None:
+    return description.accelerators or description.nodes
+
+
+def _followed(
+    previewed: list[EarlierResult], available: list[_Timed] | None, tree: Tree, by: By
+) -> Iterator[Finding]:
+    first = previewed[0]
+    told = f"{first.system} was previewed in {first.rules.title} ({first.shown})"
+    systems = tree.place("systems")
+    if available is None:
+        yield by.finding(
+            "preview.not-followed",
+            systems,
+            f"{told}, and no available system here has its hardware; must be available by the next "
+            "submission, or the first one after 140 days",
+            "hand the system in as available, or tell the committee why it is not",
+            stated_by=StatedBy.POLICY,
+        )
+        return
+    comparable = [timed for one in previewed if (timed := _comparable(one, by.rules))]
+    if not comparable:
+        names = few(sorted({one.benchmark for one in previewed}))
+        yield by.finding(
+            "preview.not-comparable",
+            systems,
+            f"{told} with {names}: no score that {by.rules.title} can be compared with",
+            "show the committee privately, at the smallest and the largest scale, that the "
+            "available system is as fast",
+            stated_by=StatedBy.POLICY,
+            note=True,
+        )
+        return
+    slower: list[Finding] = []
+    for benchmark in dict.fromkeys(one.benchmark for one in comparable):
+        mine = [one for one in available if one.benchmark == benchmark]
+        pairs = [*_pairs([one for one in comparable if one.benchmark == benchmark], mine)]
+        lost = [(then, now) for then, now in pairs if not now.keeps_up_with(then)]
+        if pairs and not lost:
+            return  # one benchmark is enough
+        slower += [_slower(then, now, by) for then, now in lost]
+    yield from slower
+    if not slower:
+        names = few(sorted({one.benchmark for one in comparable}))
+        yield by.finding(
+            "preview.not-followed",
+            systems,
+            f"{told}, and its available system has no scored result of {names}",
+            "hand in one of them at the smallest and the largest scale previewed",
+            stated_by=StatedBy.POLICY,
+        )
+
+
+def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
+    """The result, where it has a score and the later round its benchmark, with the same target."""
+    scale = None if one.description is None else _scale(one.description)
+    then = one.rules.benchmarks.get(one.benchmark)
+    if then is None or one.benchmark not in rules.listed(one.division):
+        return None
+    old, new = then.quality, rules.benchmarks[one.benchmark].quality
+    if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
+        return None
+    return _Timed(one.rules.title, one.shown, one.benchmark, one.division, scale, one.minutes)
+
+
+def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
+    """The smallest and the largest result previewed, each with the one to compare it with."""
+    ordered = sorted(previewed, key=_by_scale)
+    for ends, pick in ((ordered[:1], min), (ordered[1:][-1:], max)):
+        for then in ends:
+            alike = [one for one in mine if one.division == then.division]
+            same = [one for one in alike if one.scale == then.scale]
+            if alike:
+                yield then, min(same, key=_by_minutes) if same else pick(alike, key=_by_scale)
+
+
+def _by_minutes(one: _Timed) -> float:
+    return one.minutes
+
+
+def _by_scale(one: _Timed) -> int:
+    return one.scale
+
+
+def _slower(then: _Timed, now: _Timed, by: By) -> Finding:
+    smaller = now.scale < then.scale
+    unit = "time on all accelerators together" if smaller else "time"
+    lost = now.minutes / then.minutes * (now.scale / then.scale if smaller else 1) - 1
+    return by.finding(
+        "preview.slower",
+        now.shown,
+        f"{now.benchmark} takes {now.minutes:.4g} min at scale {now.scale}; previewed in "
+        f"{then.title} it took {then.minutes:.4g} min at scale {then.scale} ({then.shown}): "
+        f"{lost:.1%} more {unit}; at most {MOST_LOST:.0%} may be lost",
+        "find out what made the available system slower, or tell the committee",
+        stated_by=StatedBy.POLICY,
+        expected=f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if not smaller else "",
+        actual=round(now.minutes, 4),
+    )
