@@ -111,7 +111,7 @@ def _changed(
     by: By,
 ) -> Finding:
     where, settings = tree.place(verdict.folder.path), verdict.runs[0].facts.settings
-    told = f"{few(changed)} differ from the result handed in first ({first.shown})"
+    told = f"{few(changed)} not as in the result handed in first ({first.shown})"
     if _never(by.rules, first.benchmark):
         return by.finding(
             "borrowing.not-allowed",
@@ -134,7 +134,9 @@ def _changed(
     if nearest is None:
         told += ", and no other submitter has a result of the benchmark to borrow them from"
     else:
-        told += f"; must be all of one lender's, and of {nearest} {few(apart[nearest])} differ"
+        told += (
+            f"; must all be one lender's, and those of {nearest} differ in {few(apart[nearest])}"
+        )
     return by.finding(
         "borrowing.not-a-group",
         where,
@@ -166,8 +168,8 @@ def _system(
         yield by.finding(
             "borrowing.system-changed",
             where,
-            f"{few(changed)} differ from the description that was handed in first, while "
-            f"{first.benchmark} has other settings than then; must be the same system",
+            f"{few(changed)} not as in the description handed in first, while {first.benchmark} "
+            "has other settings than then; must be the same system",
             "run the borrowed settings on the system as it was",
             stated_by=StatedBy.POLICY,
         )

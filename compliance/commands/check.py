@@ -21,6 +21,7 @@ from compliance.commands.options import (
     SelectOption,
     StrictOption,
     UsageOption,
+    globs,
 )
 from compliance.errors import UsageFault
 from compliance.exits import Exit
@@ -97,8 +98,8 @@ def check(
         profile,
         jobs or os.cpu_count() or 1,
         strict,
-        tuple(select or ()),
-        tuple(ignore or ()),
+        globs("--select", select),
+        globs("--ignore", ignore),
         _read_waivers(waivers),
         not no_waivers,
         tuple(earlier or ()),

@@ -84,15 +84,30 @@ JobsOption = Annotated[
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
 SelectOption = Annotated[
     list[str] | None,
-    typer.Option("--select", help="Report only rules that match this glob (repeatable)."),
+    typer.Option("--select", help="Report only rules that match a glob (repeat, or use commas)."),
 ]
 IgnoreOption = Annotated[
     list[str] | None,
-    typer.Option("--ignore", help="Leave out rules that match this glob (repeatable)."),
+    typer.Option("--ignore", help="Leave out rules that match a glob (repeat, or use commas)."),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no progress bar.")]
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
 BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark, as logs name it.")]
+
+
+def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
+    """The globs of an option that is repeated, or given once with commas between them.
+
+    One that matches no rule is told of on stderr: a slip of the pen must not pass for a clean bill.
+    """
+    pieces = [glob.strip() for one in given or () for glob in one.split(",")]
+    wanted = tuple(glob for glob in pieces if glob)
+    if wanted:
+        from compliance.globs import unmatched
+
+        for said in unmatched(option, wanted):
+            typer.echo(f"podium: {said}", err=True)
+    return wanted
 
 
 @contextmanager

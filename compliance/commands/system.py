@@ -22,6 +22,7 @@ from compliance.commands.options import (
     SelectOption,
     StrictOption,
     UsageOption,
+    globs,
     told,
 )
 from compliance.errors import UsageFault
@@ -64,7 +65,7 @@ def check(
     with told():
         if output is not None and inside(output, paths):
             raise UsageFault(f"--output {output} lies where podium reads; choose a place outside")
-        wanted = (tuple(select or ()), tuple(ignore or ()))
+        wanted = (globs("--select", select), globs("--ignore", ignore))
         options = Options(usage.value if usage else None, round, profile, 1, strict, *wanted)
         report = check_systems(paths, options)
         chosen = format.value if format else default_format()

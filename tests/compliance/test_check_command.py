@@ -490,6 +490,7 @@ def test_select_and_ignore_take_globs(check: Podium, good: LogBuilder, log: Path
     assert ids(check(log, "--select", "log.*")) == {i for i in everything if i.startswith("log.")}
     two = check(log, "--select", "common.run_stop", "--select", "*.opt_name")
     assert ids(two) == {"common.run_stop", "closed.llama31_8b.opt_name"}
+    assert ids(check(log, "--select", "common.run_stop, *.opt_name")) == ids(two)
     assert ids(check(log, "--ignore", "c*")) == {i for i in everything if not i.startswith("c")}
     both = check(log, "--select", "c*", "--ignore", "common.*")
     assert ids(both) == {i for i in everything if i.startswith("closed")}
@@ -501,6 +502,26 @@ def test_what_is_left_out_does_not_fail_the_file(check: Podium, bad: LogBuilder,
     assert (said.status, said.report["verdict"]) == (Exit.CLEAN, "accepted")
     assert said.report["files"][0]["verdict"] == "pass"
     assert check(log, "--select", "no.such.rule").status == Exit.CLEAN
+
+
+@pytest.mark.parametrize(
+    ("glob", "said"),
+    [
+        (
+            "comon.run_stop",
+            "'comon.run_stop' matches no rule; did you mean common.run_stop or common.run_start?",
+        ),
+        ("zz*", "'zz*' matches no rule; see podium rules list --all"),
+        ("log.*,closed.minigo.*,result.too-few-runs", ""),  # the second is of older rounds
+    ],
+)
+def test_a_glob_of_no_rule_is_told_of(
+    glob: str, said: str, check: Podium, good: LogBuilder, log: Path
+) -> None:
+    good.write(log)
+    for option in ("--select", "--ignore"):
+        told = check(log, option, glob)
+        assert (told.status, told.err) == (Exit.CLEAN, f"podium: {option} {said}\n" if said else "")
 
 
 def test_strict_fails_files_for_warnings(check: Podium, good: LogBuilder, log: Path) -> None:
