@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import shutil
 import sys
 import traceback
@@ -80,9 +82,23 @@ def with_scores(
 
 
 def print_text(text: str) -> None:
-    """Print to standard output, whatever its encoding can show."""
+    """Print to standard output; what its encoding cannot show is escaped as JSON does it."""
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.write(text.encode(encoding, _ESCAPED).decode(encoding))
+
+
+_ESCAPED = "podium.escaped"
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    # Python's own `backslashreplace` writes \xe9 and \U0001f600, which no JSON reader takes.
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    pairs = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return re.sub("....", r"\\u\g<0>", pairs), error.end
+
+
+codecs.register_error(_ESCAPED, _escape)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -825,12 +825,17 @@ def test_the_module_is_the_command(log: Path) -> None:
 def test_any_encoding_of_the_terminal_will_do(
     good: LogBuilder, tmp_path: Path, encoding: str
 ) -> None:
-    good.set("opt_name", "日本 é").write(tmp_path / "result_0.txt")
+    name = "日本 é 😀"
+    good.set("opt_name", name).write(tmp_path / "result_0.txt")
     env = os.environ | {"PYTHONIOENCODING": encoding}
     command = [sys.executable, "-m", "compliance", "check", str(tmp_path), "--round", "5.1"]
-    done = subprocess.run(command, capture_output=True, cwd=ROOT, env=env, check=False)
-    assert (done.returncode, done.stderr) == (Exit.FOUND, b"")
-    assert b"opt_name" in done.stdout
+    for form in ("text", "json"):
+        asked = [*command, "--format", form]
+        done = subprocess.run(asked, capture_output=True, cwd=ROOT, env=env, check=False)
+        assert (done.returncode, done.stderr) == (Exit.FOUND, b"")
+        assert b"opt_name" in done.stdout
+    told = json.loads(done.stdout.decode(encoding))["findings"]
+    assert name in {finding["actual"] for finding in told}
 
 
 def test_help_has_examples_and_the_exit_statuses(podium: Podium) -> None:
