@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -62,7 +63,8 @@ def followed(
         return
     available = _available(tree, results, by)
     for hardware, previewed in previews.items():
-        yield from _followed(previewed, available.get(hardware), tree, by)
+        alike = [found for name, found in available.items() if hardware in name or name in hardware]
+        yield from _followed(previewed, [*chain(*alike)] if alike else None, tree, by)
 
 
 def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
@@ -92,7 +94,10 @@ def _available(tree: Tree, results: Sequence[ResultVerdict], by: By) -> dict[str
         description = None if path is None else described(tree.root / path)
         if description is None or description.category not in _AVAILABLE:
             continue
-        timed = found.setdefault(_hardware(description), [])
+        hardware = _hardware(description)
+        if not hardware:
+            continue
+        timed = found.setdefault(hardware, [])
         scale, minutes = _scale(description), score_of(verdict, by).score
         if scale and minutes is not None and folder.scaling == "strong":
             where = tree.place(folder.path)
@@ -101,7 +106,10 @@ def _available(tree: Tree, results: Sequence[ResultVerdict], by: By) -> dict[str
 
 
 def _hardware(description: SystemDescription) -> str:
-    """What a system computes with, however it is spelt: its accelerators, else its processors."""
+    """What a system computes with, however it is spelt: its accelerators, else its processors.
+
+    A Preview may call shorter what later has a longer name: a TPU became a TPU-v4.
+    """
     name = description.accelerator_model_name
     if not description.accelerators or says_nothing(name):
         name = description.host_processor_model_name

@@ -105,6 +105,7 @@ def test_a_preview_that_stays_one_is_not_followed(tmp_path: Path, before: Submis
 
 def test_spellings_of_the_hardware_are_alike(tmp_path: Path, before: Submission) -> None:
     assert told(now(tmp_path, accelerator_model_name="example-accelerator 9"), before) == {}
+    assert told(now(tmp_path, accelerator_model_name="Example Accelerator 9 80GB"), before) == {}
 
 
 def test_what_was_available_before_promises_nothing(tmp_path: Path) -> None:
