@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -149,3 +151,35 @@ def test_rounds_before_2_0_say_nothing_of_it(tmp_path: Path) -> None:
     assert told(tree, before) == {}
     tree = result(submission(tmp_path, "2.0", "bert"), 8, slow, "onprem")
     assert set(told(tree, before)) == {"preview.slower"}
+
+
+@pytest.mark.parametrize(
+    ("submission", "earlier"),
+    [
+        ("training_results_v3.1/Fujitsu", "training_results_v3.0"),
+        ("training_results_v2.0/Google", "training_results_v1.0"),
+    ],
+)
+def test_published_previews_were_followed_up(
+    corpus: Path, tmp_path: Path, submission: str, earlier: str
+) -> None:
+    tree = tmp_path / submission
+    shutil.copytree(corpus / submission, tree)
+    options = Options(earlier=(corpus / earlier,))
+    assert not [f for f in check_paths([tree], options).findings if f.id.startswith("preview.")]
+    for log in tree.glob("results/*/*/result_*.txt"):  # had each run taken an hour longer …
+        log.write_bytes(later_stop(log.read_bytes()))
+    found = {f.id for f in check_paths([tree], options).findings if f.id.startswith("preview.")}
+    assert found == {"preview.slower"}
+
+
+def later_stop(log: bytes) -> bytes:
+    """The log of a run that stops an hour later."""
+    lines = log.splitlines(keepends=True)
+    for at, line in enumerate(lines):
+        if b'"run_stop"' in line:
+            time = re.search(rb'"time_ms": ?(\d+)', line)
+            assert time is not None
+            late = b"%d" % (int(time[1]) + 3_600_000)
+            lines[at] = line[: time.start(1)] + late + line[time.end(1) :]
+    return b"".join(lines)
