@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from compliance.alike import Seen
     from compliance.earlier import Earlier
     from compliance.report import Report
+    from compliance.submission import Leave
     from compliance.tree import Tree
     from compliance.waivers import Waivers
 
@@ -264,7 +265,7 @@ class _Session:
 
     def _take(self, tree: Tree, rules: Round) -> None:
         from compliance.alike import Seen
-        from compliance.submission import Leave, judge_submission
+        from compliance.submission import judge_submission
         from compliance.verdicts import By
 
         inside = f"{tree.root}/"
@@ -277,7 +278,7 @@ class _Session:
             tree,
             By(rules, self.options.profile),
             verdict,
-            Leave(self.options.waivers, self.options.waivers_in_tree),
+            self._leave(),
             seen=self.seen.setdefault((rules.usage, rules.name), Seen(earlier=self.earlier)),
         )
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
@@ -294,6 +295,14 @@ class _Session:
         for path, passed in package.systems:
             state: Literal["pass", "fail"] = "pass" if passed else "fail"
             self.files.append(FileEntry(path=path, kind="system", verdict=state))
+
+    def _leave(self) -> Leave:
+        from compliance.submission import Leave
+
+        options = self.options
+        some = options.select or options.ignore
+        wants = options.wants if some else None
+        return Leave(options.waivers, options.waivers_in_tree, wants=wants)
 
     def take_files(self) -> None:
         """Add every file's own verdict and findings; a tolerated failure is marked as waived."""

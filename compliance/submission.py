@@ -60,17 +60,21 @@ class Leave(msgspec.Struct, frozen=True):
     """What is left out of account: waivers given, and whether those in the tree count.
 
     `in_tree` is off for reviewers who want to see everything; `own` are the tree's own waivers.
+    `wants` tells the rules that count at all, where not all do.
     """
 
     waivers: tuple[Waivers, ...] = ()
     in_tree: bool = True
     own: Waivers | None = None
+    wants: Callable[[str], bool] | None = None
 
     def mark(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings, those that a waiver covers marked."""
+        """The findings, those that do not count marked as waived."""
         marked = list(findings)
         for waivers in self.waivers:
             marked = mark(marked, waivers, date.today())
+        if self.wants is not None:
+            marked = [f if self.wants(f.id) else replace(f, waived=True) for f in marked]
         return marked
 
     def about(self, findings: list[Finding]) -> list[Finding]:

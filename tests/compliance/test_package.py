@@ -204,6 +204,23 @@ def test_too_few_runs_are_rejected(profile: str, tmp_path: Path) -> None:
     assert tree.check(profile).results[0].verdict == "rejected"
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_left_out_rejects_nothing(profile: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / tree.folder() / "result_2.txt").unlink()
+    for left_out in ({"ignore": ["result.*", "rcp.*"]}, {"select": ["seeds.*"]}):
+        report = tree.check(profile, **left_out)
+        [entry], [result] = report.submissions, report.results
+        assert (report.verdict, entry.verdict, result.verdict) == ("accepted",) * 3
+        assert report.counts.waived == 0
+    # Nor does a log fail, and its result with it, for a rule that is left out.
+    tree.log(2, broken).log(1, broken)
+    assert tree.check(profile).results[0].verdict == "rejected"
+    report = tree.check(profile, ignore=["closed.*"])
+    assert (report.verdict, report.results[0].verdict) == ("accepted", "accepted")
+    assert report.results[0].failed_runs == 0
+
+
 def test_more_runs_are_an_error_to_the_verifier_alone(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(3)
     [finding] = tree.found("result.too-many-runs", "verifier")
