@@ -15,14 +15,17 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from compliance.disk import Disk, Item, Kind
 from compliance.hygiene_names import Fault, collisions, name_faults, plain
-from compliance.leaks import Search, Secrets, read_head
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
+
+if TYPE_CHECKING:
+    from compliance.leaks import Secrets
 
 CITES = "official repository checker"
 
@@ -157,6 +160,8 @@ class _Policy:
     """What a reader of the tree would stumble over; links count from where they lie."""
 
     def __init__(self, root: Path, known: Callable[[str], Secrets | None]) -> None:
+        from compliance.leaks import Search  # the official checker looks for no secrets
+
         self.root = os.path.realpath(root)
         self.known = known
         self.search = Search()
@@ -221,6 +226,8 @@ class _Policy:
             yield finding(item.path, fault, Severity.WARNING)
 
     def content(self, item: Item) -> Iterator[Finding]:
+        from compliance.leaks import read_head
+
         if item.size < 1024 and read_head(item.full, 64).startswith(_POINTER):
             said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
             yield finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -16,7 +17,6 @@ from compliance.documents import judge_documents
 from compliance.facts import Facts
 from compliance.hygiene import check_repository
 from compliance.judge import LogVerdict
-from compliance.leaks import Secrets
 from compliance.outcome import RcpEntry, ResultEntry, SubmissionEntry
 from compliance.package import judge_result, judge_together
 from compliance.params import RCP, SEEDS, Params
@@ -25,12 +25,6 @@ from compliance.rcp import judge_convergence
 from compliance.score_parts import score_of
 from compliance.seeds import check_seeds
 from compliance.system import SystemDescription, SystemVerdict, check_system
-from compliance.system_agree import (
-    Disagreement,
-    LogFacts,
-    agrees_with_folder,
-    agrees_with_logs,
-)
 from compliance.throughput import judge_throughput
 from compliance.tree import ResultFolder, Tree
 from compliance.tree_rules import judge_tree
@@ -38,6 +32,10 @@ from compliance.verdicts import By, ResultVerdict, Run
 from compliance.waivers import WAIVERS_FILE, Waivers, apply_waivers, mark
 from rules.convergence.result import Convergence
 from rules.finding import Finding, Profile, Severity, StatedBy
+
+if TYPE_CHECKING:
+    from compliance.leaks import Secrets
+    from compliance.system_agree import Disagreement, LogFacts
 
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
@@ -179,6 +177,8 @@ class _Submission:
             ]
         self.findings += verdict.findings
         if verdict.description is not None and not self.by.verifier:
+            from compliance.system_agree import agrees_with_folder
+
             for difference in agrees_with_folder(verdict.description, self.tree.submitter):
                 self.findings.append(difference.finding(self.tree.place(path)))
 
@@ -272,6 +272,8 @@ class _Submission:
     def _agreement(
         self, folder: ResultFolder, description: SystemDescription, runs: list[Run]
     ) -> Iterator[Finding]:
+        from compliance.system_agree import LogFacts
+
         told: set[tuple[str, str | int | None]] = set()
         with_status = "submission_status" in _common_keys(self.by)
         for run in runs:
@@ -297,6 +299,8 @@ class _Submission:
         """What logs say otherwise than their system's description: nearly all say the same."""
         known = self.differences.get((system, said))
         if known is None:
+            from compliance.system_agree import agrees_with_logs
+
             known = self.differences[system, said] = agrees_with_logs(description, said)
         return known
 
