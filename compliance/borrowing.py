@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from compliance.alike import spelled
-from compliance.earlier import Earlier, EarlierResult
+from compliance.earlier import Earlier, EarlierResult, changed_fields
 from compliance.scoring import Descriptions
 from compliance.system_agree import same_organisation
 from compliance.tree import Tree
@@ -60,11 +60,10 @@ def borrowed(
         if not changed:
             continue
         yield _changed(tree, verdict, first, changed, _lenders(known, first), by)
-        path = tree.systems.get(first.system)
-        now = None if path is None else described(tree.root / path)
-        then = first.description
+        now, then = described.of(tree, first.system), first.description
         if now is not None and then is not None:
-            yield from _system(tree.place(path or ""), first, then.given, now.given, by)
+            where = tree.place(tree.systems[first.system])
+            yield from _system(where, first, then.given, now.given, by)
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
@@ -157,13 +156,11 @@ def _system(
 ) -> Iterator[Finding]:
     """Borrowing is for the same system, software and configuration."""
     adopts = by.rules.usage == "hpc" or by.rules.version <= ADOPTION_UNTIL
-    changed = sorted(
+    changed = [
         key
-        for key in then.keys() | now.keys()
-        if then.get(key) != now.get(key)
-        and not key.endswith("_notes")
-        and not (adopts and key in _SOFTWARE)
-    )
+        for key in changed_fields(then, now)
+        if not key.endswith("_notes") and not (adopts and key in _SOFTWARE)
+    ]
     if changed:
         yield by.finding(
             "borrowing.system-changed",

@@ -7,7 +7,7 @@ What else an earlier tree tells is in `borrowing` and `preview`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from compliance.choose import Choice, Wish
 from compliance.errors import UsageFault
 from compliance.facts import Facts, Marks
 from compliance.score_place import place_of
-from compliance.scoring import Descriptions, workings_of
+from compliance.scoring import workings_of
 from compliance.session import Gathered, Options, gather
 from compliance.system_agree import same_organisation
 from compliance.system_text import read_description
@@ -104,7 +104,7 @@ def read_earlier(options: Options) -> Earlier:
 
 
 def _results(gathered: Gathered, options: Options, path: Path) -> Iterator[EarlierResult]:
-    wish, described = Wish(options.usage), Descriptions()
+    wish = Wish(options.usage)
     for working in workings_of(gathered, options):
         place = working.place
         if wish.choose(place.folder).chosen_by != "default":
@@ -116,7 +116,7 @@ def _results(gathered: Gathered, options: Options, path: Path) -> Iterator[Earli
                 working.entry.division,
                 place.scaling,
                 working.rules,
-                described(place.description),
+                working.description,
                 working.score.score,
                 working.members[0].facts.settings,
             )
@@ -198,6 +198,11 @@ def _others(
         )
 
 
+def changed_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The fields that two descriptions of a system do not share."""
+    return sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
+
+
 def _system(tree: Tree, system: str, before: Before, by: By) -> Iterator[Finding]:
     """The description must be the same, field by field."""
     where, then = tree.place(tree.systems[system]), before.description
@@ -212,11 +217,8 @@ def _system(tree: Tree, system: str, before: Before, by: By) -> Iterator[Finding
             note=True,
         )
         return
-    old, new = (
-        read_description(then).fields,
-        read_description(tree.root / tree.systems[system]).fields,
-    )
-    changed = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    new = tree.root / tree.systems[system]
+    changed = changed_fields(read_description(then).fields, read_description(new).fields)
     if changed:
         yield by.finding(
             "earlier.system-changed",

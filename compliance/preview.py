@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 
 import msgspec
 
@@ -90,8 +91,7 @@ def _available(tree: Tree, results: Sequence[ResultVerdict], by: By) -> dict[str
     found: dict[str, list[_Timed]] = {}
     for verdict in results:
         folder = verdict.folder
-        path = tree.systems.get(folder.system)
-        description = None if path is None else described(tree.root / path)
+        description = described.of(tree, folder.system)
         if description is None or description.category not in _AVAILABLE:
             continue
         hardware = _hardware(description)
@@ -125,48 +125,39 @@ def _followed(
 ) -> Iterator[Finding]:
     first = previewed[0]
     told = f"{first.system} was previewed in {first.rules.title} ({first.shown})"
-    systems = tree.place("systems")
-    if available is None:
-        yield by.finding(
-            "preview.not-followed",
-            systems,
-            f"{told}, and no available system here has its hardware; must be available by the next "
-            "submission, or the first one after 140 days",
-            "hand the system in as available, or tell the committee why it is not",
-            stated_by=StatedBy.POLICY,
-        )
-        return
     comparable = [timed for one in previewed if (timed := _comparable(one, by.rules))]
-    if not comparable:
-        names = few(sorted({one.benchmark for one in previewed}))
-        yield by.finding(
-            "preview.not-comparable",
-            systems,
-            f"{told} with {names}: no score that {by.rules.title} can be compared with",
-            "show the committee privately, at the smallest and the largest scale, that the "
-            "available system is as fast",
-            stated_by=StatedBy.POLICY,
-            note=True,
-        )
-        return
     slower: list[Finding] = []
     for benchmark in dict.fromkeys(one.benchmark for one in comparable):
-        mine = [one for one in available if one.benchmark == benchmark]
+        mine = [one for one in available or () if one.benchmark == benchmark]
         pairs = [*_pairs([one for one in comparable if one.benchmark == benchmark], mine)]
         lost = [(then, now) for then, now in pairs if not now.keeps_up_with(then)]
         if pairs and not lost:
             return  # one benchmark is enough
         slower += [_slower(then, now, by) for then, now in lost]
-    yield from slower
-    if not slower:
-        names = few(sorted({one.benchmark for one in comparable}))
-        yield by.finding(
-            "preview.not-followed",
-            systems,
-            f"{told}, and its available system has no scored result of {names}",
-            "hand in one of them at the smallest and the largest scale previewed",
-            stated_by=StatedBy.POLICY,
-        )
+    if slower:
+        yield from slower
+        return
+    names = few(sorted({one.benchmark for one in comparable or previewed}))
+    if available is None:
+        told += ", and no available system here has its hardware; must be available by the next "
+        told += "submission, or the first one after 140 days"
+        hint = "hand the system in as available, or tell the committee why it is not"
+    elif comparable:
+        told += f", and its available system has no scored result of {names}"
+        hint = "hand in one of them at the smallest and the largest scale previewed"
+    else:
+        told += f" with {names}: no score that {by.rules.title} can be compared with"
+        hint = "show the committee privately, at the smallest and the largest scale, that the "
+        hint += "available system is as fast"
+    unseen = available is not None and not comparable
+    yield by.finding(
+        "preview.not-comparable" if unseen else "preview.not-followed",
+        tree.place("systems"),
+        told,
+        hint,
+        stated_by=StatedBy.POLICY,
+        note=unseen,
+    )
 
 
 def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
@@ -183,21 +174,15 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
 
 def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
     """The smallest and the largest result previewed, each with the one to compare it with."""
-    ordered = sorted(previewed, key=_by_scale)
-    for ends, pick in ((ordered[:1], min), (ordered[1:][-1:], max)):
-        for then in ends:
-            alike = [one for one in mine if one.division == then.division]
-            same = [one for one in alike if one.scale == then.scale]
-            if alike:
-                yield then, min(same, key=_by_minutes) if same else pick(alike, key=_by_scale)
+    ordered = sorted(previewed, key=_SCALE)
+    for then, pick in {ordered[-1]: max, ordered[0]: min}.items():
+        alike = [one for one in mine if one.division == then.division]
+        same = [one for one in alike if one.scale == then.scale]
+        if alike:
+            yield then, min(same, key=_MINUTES) if same else pick(alike, key=_SCALE)
 
 
-def _by_minutes(one: _Timed) -> float:
-    return one.minutes
-
-
-def _by_scale(one: _Timed) -> int:
-    return one.scale
+_SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
 
 
 def _slower(then: _Timed, now: _Timed, by: By) -> Finding:

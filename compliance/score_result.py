@@ -63,6 +63,7 @@ class Working(msgspec.Struct):
     official: Convergence | None = None
     energies: list[float | None] = msgspec.field(default_factory=list)
     power: list[Finding] = msgspec.field(default_factory=list)
+    description: SystemDescription | None = None
 
     @property
     def chosen(self) -> list[RunFacts]:
@@ -111,8 +112,9 @@ def work_out(
         throughput,
         convergence,
         official,
+        description=description,
     )
-    _measure(working, description)
+    _measure(working)
     working.entry = completed(working)
     return working
 
@@ -159,7 +161,7 @@ def _row(place: Place, rules: Round, division: str) -> ScoreEntry:
     )
 
 
-def _measure(working: Working, description: SystemDescription | None) -> None:
+def _measure(working: Working) -> None:
     """Add each run's energy, where the result has power logs."""
     folder, members = working.place.folder, working.members
     working.energies = [None] * len(members)
@@ -172,7 +174,7 @@ def _measure(working: Working, description: SystemDescription | None) -> None:
         PoweredRun(stem, run.start_ms, run.stop_ms)
         for stem, run in zip(stems, working.runs, strict=True)
     ]
-    nodes = None if description is None else description.nodes
+    nodes = None if working.description is None else working.description.nodes
 
     def shown(path: Path) -> str:
         below = path.relative_to(folder).as_posix()

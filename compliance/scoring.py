@@ -22,6 +22,7 @@ from rules.round import Round
 if TYPE_CHECKING:
     from compliance.score_report import Scores
     from compliance.system import SystemDescription
+    from compliance.tree import Tree
 
 
 def score(
@@ -132,6 +133,11 @@ class Descriptions:
         if path not in self.known:
             self.known[path] = self._read(path)
         return self.known[path]
+
+    def of(self, tree: Tree, system: str) -> SystemDescription | None:
+        """The description of a system in a submission's tree."""
+        path = tree.systems.get(system)
+        return None if path is None else self(tree.root / path)
 
     def _read(self, path: Path) -> SystemDescription | None:
         if not path.is_file():

@@ -324,9 +324,7 @@ class _Session:
 
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:
-            from compliance.submission import Leave
-
-            verdict.findings = Leave(self.options.waivers).mark(verdict.findings)
+            verdict.findings = self._leave().mark(verdict.findings)
 
     def finish(self) -> None:
         """Tell of waivers that the user gave and that have ended, or cover nothing."""

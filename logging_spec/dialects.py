@@ -153,6 +153,7 @@ def _key(key: str) -> str:
 
 
 _BEGINS_JSON = frozenset('{["-0123456789tfnNI')
+"""What a JSON value begins with, NaN and Infinity among them."""
 
 
 def _value(text: str | None) -> tuple[object, bool]:

@@ -97,6 +97,7 @@ _TURNS = {"global_batch_size": _BATCH, "submission_benchmark": _NAME, "run_stop"
 
 _KEYS = [word for word, bit in _WORDS if bit != _SAMPLES]
 _ESCAPE = len(_KEYS)
+"""The number that the finder gives the last of its words, the beginning of an escape."""
 _find_words = finder([*(word.encode() for word in _KEYS), b"\\u"])
 
 
