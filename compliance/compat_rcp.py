@@ -8,7 +8,7 @@ from compliance.errors import NothingToJudge, UsageFault
 from compliance.rcp import judge_convergence
 from compliance.rcp_view.points import named_round, points_in
 from compliance.terminal import clean
-from compliance.tree import LOOSE_NAME, natural
+from compliance.tree import is_log, natural
 from logging_spec.read import read_log
 from rules.convergence.facts import RunFacts, run_facts
 from rules.convergence.result import Convergence
@@ -64,7 +64,7 @@ def check_folder(
 def _runs(folder: Path, usage: str, round_name: str, *, train_samples: bool) -> list[RunFacts]:
     if not folder.is_dir():
         raise NothingToJudge(f"no such folder: {folder}")
-    names = [path.name for path in folder.iterdir() if LOOSE_NAME.fullmatch(path.name)]
+    names = [path.name for path in folder.iterdir() if is_log(path.name)]
     if not names:
         raise NothingToJudge(f"nothing to judge in {folder}: no result_*.txt in it")
     return [

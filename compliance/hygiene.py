@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from compliance.disk import Disk, Item, Kind
-from compliance.hygiene_names import Fault, collisions, name_faults, plain
+from compliance.hygiene_names import Fault, collisions, name_faults, official_name, plain
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
 
@@ -39,8 +39,6 @@ MOST_PER_RULE = 200
 """Findings of one rule beyond this many are counted in one more."""
 
 _POINTER = b"version https://git-lfs.github.com/spec/"
-
-_HINT = "remove it, or rename it with letters, digits, - and _"
 
 
 def check_repository(
@@ -103,19 +101,7 @@ def finding(path: str, fault: Fault, severity: Severity | None = None) -> Findin
     )
 
 
-def official_name(name: str) -> Fault | None:
-    """What the official checker rejects in a name."""
-    if name.startswith("."):
-        said = "the name begins with a dot"
-        return Fault("repo.leading-dot", said, _HINT, StatedBy.VERIFIER)
-    if " " in name:
-        return Fault("repo.space-in-name", "the name has a space", _HINT, StatedBy.VERIFIER)
-    return None
-
-
-def _official_size(item: Item) -> Fault | None:
-    if item.kind is not Kind.FILE or item.size <= LARGE:
-        return None
+def _too_large(item: Item) -> Fault:
     said = f"the file has {item.size / (1 << 20):.1f} MiB, and 50 MiB is the most"
     if item.size > REFUSED:
         said += "; GitHub takes no file over 100 MiB"
@@ -140,9 +126,11 @@ class _Verifier:
                     yield from (finding(item.path, fault) for fault in self.faults(item))
 
     def faults(self, item: Item) -> Iterator[Fault]:
-        for fault in (official_name(item.name), _official_size(item)):
-            if fault is not None:
-                yield fault
+        name = official_name(item.name)
+        if name is not None:
+            yield name
+        if item.size > LARGE and item.kind is Kind.FILE:
+            yield _too_large(item)
         if item.kind is Kind.LINK and not _found_from_here(item):
             said = "the link's target does not exist, as seen from the folder podium was started in"
             hint = "put the file itself in the link's place"
@@ -160,11 +148,12 @@ class _Policy:
     """What a reader of the tree would stumble over; links count from where they lie."""
 
     def __init__(self, root: Path, known: Callable[[str], Secrets | None]) -> None:
-        from compliance.leaks import Search  # the official checker looks for no secrets
+        from compliance import leaks  # the official checker looks for no secrets
 
         self.root = os.path.realpath(root)
         self.known = known
-        self.search = Search()
+        self.head = leaks.read_head
+        self.search = leaks.Search()
 
     def tree(self, disk: Disk) -> Iterator[Finding]:
         name = official_name(os.path.basename(self.root))
@@ -186,16 +175,13 @@ class _Policy:
             fault = Fault("repo.unreadable", "it cannot be read", "mend its permissions or place")
             yield finding(item.path, fault, Severity.ERROR)
             return
-        official = official_name(item.name)
-        if official is not None:
-            # A clone's own folder is no part of what is submitted; links to folders pass.
-            own = item.path == ".git" or _links_to_folder(item)
-            yield finding(item.path, official, Severity.WARNING if own else None)
         for fault in name_faults(item.name, item.path):
-            yield finding(item.path, fault)
-        large = _official_size(item)
-        if large is not None:
-            yield finding(item.path, large)
+            # A clone's own folder is no part of what is submitted; links to folders pass.
+            official = fault.stated_by is StatedBy.VERIFIER
+            own = official and (item.path == ".git" or _links_to_folder(item))
+            yield finding(item.path, fault, Severity.WARNING if own else None)
+        if item.size > LARGE and item.kind is Kind.FILE:
+            yield finding(item.path, _too_large(item))
         if item.kind is Kind.LINK:
             yield from self.link(item)
         elif item.kind is Kind.SPECIAL:
@@ -226,9 +212,7 @@ class _Policy:
             yield finding(item.path, fault, Severity.WARNING)
 
     def content(self, item: Item) -> Iterator[Finding]:
-        from compliance.leaks import read_head
-
-        if item.size < 1024 and read_head(item.full, 64).startswith(_POINTER):
+        if item.size < 1024 and self.head(item.full, 64).startswith(_POINTER):
             said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
             yield finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))
             return

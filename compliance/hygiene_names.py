@@ -18,13 +18,15 @@ LONGEST_NAME = 255
 LONGEST_PATH = 200
 """Characters that leave room for a clone's own folder within the 260 of Windows."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 _FORBIDDEN = re.compile(r'[<>:"|?*\\]')
-_RESERVED = re.compile(
-    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\..*)?", re.IGNORECASE
+_DEVICES = frozenset(
+    ["con", "prn", "aux", "nul", "conin$", "conout$"]
+    + [port + number for port in ("com", "lpt") for number in "0123456789¹²³"]
 )
 
 _RENAME = "rename it with letters, digits, - and _"
+_MEND = f"remove it, or {_RENAME}"
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -46,6 +48,16 @@ def plain(path: str) -> str:
     return path
 
 
+def official_name(name: str) -> Fault | None:
+    """What the official checker rejects in a name."""
+    if name.startswith("."):
+        said = "the name begins with a dot"
+        return Fault("repo.leading-dot", said, _MEND, StatedBy.VERIFIER)
+    if " " in name:
+        return Fault("repo.space-in-name", "the name has a space", _MEND, StatedBy.VERIFIER)
+    return None
+
+
 def name_faults(name: str, path: str) -> Iterator[Fault]:
     """What is wrong with one name, and with the path that it ends."""
     yield from _faults_of(name)
@@ -61,6 +73,9 @@ def _faults_of(name: str) -> tuple[Fault, ...]:
 
 
 def _name_faults(name: str) -> Iterator[Fault]:
+    official = official_name(name)
+    if official is not None:
+        yield official
     if not (name.isascii() and name.isprintable()):
         yield from _characters(name)
     windows = _windows(name)
@@ -72,7 +87,7 @@ def _name_faults(name: str) -> Iterator[Fault]:
 
 
 def _characters(name: str) -> Iterator[Fault]:
-    if _CONTROL.search(name):
+    if re.search(_CONTROL, name):
         said = "the name has a control character or a direction override"
         yield Fault("repo.control-character", said, _RENAME)
     if plain(name) != name:
@@ -88,7 +103,7 @@ def _windows(name: str) -> str:
         return f"it has a {forbidden[0]}"
     if name[-1:] in (".", " "):
         return "it ends in a dot or a space"
-    return "it is reserved for a device" if _RESERVED.fullmatch(name) else ""
+    return "it is reserved for a device" if name.partition(".")[0].lower() in _DEVICES else ""
 
 
 def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:

@@ -30,14 +30,14 @@ LONGEST_LINE = 4096
 
 MOST_PER_FILE = 20
 
-_BINARY = re.compile(
-    r"\.(?:7z|a|avi|bin|bz2|ckpt|docx?|gif|gz|h5|ico|jar|jpe?g|mov|mp[34]|nemo|np[yz]|o|onnx"
-    r"|parquet|pb|pdf|pickle|pkl|png|pptx?|pth?|pyc|safetensors|so|svg|tar|tfrecord|tgz|tiff?|ttf"
-    r"|webp|whl|woff2?|xlsx?|xz|zip|zst)\Z",
-    re.IGNORECASE,
+_ENDINGS = (
+    ".7z .a .avi .bin .bz2 .ckpt .doc .docx .gif .gz .h5 .ico .jar .jpeg .jpg .mov .mp3 .mp4 .nemo "
+    ".npy .npz .o .onnx .parquet .pb .pdf .pickle .pkl .png .ppt .pptx .pt .pth .pyc .safetensors "
+    ".so .svg .tar .tfrecord .tgz .tif .tiff .ttf .webp .whl .woff .woff2 .xls .xlsx .xz .zip "
+    ".zst"
 )
-
-_LOG = re.compile(r"result_[^/]*\.txt$")
+_BINARY = frozenset(_ENDINGS.split())
+"""Endings of files whose bytes are no text."""
 
 _MARKS = (
     (b"://", rb"://[^\s/@:]+:[^\s/@]+@"),
@@ -94,8 +94,9 @@ class Search(msgspec.Struct):
 
         `known` are those of a log that has been read already.
         """
-        is_log = _LOG.search(full) is not None
-        if not size or (not is_log and _BINARY.search(full)):
+        name = full.rpartition("/")[2]
+        is_log = name.endswith(".txt") and "result_" in name
+        if not size or (not is_log and os.path.splitext("x" + name)[1].lower() in _BINARY):
             return
         take = min(size, LOG_HEAD if is_log else HEAD)
         if take > self.left:

@@ -27,7 +27,7 @@ SOURCE_EXTENSIONS = frozenset(
 CITES = "training rules, Random Numbers"
 CITES_PRUNED = "HPC rules, Throughput"
 
-_WHOLE = re.compile(r"\s*([+-]?)(\d+)\s*", re.ASCII)
+_WHOLE = r"\s*([+-]?)(\d+)\s*"
 _HARMLESS = frozenset({Fault.GLUED, Fault.KEY, Fault.DIALECT, Fault.IGNORED})
 
 SeedRecord = tuple[Any, int, Any, Any]
@@ -288,7 +288,7 @@ def _and(more: int) -> str:
 
 def _spelled(value: Any) -> str:
     """One spelling of equal seeds: an integer and a text that spells it are the same."""
-    if isinstance(value, str) and (whole := _WHOLE.fullmatch(value)):
+    if isinstance(value, str) and (whole := re.fullmatch(_WHOLE, value, re.ASCII)):
         digits = whole[2].lstrip("0") or "0"
         return f"-{digits}" if whole[1] == "-" and digits != "0" else digits
     return repr(value)

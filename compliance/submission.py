@@ -20,7 +20,6 @@ from compliance.judge import LogVerdict
 from compliance.outcome import RcpEntry, ResultEntry, SubmissionEntry
 from compliance.package import judge_result, judge_together
 from compliance.params import RCP, SEEDS, Params
-from compliance.power import PoweredRun, PowerVerdict, check_power
 from compliance.rcp import judge_convergence
 from compliance.score_parts import score_of
 from compliance.seeds import check_seeds
@@ -35,6 +34,7 @@ from rules.finding import Finding, Profile, Severity, StatedBy
 
 if TYPE_CHECKING:
     from compliance.leaks import Secrets
+    from compliance.power import PowerVerdict
     from compliance.system_agree import Disagreement, LogFacts
 
 Verdicts = Callable[[str], LogVerdict | None]
@@ -188,15 +188,17 @@ class _Submission:
         description = None if described is None else described.description
         division = self._division(described)
         flags = self.params.flags(folder.path) if self.leave.in_tree else frozenset()
-        power = self._power(folder, runs, None if description is None else description.nodes)
+        nodes = None if description is None else description.nodes
+        power = self._power(folder, runs, nodes) if folder.power else None
         verdict = judge_result(self.tree, folder, runs, division, self.by)
         pruned = [run for path in folder.pruned if (run := self._run(path)) is not None]
         total = None if description is None else description.accelerators or description.nodes
         verdict.findings += judge_throughput(self.tree, verdict, pruned, total, self.by)
-        verdict.energies = power.energies
-        blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
-        tolerated = self.by.verifier and blamed_only and bool(power.blamed)
-        verdict.findings += [replace(f, waived=f.waived or tolerated) for f in power.findings]
+        if power is not None:
+            verdict.energies = power.energies
+            blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
+            tolerated = self.by.verifier and blamed_only and bool(power.blamed)
+            verdict.findings += [replace(f, waived=f.waived or tolerated) for f in power.findings]
         seeds = check_seeds(
             [run.facts.seeds for run in runs],
             self.by.rules,
@@ -215,8 +217,8 @@ class _Submission:
         return verdict
 
     def _power(self, folder: ResultFolder, runs: list[Run], nodes: int | None) -> PowerVerdict:
-        if not folder.power:
-            return PowerVerdict()
+        from compliance.power import PoweredRun, check_power  # few results have power logs
+
         powered = [
             PoweredRun(Path(run.shown).stem, run.facts.run.start_ms, run.facts.run.stop_ms)
             for run in runs

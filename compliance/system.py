@@ -109,7 +109,7 @@ def _finding(fault: Fault, severity: Severity, document: Document, shown: str) -
     given = document.fields.get(fault.key) if fault.key is not None else None
     line = fault.line
     if line is None and fault.key is not None:
-        line = document.lines.get(fault.key)
+        line = document.line_of(fault.key)
     return Finding(
         id=fault.id,
         severity=severity,

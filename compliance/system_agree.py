@@ -95,11 +95,12 @@ def agrees_with_folder(description: SystemDescription, submitter: str) -> list[D
 
 # --- names ----------------------------------------------------------------------------------------
 
-_PARTNERS = re.compile(r"[+&,/;]|\band\b", re.IGNORECASE)
-_LEGAL = re.compile(
-    r"inc|incorporated|corp|corporation|co|company|ltd|limited|llc|gmbh|ag|plc|labs|the"
-    r"|technolog(?:y|ies)|systems|group"
+_PARTNERS = r"[+&,/;]|\band\b"
+_FORMS = (
+    "inc incorporated corp corporation co company ltd limited llc gmbh ag plc labs the technology "
+    "technologies systems group"
 )
+_LEGAL = frozenset(_FORMS.split())
 
 
 def same_organisation(first: str, second: str) -> bool:
@@ -111,16 +112,20 @@ def same_organisation(first: str, second: str) -> bool:
 
 
 def _covered(first: str, second: str) -> bool:
-    others = [_core(partner) for partner in _PARTNERS.split(second)]
+    others = [_core(partner) for partner in _partners(second)]
     return all(
         any(mine in other or other in mine for other in others if other)
-        for mine in map(_core, _PARTNERS.split(first))
+        for mine in map(_core, _partners(first))
         if mine
     )
 
 
+def _partners(name: str) -> list[str]:
+    return re.split(_PARTNERS, name, flags=re.IGNORECASE)
+
+
 def _core(name: str) -> str:
-    words = [w for w in re.findall(r"\w+", name.casefold()) if not _LEGAL.fullmatch(w)]
+    words = [w for w in re.findall(r"\w+", name.casefold()) if w not in _LEGAL]
     return letters("".join(words)) or letters(name)
 
 

@@ -84,15 +84,15 @@ class _Inspection:
                     # Of values the official verifier demands only those of the status.
                     if not self.verifier or each.kind is Kind.STATUS:
                         yield from self._value(each)
-            elif each.name not in document.lines:
+            elif each.name not in document.named:
                 yield from self._missing(each, misspelt.get(each.name))
         yield from self._neither()
 
     def _misspelt(self) -> dict[str, str]:
         """Fields that are absent, with the unknown key that is most like each."""
-        absent = {letters(name): name for name in FIELDS if name not in self.document.lines}
+        absent = {letters(name): name for name in FIELDS if name not in self.document.named}
         found = {}
-        for key in self.document.lines:
+        for key in self.document.named:
             if key in FIELDS:
                 continue
             close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
@@ -127,7 +127,7 @@ class _Inspection:
 
     def _neither_given(self) -> bool:
         """Whether the policy, too, misses the count of cores and of virtual processors."""
-        absent = not any(name in self.document.lines for name in EITHER)
+        absent = not any(name in self.document.named for name in EITHER)
         return self.known and not self.exempt and absent
 
     def _neither(self) -> Iterator[Fault]:
@@ -137,7 +137,7 @@ class _Inspection:
                 said = f"the field `{name}` is missing; the policy wants it or `{other}`"
                 yield Fault("system.missing-field", name, said, "add both fields", official=True)
         elif self.known and not self.exempt:
-            given = [name for name in EITHER if name in self.document.lines]
+            given = [name for name in EITHER if name in self.document.named]
             if all(name in self.fields and is_empty(self.fields[name]) for name in given):
                 said = f"neither `{EITHER[0]}` nor `{EITHER[1]}` says anything"
                 yield self._silent("system.empty-field", given[0], said, "fill in one of the two")

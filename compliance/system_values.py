@@ -53,6 +53,9 @@ def _read_text(given: str) -> Count:
 
 # --- placeholders ---------------------------------------------------------------------------------
 
+_BEGINS = ("tb", "to", "fi", "xx", "?", "ch", "your", "insert", "enter", "<", "{{", "$", "lorem")
+"""How texts begin that only keep a place, but for those that end in "placeholder"."""
+
 _PLACEHOLDER = r"""(?: tb[acd] | to[ ]?do | fix[ ]?me | xx+ | \?+
     | (?:tbd|todo|fixme|xxx)\b[^\w].*
     | fill[ _-]?(?:me|in|this|out)?\b.* | change[ _-]?me\b.* | (?:.*[_ ])?placeholder
@@ -72,7 +75,9 @@ def is_placeholder(key: str, value: Any) -> bool:
 @lru_cache(maxsize=4096)
 def _keeps_place(key: str, value: str) -> bool:
     text = value.strip().strip(".:;!*-_ ")
-    if re.fullmatch(_PLACEHOLDER, text, re.IGNORECASE | re.VERBOSE | re.DOTALL):
+    small = text.lower()
+    possible = small.startswith(_BEGINS) or small.endswith("placeholder")
+    if possible and re.fullmatch(_PLACEHOLDER, text, re.IGNORECASE | re.VERBOSE | re.DOTALL):
         return True
     same = letters(text)
     return "_" in text and bool(same) and letters(key).endswith(same)

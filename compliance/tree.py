@@ -23,11 +23,7 @@ Scaling = Literal["strong", "weak"]
 RESULT_NAME = re.compile(r"result_(\d+)\.txt")
 """The name of a run's log: `result_<i>.txt`, i from 0."""
 
-LOOSE_NAME = re.compile(r"result_.*\.txt", re.DOTALL)
-"""What the official checker takes for a run's log."""
-
 _DIGITS = re.compile(r"([0-9]+)")
-_FIRST_ROUND = re.compile(r"v0\.5\.\d+")
 
 SCALINGS: tuple[Scaling, ...] = ("strong", "weak")
 PRUNED, POWER = "pruned_results", "power"
@@ -118,7 +114,7 @@ def submitter_of(root: Path) -> str:
     """Who submits, by the folder's name; in 0.5 the submitter's lies right below `v0.5.x`."""
     parts = root.absolute().parts
     for version, below in itertools.pairwise(parts):
-        if _FIRST_ROUND.fullmatch(version):
+        if version.startswith("v0.5.") and version[5:].isdigit():
             return below
     return parts[-1]
 
@@ -256,7 +252,7 @@ def _sort_into(listing: Listing, item: Item) -> list[str]:
 
 def is_log(name: str) -> bool:
     """Whether the official checker takes a name for that of a run's log."""
-    return LOOSE_NAME.fullmatch(name) is not None
+    return name.startswith("result_") and name.endswith(".txt")
 
 
 def natural(names: Iterable[str]) -> list[str]:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from compliance.errors import UsageFault
-from compliance.hygiene import REFUSED, official_name
+from compliance.hygiene import REFUSED
+from compliance.hygiene_names import official_name
 from compliance.packing.building import make_plan
 from compliance.packing.git import PUSHES, Clone, branch_name
 from compliance.packing.pack import (
