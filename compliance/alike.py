@@ -50,13 +50,14 @@ def _as_its_folder(verdict: ResultVerdict, run: Run, by: By) -> Iterator[Finding
 
 
 def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+    settings = [run.facts.settings for run in verdict.runs]
+    if settings and all(_plainly_equal(one, settings[0]) for one in settings):
+        return
     given: dict[str, list[Any]] = defaultdict(list)
-    for run in verdict.runs:
-        for key, value in run.facts.settings.items():
+    for one in settings:
+        for key, value in one.items():
             given[key].append(value)
     for key, values in sorted(given.items()):
-        if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
-            continue  # as nearly always: equal values of one type are spelled alike
         counted = Counter(map(spelled, values))
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
@@ -68,6 +69,15 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
                 stated_by=StatedBy.POLICY,
                 key=key,
             )
+
+
+def _plainly_equal(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether settings are equal and of the same types, as nearly always: then spelled alike."""
+    return one is other or (
+        one == other
+        and [*one] == [*other]
+        and [*map(type, one.values())] == [*map(type, other.values())]
+    )
 
 
 def spelled(value: Any) -> str:

@@ -14,7 +14,7 @@ def main() -> None:
     """Run the command; every way out ends in one of the contract's exit statuses."""
     with fewer_collections():
         status = run(sys.argv[1:])
-    never_collect_again()
+        never_collect_again()  # before Python would look through all that is left
     sys.exit(status)
 
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 USUAL = gc.get_threshold()
 """Python's own thresholds of the three generations."""
-SELDOM = (50_000, 20, 50)
+SELDOM = (500_000, 20, 50)
 """For logs. Their records are freed by reference count as soon as each is judged, and hold no
-cycles: by its own 700 Python would look through them for nothing."""
+cycles: by its own 700 Python would look through them for nothing. What a round of thousands of logs
+keeps is some 30 objects of each, so that this many are a hundred megabytes at most."""
 
 
 @contextmanager

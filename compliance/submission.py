@@ -258,9 +258,10 @@ class _Submission:
         verdict = self.verdicts(path)
         if verdict is None or not isinstance(verdict.facts, Facts):
             return None
-        verdict.findings = self.leave.mark(verdict.findings)
-        self.logs += verdict.findings
-        failed = any(f.severity is Severity.ERROR and not f.waived for f in verdict.findings)
+        if verdict.findings:
+            verdict.findings = self.leave.mark(verdict.findings)
+            self.logs += verdict.findings
+        failed = any([f.severity is Severity.ERROR and not f.waived for f in verdict.findings])
         return Run(self.tree.place(path), failed, verdict.facts)
 
     def _division(self, described: SystemVerdict | None) -> str:
@@ -277,6 +278,7 @@ class _Submission:
         from compliance.system_agree import LogFacts
 
         told: set[tuple[str, str | int | None]] = set()
+        before = None
         with_status = "submission_status" in _common_keys(self.by)
         for run in runs:
             facts = run.facts
@@ -289,6 +291,9 @@ class _Submission:
                 facts.accelerators_per_node,
                 folder.scaling == "weak",
             )
+            if said == before:
+                continue
+            before = said
             for difference in self._differences(folder.system, description, said):
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:

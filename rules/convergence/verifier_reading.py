@@ -81,10 +81,12 @@ def _by_keys(reader: _Reader, run: Run) -> None:
     where, records = run.where, run.records
     evaluations = sorted([*where.get("eval_error", ()), *where.get("eval_accuracy", ())])
     taken = 0
-    for index in sorted(index for key in _TURNS for index in where.get(key, ())):
+    for index in sorted([index for key in _TURNS for index in where.get(key, ())]):
         before = bisect_left(evaluations, index, taken)
-        reader.take_evaluations([records[at] for at in evaluations[taken:before]])
-        taken, record = before, records[index]
+        if before > taken:
+            reader.take_evaluations([records[at] for at in evaluations[taken:before]])
+            taken = before
+        record = records[index]
         if record.key == "run_stop":
             reader.stop(record)
         else:
@@ -162,6 +164,8 @@ class _Reader:
         if words & _NAME:
             self.benchmark = record.value
             self.train_samples = self.train_samples and self.benchmark == "bert"
+        if not words & (_EVAL | _SAMPLES):
+            return
         if words & _EVAL and self.benchmark == "stable_diffusion":
             metric, step = _member(record, "metric"), _member(record, self.step)
             try:
