@@ -261,7 +261,7 @@ class _Submission:
         if verdict.findings:
             verdict.findings = self.leave.mark(verdict.findings)
             self.logs += verdict.findings
-        failed = any([f.severity is Severity.ERROR and not f.waived for f in verdict.findings])
+        failed = any(f.severity is Severity.ERROR and not f.waived for f in verdict.findings)
         return Run(self.tree.place(path), failed, verdict.facts)
 
     def _division(self, described: SystemVerdict | None) -> str:

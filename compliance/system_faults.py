@@ -160,6 +160,8 @@ class Parser:
         while True:
             match = _BLANK.match(self.text, self.at)
             self.at = match.end() if match else self.at
+            if not self.text.startswith(("/", "#"), self.at):
+                return
             comment = _COMMENT.match(self.text, self.at)
             if comment is None:
                 return

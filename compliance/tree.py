@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -257,7 +258,9 @@ def is_log(name: str) -> bool:
 
 def natural(names: Iterable[str]) -> list[str]:
     """Names in the order people count: result_2 before result_10."""
-    return sorted(
-        names,
-        key=lambda name: [(int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(name)],
-    )
+    return sorted(names, key=_as_counted)
+
+
+@lru_cache(maxsize=4096)
+def _as_counted(name: str) -> list[tuple[int, str]]:
+    return [(int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(name)]

@@ -73,8 +73,8 @@ class Run:
 
     def value(self, key: str) -> Any:
         """The value of a key's first record, or None."""
-        record = self.first(key)
-        return None if record is None else record.value
+        found = self.where.get(key)
+        return self.records[found[0]].value if found else None
 
     def before(self, key: str) -> Record | None:
         """The last record of a key that stands before the position judged."""
