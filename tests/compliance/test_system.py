@@ -363,6 +363,21 @@ def test_text_that_is_not_quite_json() -> None:
     broken(TEXT.replace('"Liquid"', "[" * 100_000), 32, "too deep or too long")
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["TBD", "cooling", 'for "cooling": air', "caf\xe9\\", {"cooling": 1}, ["cooling"]],
+    ids=str,
+)
+def test_a_finding_has_its_fields_line_whatever_else_says_its_name(before: object) -> None:
+    fields = {"submitter": before} | good(submitter=before, cooling="TBD")
+    for indent in (2, 0):
+        text = json.dumps(fields, indent=indent)
+        (found,) = (f for f in judge(text).findings if f.key == "cooling")
+        lines = text.splitlines()
+        assert found.line is not None
+        assert lines[found.line - 1].strip() == '"cooling": "TBD",'
+
+
 def test_several_faults_of_the_text_are_all_told() -> None:
     text = TEXT.replace('"Liquid"', "Liquid").replace('"open"', "x").replace('"8"', "'8'")
     found = judge(text).findings
