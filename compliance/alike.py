@@ -51,13 +51,18 @@ def _as_its_folder(verdict: ResultVerdict, run: Run, by: By) -> Iterator[Finding
 
 def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
     settings = [run.facts.settings for run in verdict.runs]
-    if settings and all(_plainly_equal(one, settings[0]) for one in settings):
+    # Equal values of one type are spelled alike: nearly always those of all runs are.
+    if settings and all(
+        one == settings[0] and _types(one) == _types(settings[0]) for one in settings
+    ):
         return
     given: dict[str, list[Any]] = defaultdict(list)
     for one in settings:
         for key, value in one.items():
             given[key].append(value)
     for key, values in sorted(given.items()):
+        if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
+            continue
         counted = Counter(map(spelled, values))
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
@@ -71,13 +76,8 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             )
 
 
-def _plainly_equal(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether settings are equal and of the same types, as nearly always: then spelled alike."""
-    return one is other or (
-        one == other
-        and [*one] == [*other]
-        and [*map(type, one.values())] == [*map(type, other.values())]
-    )
+def _types(settings: dict[str, Any]) -> dict[str, type]:
+    return {key: type(value) for key, value in settings.items()}
 
 
 def spelled(value: Any) -> str:
