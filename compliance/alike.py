@@ -50,19 +50,13 @@ def _as_its_folder(verdict: ResultVerdict, run: Run, by: By) -> Iterator[Finding
 
 
 def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
-    settings = [run.facts.settings for run in verdict.runs]
-    # Equal values of one type are spelled alike: nearly always those of all runs are.
-    if settings and all(
-        one == settings[0] and _types(one) == _types(settings[0]) for one in settings
-    ):
-        return
     given: dict[str, list[Any]] = defaultdict(list)
-    for one in settings:
-        for key, value in one.items():
+    for run in verdict.runs:
+        for key, value in run.facts.settings.items():
             given[key].append(value)
     for key, values in sorted(given.items()):
         if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
-            continue
+            continue  # as nearly always: equal values of one type are spelled alike
         counted = Counter(map(spelled, values))
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
@@ -74,10 +68,6 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
                 stated_by=StatedBy.POLICY,
                 key=key,
             )
-
-
-def _types(settings: dict[str, Any]) -> dict[str, type]:
-    return {key: type(value) for key, value in settings.items()}
 
 
 def spelled(value: Any) -> str:

@@ -278,7 +278,6 @@ class _Submission:
         from compliance.system_agree import LogFacts
 
         told: set[tuple[str, str | int | None]] = set()
-        before = None
         with_status = "submission_status" in _common_keys(self.by)
         for run in runs:
             facts = run.facts
@@ -291,9 +290,6 @@ class _Submission:
                 facts.accelerators_per_node,
                 folder.scaling == "weak",
             )
-            if said == before:
-                continue
-            before = said
             for difference in self._differences(folder.system, description, said):
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:
