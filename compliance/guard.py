@@ -15,8 +15,7 @@ from compliance.watching.table import Table
 from logging_spec import keys as k
 from logging_spec.log import Log
 from logging_spec.record import Record
-from rules.checks import Check, Context
-from rules.checks.points import is_offline
+from rules.checks import Check
 from rules.finding import Finding, Profile, Severity
 from rules.round import DIVISIONS, Round, Scope
 from rules.run import Run
@@ -106,7 +105,7 @@ class Guard:
         reading = Reading(run, rules)
         self.scopes: list[Scope] = reading.scopes_of(division, benchmark)
         self._undecided = frozenset(self._may_be_overruled(self.scopes))
-        self.context = Context(rules, division, rules.benchmarks.get(benchmark))
+        self.context = rules.context(division, benchmark)
         self._table = Table(self.scopes, self._undecided)
         self._gates = Gates(self.context, self._checks, self.settled)
         for rule in self._said:
@@ -219,7 +218,7 @@ class Guard:
         """What is still missing when the run stops, but for what may come after that."""
         if not self.settled:
             return
-        evaluated_later = is_offline(self.context)
+        evaluated_later = self.context.offline
         reading = Reading(self.run, self.rules, self.scopes)
         for found in Partial(reading, self.profile, self.path).findings():
             name = found.id.rpartition(".")[2]

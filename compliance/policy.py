@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from compliance.reading import RULE_CRASHED, Broken, text_of
 from compliance.verifier import VerifierReading
 from logging_spec.log import Log
-from rules.checks import PLAIN_JSON, Check, Context
+from rules.checks import PLAIN_JSON, Check
 from rules.finding import Severity, StatedBy
 from rules.round import Scope
 from rules.run import Run
-from rules.table import CannotJudge, Row, Violation
+from rules.table import CannotJudge, Row, Violation, judge_rows
 
 
 class PolicyReading:
@@ -28,12 +28,9 @@ class PolicyReading:
         self.verifier = verifier
         self.rules = verifier.rules
         self.run = self._tolerant_run()
-        self.context = Context(
-            self.rules,
+        self.context = self.rules.context(
             text_of(self.run.value("submission_division")),
-            self.rules.benchmarks.get(
-                verifier.known_as or text_of(self.rules.named_by(self.run)),
-            ),
+            verifier.known_as or text_of(self.rules.named_by(self.run)),
         )
 
     def _tolerant_run(self) -> Run:
@@ -48,26 +45,26 @@ class PolicyReading:
 
     def review(self, broken: list[Broken]) -> Iterator[Broken]:
         """What the verifier found, weighed by the policy, and what the policy adds."""
-        scopes = (*self.verifier.scopes, *self._known_as())
-        own = {rule: row for scope in scopes for rule, row in scope.policy}
         seen = set()
         for found in broken:
             seen.add(found.id)
             yield from self._weigh(found)
-        for rule, row in own.items():
-            if rule not in seen:
-                left = row.judge(self.run)
-                if left:
-                    yield self._stated(rule, row, left)
-            if not row.some:
-                continue
+        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *self._known_as())}
+        for scope in scopes.values():
+            yield from self._own(scope, seen)
+        yield from self._dropped()
+        yield from self._checks()
+
+    def _own(self, scope: Scope, seen: set[str]) -> Iterator[Broken]:
+        """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
+        for rule, row, violations in judge_rows(scope.policy, self.run):
+            if violations and rule not in seen:
+                yield self._stated(rule, row, violations)
             target = rule.rpartition(".")[0] + ".target"
-            if target not in seen:
+            if row.some and target not in seen:
                 missed = _attempt(row, self.run)
                 if missed:
                     yield self._stated(target, row, missed, key=None)
-        yield from self._dropped()
-        yield from self._checks()
 
     def _known_as(self) -> list[Scope]:
         """The rules of a benchmark that the verifier does not know under the name logged."""
@@ -119,9 +116,7 @@ class PolicyReading:
     def _checks(self) -> Iterator[Broken]:
         if not self.run.records:
             return
-        for rule in self.rules.checks:
-            if rule.divisions and not rule.applies(self.context):
-                continue
+        for rule in self.context.checks:
             try:
                 violations = list(rule.find(self.run, self.context))
             except Exception as error:  # a crashing rule must not hide what the others find

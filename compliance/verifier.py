@@ -10,7 +10,7 @@ from logging_spec.read import Log
 from rules.finding import Severity
 from rules.round import DIVISIONS, Round, Scope
 from rules.run import Run
-from rules.table import CannotJudge, End, Row, Violation
+from rules.table import CannotJudge, End, Row, Violation, judge_rows
 from rules.virtual import gather_metrics
 
 
@@ -42,8 +42,7 @@ class VerifierReading:
             if by_key:
                 for name in scope.keys & by_key.keys():
                     self.cancelled.append(by_key.pop(name))
-            for rule, row in scope.verified:
-                violations = row.judge(run)
+            for rule, row, violations in judge_rows(scope.verified, run):
                 if violations:
                     found = self.broken(rule, row, violations)
                     if found.key is None:
@@ -120,13 +119,12 @@ class VerifierReading:
                 except CannotJudge as problem:
                     self.crashes(problem.position, problem.why)
             yield scope
-            yield from self._chosen(scope)
+            if scope.variants:
+                yield from self._chosen(scope)
         self._look_for_rules(division, benchmark, name)
 
     def _chosen(self, scope: Scope) -> Iterator[Scope]:
         """Scopes that optimizer and scheduler records choose, in the order of those records."""
-        if not scope.variants:
-            return
         selectors = {variant.chosen_by.name: variant for variant in scope.variants}
         places = sorted(i for key in selectors for i in self.run.where.get(key, ()))
         for index in places:

@@ -16,8 +16,7 @@ class Has(Constraint, frozen=True):
     names: tuple[str, ...]
 
     def holds(self, record: Record, run: Run) -> bool:
-        metadata = record.metadata
-        return any(name in metadata for name in self.names)
+        return any(map(record.metadata.__contains__, self.names))
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         # Rows of this kind have thousands of records: a comprehension instead of a call for each.

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from logging_spec import keys as k
 from logging_spec.log import Generation
 from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
-from rules.checks import Check
+from rules.checks import Check, Context
 from rules.constraints import one_of
 from rules.finding import StatedBy
 from rules.run import Run, metadata_of
 from rules.schedule import Schedule
-from rules.table import End, Line, Row, row
+from rules.table import End, Line, Row, Step, row, steps_of
 
 DIVISIONS = ("closed", "open")
 
@@ -63,14 +63,14 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
         return frozenset(row.key.name for row in self.rows if row.stated_by != "policy")
 
     @cached_property
-    def verified(self) -> tuple[tuple[str, Row], ...]:
-        """(rule id, row) of the rows that the official verifier judges."""
-        return tuple((f"{self.name}.{r.key.name}", r) for r in self.rows if r.stated_by != "policy")
+    def verified(self) -> tuple[Step, ...]:
+        """The rows that the official verifier judges."""
+        return steps_of((f"{self.name}.{r.name}", r) for r in self.rows if r.stated_by != "policy")
 
     @cached_property
-    def policy(self) -> tuple[tuple[str, Row], ...]:
-        """(rule id, row as the policy has it) where the policy says more than the verifier."""
-        return tuple(
+    def policy(self) -> tuple[Step, ...]:
+        """The rows as the policy has them, where it says more than the verifier."""
+        return steps_of(
             (f"{self.name}.{r.key.name}", r.as_policy())
             for r in self.rows
             if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"
@@ -257,6 +257,17 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             made = tuple(self._cited(s, benchmark) for s in self._make_scopes(division, benchmark))
             self._scopes[key] = made if self.verified else tuple(s.by_policy() for s in made)
         return self._scopes[key]
+
+    @cached_property
+    def _contexts(self) -> dict[tuple[str, str], Context]:
+        return {}
+
+    def context(self, division: str, benchmark: str) -> Context:
+        """What checks may know of logs of a division and benchmark; made once."""
+        key = (division, benchmark)
+        if key not in self._contexts:
+            self._contexts[key] = Context(self, division, self.benchmarks.get(benchmark))
+        return self._contexts[key]
 
     def _cited(self, scope: Scope, benchmark: str) -> Scope:
         known = self.benchmarks.get(benchmark)

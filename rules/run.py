@@ -10,6 +10,8 @@ from logging_spec.record import Record
 
 MINUTE_MS = 60_000.0
 
+_NUMBERS = (int, float, str)
+
 
 class NotLogged(LookupError):
     """A formula needs a key that the log does not give (in time)."""
@@ -111,7 +113,7 @@ class Run:
 
 def as_number(value: Any) -> float | None:
     """A finite number, or a string that spells one; None for all else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
     try:
         number = float(value)

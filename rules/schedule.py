@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from operator import sub
+from itertools import repeat
+from operator import mod, sub
 from typing import Literal
 
 import msgspec
@@ -133,7 +134,8 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         dues = self.due(batch)
         if not points or not dues:
             return []
-        if all(points[-1] < UNIT_SLIP * due.interval for due in dues):
+        farthest = points[-1]
+        if farthest < UNIT_SLIP * min([due.interval for due in dues]):
             return []
         best: tuple[float, float] | None = None
         misses: list[Miss] = []
@@ -163,7 +165,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         if self.often:
             most = interval + slack
             return [i for i in range(1, len(points)) if points[i] - points[i - 1] > most]
-        if due.grid.aligned:
+        if due.grid.aligned and any(map(mod, points, repeat(interval))):
             bad = [i for i, point in enumerate(points) if _off_multiple(point, interval) > slack]
             if bad:
                 return bad

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -91,28 +91,10 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         """The key's name."""
         return self.key.name
 
-    @cached_property
-    def quick(self) -> tuple[Callable[[Any, Run], bool], ...] | None:
-        """Tests of `each` on the value of the one record at the run's position: the hot path."""
-        if self.first or self.times.least > 1:
-            return None
-        return tuple(_quick_test(constraint) for constraint in self.each)
-
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row but those of `some`; an empty list for a good run."""
         name = self.name
         found = run.where.get(name)
-        if self.quick is not None and found is not None and len(found) == 1:
-            run.position = index = found[0]
-            value = run.records[index].value
-            try:
-                for test in self.quick:
-                    if not test(value, run):
-                        break
-                else:
-                    return _NOTHING
-            except Exception:
-                pass
         if found is None:
             if self.times.least and not any(key in run.where for key in self.times.instead):
                 return [self._absent()]
@@ -278,7 +260,65 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 _NOTHING: list[Violation] = []
 
 
-def _quick_test(constraint: Constraint) -> Callable[[Any, Run], bool]:
+Test = Callable[[Any, Run], bool]
+
+
+class Step(NamedTuple):
+    """One row as `judge_rows` takes it: what is quick to ask first.
+
+    `tests` are of the value of the row's only record, at which the run's position is; None where
+    more than that decides. `free` tells that the key may be absent.
+    """
+
+    name: str
+    tests: tuple[Test, ...] | None
+    free: bool
+    rule: str
+    row: Row
+
+
+def steps_of(rows: Iterable[tuple[str, Row]]) -> tuple[Step, ...]:
+    """(rule id, row) of a table's rows as `judge_rows` takes them."""
+    return tuple(
+        Step(row.name, _tests_of(row), not row.times.least, rule, row) for rule, row in rows
+    )
+
+
+def judge_rows(steps: tuple[Step, ...], run: Run) -> Iterator[tuple[str, Row, list[Violation]]]:
+    """(rule id, row, violations) of the rows that are broken, or whose `some` is to be judged.
+
+    Most rows of most logs find the one record of their key, and all is well: every other way to
+    judge starts with a call, and there are dozens of rows for each log.
+    """
+    where, records = run.where, run.records
+    for name, tests, free, rule, row in steps:
+        found = where.get(name)
+        if found is None:
+            if free:
+                continue
+        elif tests is not None and len(found) == 1:
+            run.position = index = found[0]
+            value = records[index].value
+            try:
+                for test in tests:
+                    if not test(value, run):
+                        break
+                else:
+                    continue
+            except Exception:
+                pass  # the row itself tells what is wrong
+        violations = row.judge(run)
+        if violations or row.some:
+            yield rule, row, violations
+
+
+def _tests_of(row: Row) -> tuple[Test, ...] | None:
+    if row.first or row.some or row.times.least > 1:
+        return None
+    return tuple(_test_of(constraint) for constraint in row.each)
+
+
+def _test_of(constraint: Constraint) -> Test:
     if type(constraint).holds is Constraint.holds:
         return constraint.test
     return lambda _, run: constraint.holds(run.records[run.position], run)

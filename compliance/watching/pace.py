@@ -5,7 +5,7 @@ from __future__ import annotations
 from logging_spec import keys as k
 from logging_spec.record import Record
 from rules.checks import Context
-from rules.checks.points import marks_of, outcome_key, position, schedule_of
+from rules.checks.points import marks_of, outcome_key, position
 from rules.run import Run
 from rules.schedule import DRIFT, Due
 
@@ -37,7 +37,7 @@ class Grids:
     """
 
     def __init__(self, context: Context) -> None:
-        self.schedule = schedule_of(context)
+        self.schedule = context.schedule
         self.dues: list[Due] | None = None
         self.unit = ""
         self.first = self.last = 0.0

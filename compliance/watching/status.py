@@ -17,7 +17,6 @@ from rules.checks.points import (
     evaluations,
     first_passing,
     position,
-    schedule_of,
     status_of,
     target_of,
 )
@@ -158,7 +157,7 @@ def _members(unit: str, due: Due | None) -> tuple[str, ...]:
 
 
 def _due(guard: Guard) -> Due | None:
-    schedule = schedule_of(guard.context) if guard.context.division == "closed" else None
+    schedule = guard.context.schedule if guard.context.division == "closed" else None
     batch = guard.run.number("global_batch_size")
     dues = schedule.due(batch) if schedule is not None and batch else ()
     return dues[0] if dues else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,19 +15,35 @@ from rules.table import Violation
 if TYPE_CHECKING:
     from rules.benchmark import Benchmark
     from rules.round import Limits, Round
+    from rules.schedule import Schedule
 
 
-class Context(msgspec.Struct, frozen=True):
+class Context(msgspec.Struct, frozen=True, dict=True):
     """What a check may know beside the run: the round, and what the log says it is."""
 
     round: Round
     division: str
     benchmark: Benchmark | None
 
-    @property
+    @cached_property
     def limits(self) -> Limits:
         """The round's bounds."""
         return self.round.limits
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """The schedule of the benchmark in this round, where the policy has one."""
+        return self.limits.evaluates.get(self.benchmark.name) if self.benchmark else None
+
+    @cached_property
+    def offline(self) -> bool:
+        """Whether checkpoints may be evaluated after the run, on no clock."""
+        return self.schedule is not None and self.schedule.offline
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The round's checks that are about this division."""
+        return tuple(check for check in self.round.checks if check.applies(self))
 
 
 PLAIN_JSON = "plain JSON"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import lt
 
 from logging_spec import keys as k
 from rules.checks import Context, check
@@ -12,12 +13,10 @@ from rules.checks.points import (
     evaluations,
     evaluations_before,
     first_passing,
-    is_offline,
     marks_of,
     minutes,
     outcome_key,
     position,
-    schedule_of,
     status_of,
     target_of,
     where_is,
@@ -43,8 +42,9 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
         marks, scale = marks_of(run, key, ("step_num",)), batch
     if marks is None:
         return [], []
-    if marks.rises and scale == 1.0 and marks.values[:1] > [0]:
-        return marks.values, marks.places
+    values = marks.values
+    if scale == 1.0 and values[:1] > [0] and all(map(lt, values, values[1:])):
+        return values, marks.places  # as in nearly every log
     first_at = marks.first_at()
     points = [point for point in sorted(first_at) if point > 0]
     return [point * scale for point in points], [first_at[point] for point in points]
@@ -78,7 +78,7 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
     rounded up to the next whole batch. Some benchmarks skip the evaluations that cannot reach the
     target; none may skip others.
     """
-    schedule = schedule_of(context)
+    schedule = context.schedule
     if schedule is None:
         return
     batch = run.number(k.GLOBAL_BATCH_SIZE.name)
@@ -119,7 +119,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
     that is no longer the target's.
     """
     target, stops = target_of(context), run.where.get("run_stop")
-    if target is None or not stops or is_offline(context):
+    if target is None or not stops or context.offline:
         return
     records = run.records
     places = evaluations_before(run, stops[0])
@@ -172,11 +172,11 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
     Benchmarks whose checkpoints are evaluated after the run are exempt.
     """
     target, ended = target_of(context), status_of(run)
-    if target is None or ended is None or ended[1] != k.SUCCESS or is_offline(context):
+    if target is None or ended is None or ended[1] != k.SUCCESS or context.offline:
         return
     records, places = run.records, evaluations(run)
     stopped = records[ended[0]].time_ms
-    if not any(records[index].time_ms > stopped for index in places):
+    if max([records[index].time_ms for index in places], default=stopped) <= stopped:
         return
     reached = first_passing(run, target, places)
     early = 0.0 if reached is None else records[reached].time_ms - stopped
@@ -211,10 +211,13 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
     """Evaluation is on the clock unless the benchmark evaluates checkpoints after the run."""
     start, stop = run.first("run_start"), run.first("run_stop")
-    if start is None or stop is None or is_offline(context) or stop.time_ms <= start.time_ms:
+    if start is None or stop is None or context.offline or stop.time_ms <= start.time_ms:
         return
     records = run.records
     places = evaluations(run)
+    when = [records[index].time_ms for index in places]
+    if not when or start.time_ms <= min(when) <= max(when) <= stop.time_ms:
+        return
     early = [i for i in places if records[i].time_ms < start.time_ms]
     late = [i for i in places if records[i].time_ms > stop.time_ms]
     for found, side, marker in ((early, "before", start), (late, "after", stop)):

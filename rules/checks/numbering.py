@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rules.checks import Context, check
 from rules.checks.excerpt import at, excerpt
-from rules.checks.points import TRAINING, outcome_key, position, schedule_of
+from rules.checks.points import TRAINING, outcome_key, position
 from rules.finding import Severity
 from rules.run import Run
 from rules.table import Violation
@@ -40,7 +40,7 @@ def epoch_numbering(run: Run, context: Context) -> Iterator[Violation]:
 
 def _counts_epochs(context: Context) -> bool:
     """Whether the benchmark evaluates after every epoch, in a round that counts them from 1."""
-    schedule = schedule_of(context)
+    schedule = context.schedule
     if schedule is None or context.limits.epochs_from != 1:
         return False
     grid = schedule.grids[0]

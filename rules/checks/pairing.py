@@ -11,7 +11,6 @@ from rules.checks.points import (
     TRAINING,
     Marks,
     evaluations_before,
-    is_offline,
     marks_of,
     outcome_key,
     position,
@@ -24,7 +23,8 @@ from rules.table import Violation
 
 CITES = TRAINING + "Logging"
 
-INTERVALS = ("block", "epoch", "eval")
+INTERVALS = tuple((name, f"{name}_start", f"{name}_stop") for name in ("block", "epoch", "eval"))
+"""What begins and ends, and the keys of its ends."""
 
 BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
 
@@ -50,8 +50,8 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
 
     One interval may be open when the run stops. Many accepted logs leave more open.
     """
-    for name in INTERVALS:
-        starts, stops = (run.where.get(f"{name}_{end}", []) for end in ("start", "stop"))
+    for name, begins, ends in INTERVALS:
+        starts, stops = run.where.get(begins, []), run.where.get(ends, [])
         if len(starts) - len(stops) > 1:
             yield Violation(
                 starts[-1],
@@ -82,8 +82,8 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
 )
 def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
     """An interval without a beginning was never measured."""
-    for name in INTERVALS:
-        starts, stops = (run.where.get(f"{name}_{end}", []) for end in ("start", "stop"))
+    for name, begins, ends in INTERVALS:
+        starts, stops = run.where.get(begins, []), run.where.get(ends, [])
         if len(stops) > len(starts) > 0:
             yield Violation(
                 stops[len(starts)],
@@ -116,7 +116,7 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     """The position of the outcome is compared with reference runs: it must be the evaluation's."""
     key = outcome_key(run)
     starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
-    if starts is None or outcomes is None or starts.unit != outcomes.unit or is_offline(context):
+    if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
         return
     lost = outcomes.not_among(starts)
     # Some logs count the samples of eval_start another way: then no outcome has a start.
@@ -207,7 +207,7 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
 def final_position(run: Run, context: Context) -> Iterator[Violation]:
     """The run ends with the evaluation that reaches the target; both must count alike."""
     stops = run.where.get("run_stop")
-    if not stops or is_offline(context):
+    if not stops or context.offline:
         return
     said = metadata_of(run.records[stops[0]])
     places = evaluations_before(run, stops[0])
@@ -246,9 +246,9 @@ def goes_back(run: Run, context: Context) -> Iterator[Violation]:
     Lines may stand in any order; what counts is the time they give.
     """
     keys = ("block_start", "epoch_start")
-    for key in keys if is_offline(context) else (*keys, outcome_key(run)):
+    for key in keys if context.offline else (*keys, outcome_key(run)):
         found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
-        if found is None or found.rises or found.values == sorted(found.values):
+        if found is None or found.values == sorted(found.values):
             continue
         records = run.records
         marks = sorted(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from functools import cached_property
-from operator import lt
 from typing import Any
 
 import msgspec
@@ -14,7 +12,6 @@ from logging_spec.record import Record
 from rules.checks import Context
 from rules.formula import show
 from rules.run import Run, as_number, metadata_of
-from rules.schedule import Schedule
 from rules.table import Row
 
 POSITIONS = ("samples_count", "epoch_num", "step_num")
@@ -41,11 +38,13 @@ def outcome_key(run: Run) -> str:
 
 def position(record: Record, names: Iterable[str] = POSITIONS) -> tuple[str, float] | None:
     """(metadata member, number) of the first of these members that the record gives."""
-    metadata = metadata_of(record)
-    for name in names:
-        number = as_number(metadata.get(name))
-        if number is not None:
-            return name, number
+    metadata = record.metadata
+    if isinstance(metadata, dict):
+        for name in names:
+            if name in metadata:
+                number = as_number(metadata[name])
+                if number is not None:
+                    return name, number
     return None
 
 
@@ -54,7 +53,7 @@ def where_is(at: tuple[str, float] | None) -> str:
     return "an earlier evaluation" if at is None else f"{at[0]} {show(at[1])}"
 
 
-class Marks(msgspec.Struct, frozen=True, dict=True):
+class Marks(msgspec.Struct, frozen=True):
     """Where records of one key say training stood: their indices and positions, in file order.
 
     `unit` is the metadata member that counts; records without it are left out.
@@ -63,11 +62,6 @@ class Marks(msgspec.Struct, frozen=True, dict=True):
     unit: str
     places: list[int]
     values: list[float]
-
-    @cached_property
-    def rises(self) -> bool:
-        """Whether each position is beyond the one before, as in nearly every log."""
-        return all(map(lt, self.values, self.values[1:]))
 
     def first_at(self) -> dict[float, int]:
         """The first record of each position."""
@@ -113,19 +107,6 @@ def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
             places.append(index)
             values.append(value)
     return Marks(name, places, values)
-
-
-def schedule_of(context: Context) -> Schedule | None:
-    """The schedule of the benchmark in this round, where the policy has one."""
-    if context.benchmark is None:
-        return None
-    return context.limits.evaluates.get(context.benchmark.name)
-
-
-def is_offline(context: Context) -> bool:
-    """Whether checkpoints may be evaluated after the run, on no clock."""
-    schedule = schedule_of(context)
-    return schedule is not None and schedule.offline
 
 
 def target_of(context: Context) -> Row | None:

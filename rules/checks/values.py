@@ -83,7 +83,8 @@ def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
 
     Where the standard key is logged as well, the other is a key of its own.
     """
-    for key in [key for key in run.where if key not in k.ALL]:
+    standard = k.ALL
+    for key in [key for key in run.where if key not in standard]:
         meant = k.nearest(key)
         if meant is not None and meant.name not in run.where:
             yield Violation(
