@@ -119,9 +119,9 @@ def conclude(
 ) -> Outcome:
     """Sort everything, count it and give the verdict; `strict` lets warnings reject."""
     ordered = sorted(findings, key=Finding.sort_key)
-    counts = {severity.value: 0 for severity in Severity} | {"waived": 0}
-    for finding in ordered:
-        counts["waived" if finding.waived else finding.severity.value] += 1
+    told = [finding.severity for finding in ordered if not finding.waived]
+    counts = {severity.value: told.count(severity) for severity in Severity}
+    counts["waived"] = len(ordered) - len(told)
     rejected = counts["error"] or (strict and counts["warning"])
     return Outcome(
         rules=rules,

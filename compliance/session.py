@@ -58,7 +58,7 @@ class Options(msgspec.Struct, frozen=True):
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
-        if rule == RULE_CRASHED:
+        if rule == RULE_CRASHED or not (self.select or self.ignore):
             return True
         if self.select and not _matches(rule, self.select):
             return False
@@ -334,7 +334,7 @@ class _Session:
             self.findings += Leave(own=waivers).about(self.findings)
 
     def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
-        failing = {Severity.ERROR, Severity.WARNING} if self.options.strict else {Severity.ERROR}
+        failing = (Severity.ERROR, Severity.WARNING) if self.options.strict else (Severity.ERROR,)
         verdict = one.verdict
         return FileEntry(
             path=one.shown,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -48,10 +47,16 @@ class Run:
     ) -> None:
         self.records = records
         self.line_of = line_of
-        where: defaultdict[str, list[int]] = defaultdict(list)
+        where: dict[str, list[int]] = {}
+        known = where.get
         for index, record in enumerate(records):
-            where[record.key].append(index)
-        self.where: dict[str, list[int]] = dict(where)
+            key = record.key
+            found = known(key)
+            if found is None:
+                where[key] = [index]
+            else:
+                found.append(index)
+        self.where = where
         self.origin: dict[int, int] = {}
         self.memo: dict[object, Any] = {}
         self.text: bytes | None = None

@@ -43,7 +43,7 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
     if marks is None:
         return [], []
     values = marks.values
-    if scale == 1.0 and values[:1] > [0] and all(map(lt, values, values[1:])):
+    if scale == 1.0 and values[0] > 0 and all(map(lt, values, values[1:])):
         return values, marks.places  # as in nearly every log
     first_at = marks.first_at()
     points = [point for point in sorted(first_at) if point > 0]

@@ -248,7 +248,7 @@ def goes_back(run: Run, context: Context) -> Iterator[Violation]:
     keys = ("block_start", "epoch_start")
     for key in keys if context.offline else (*keys, outcome_key(run)):
         found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
-        if found is None or found.values == sorted(found.values):
+        if found is None or found.values == found.ranked:
             continue
         records = run.records
         marks = sorted(

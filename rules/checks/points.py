@@ -56,12 +56,14 @@ def where_is(at: tuple[str, float] | None) -> str:
 class Marks(msgspec.Struct, frozen=True):
     """Where records of one key say training stood: their indices and positions, in file order.
 
-    `unit` is the metadata member that counts; records without it are left out.
+    `unit` is the metadata member that counts; records without it are left out. `ranked` are the
+    positions in ascending order.
     """
 
     unit: str
     places: list[int]
     values: list[float]
+    ranked: list[float]
 
     def first_at(self) -> dict[float, int]:
         """The first record of each position."""
@@ -78,12 +80,15 @@ class Marks(msgspec.Struct, frozen=True):
         return [(index, value) for index, value in marks if value in lost]
 
 
+_UNREAD = Marks("", [], [], [])
+
+
 def marks_of(run: Run, key: str, names: tuple[str, ...] = POSITIONS) -> Marks | None:
     """The positions that records of a key give, by the member that the first one has."""
     token = ("marks", key, names)
-    if token not in run.memo:
-        run.memo[token] = _read_marks(run, key, names)
-    marks: Marks | None = run.memo[token]
+    marks: Marks | None = run.memo.get(token, _UNREAD)
+    if marks is _UNREAD:
+        marks = run.memo[token] = _read_marks(run, key, names)
     return marks
 
 
@@ -96,8 +101,10 @@ def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
     try:
         # Nearly always every record has the member, and as a plain number.
         values = [records[index].metadata[name] for index in found]
-        if {*map(type, values)} <= _PLAIN and -EXACT < min(values) <= max(values) < EXACT:
-            return Marks(name, found, values)
+        if {*map(type, values)} <= _PLAIN:
+            ranked = sorted(values)
+            if ranked[0] > -EXACT and ranked[-1] < EXACT:
+                return Marks(name, found, values, ranked)
     except (KeyError, TypeError, IndexError):
         pass
     places, values = [], []
@@ -106,7 +113,7 @@ def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
         if value is not None:
             places.append(index)
             values.append(value)
-    return Marks(name, places, values)
+    return Marks(name, places, values, sorted(values))
 
 
 def target_of(context: Context) -> Row | None:

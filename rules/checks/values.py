@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -83,17 +84,27 @@ def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
 
     Where the standard key is logged as well, the other is a key of its own.
     """
-    standard = k.ALL
-    for key in [key for key in run.where if key not in standard]:
-        meant = k.nearest(key)
-        if meant is not None and meant.name not in run.where:
-            yield Violation(
-                run.where[key][0],
-                f"the key is {show(key)}; must be {meant.name} if that is what is meant",
-                meant.name,
-                key,
-                f"log it as {meant.name}",
-            )
+    for key, meant in _misspelt(tuple(run.where)):
+        yield Violation(
+            run.where[key][0],
+            f"the key is {show(key)}; must be {meant} if that is what is meant",
+            meant,
+            key,
+            f"log it as {meant}",
+        )
+
+
+@lru_cache(maxsize=256)
+def _misspelt(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """(key, the standard key that is meant): all runs of one program log the same keys."""
+    unknown = [(key, k.nearest(key)) for key in keys if key not in k.ALL]
+    return tuple((key, meant.name) for key, meant in unknown if meant and meant.name not in keys)
+
+
+@lru_cache(maxsize=256)
+def _numeric(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of a run's keys whose value is one number."""
+    return tuple(key for key in keys if key in NUMERIC)
 
 
 def _is_number(value: Any) -> bool:
@@ -116,11 +127,9 @@ def wrong_type(run: Run, _: Context) -> Iterator[Violation]:
 
     A number within quotes, or in a list of its own, is taken as that number.
     """
-    records = run.records
-    for key, found in run.where.items():
-        if key not in NUMERIC:
-            continue
-        for index in found:
+    records, where = run.records, run.where
+    for key in _numeric(tuple(where)):
+        for index in where[key]:
             value = records[index].value
             if type(value) in (int, float) or value is None or _is_number(value):
                 continue
