@@ -51,8 +51,10 @@ class PolicyReading:
             yield from self._weigh(found)
         scopes = {scope.name: scope for scope in (*self.verifier.scopes, *self._known_as())}
         for scope in scopes.values():
-            yield from self._own(scope, seen)
-        yield from self._dropped()
+            if scope.policy:
+                yield from self._own(scope, seen)
+        if self.verifier.cancelled:
+            yield from self._dropped()
         yield from self._checks()
 
     def _own(self, scope: Scope, seen: set[str]) -> Iterator[Broken]:
@@ -69,7 +71,9 @@ class PolicyReading:
     def _known_as(self) -> list[Scope]:
         """The rules of a benchmark that the verifier does not know under the name logged."""
         name = self.verifier.known_as
-        scopes = self.rules.scopes(self.context.division, name) if name else ()
+        if not name:
+            return []
+        scopes = self.rules.scopes(self.context.division, name)
         return [scope.by_policy() for scope in scopes if scope.benchmark]
 
     def _weigh(self, rule: Broken) -> Iterator[Broken]:
@@ -102,8 +106,6 @@ class PolicyReading:
 
     def _dropped(self) -> Iterator[Broken]:
         """Values an outer table rejects, where an inner row only names the key."""
-        if not self.verifier.cancelled:
-            return
         last = {row.name: row for scope in self.verifier.scopes for row in scope.rows}
         for rule in self.verifier.cancelled:
             row = last.get(rule.key or "")
@@ -116,9 +118,10 @@ class PolicyReading:
     def _checks(self) -> Iterator[Broken]:
         if not self.run.records:
             return
-        for rule in self.context.checks:
+        run, context = self.run, self.context
+        for rule in context.checks:
             try:
-                violations = list(rule.find(self.run, self.context))
+                violations = [*rule.find(run, context)]
             except Exception as error:  # a crashing rule must not hide what the others find
                 yield self._crashed(rule, error)
                 continue

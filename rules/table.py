@@ -148,22 +148,26 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         if not self.some or not found:
             return _NOTHING
         first = None
-        records = run.records
+        records, tests = run.records, self._some_tests
         for index in found:
             run.position = index
-            record = records[index]
+            value = records[index].value
             try:
-                for constraint in self.some:
-                    if not constraint.holds(record, run):
+                for test in tests:
+                    if not test(value, run):
                         break
                 else:
                     if first is None:
                         first = index
             except Exception as error:
-                raise CannotJudge(index, f"{self.name} is {show(record.value)}") from error
+                raise CannotJudge(index, f"{self.name} is {show(value)}") from error
         if self._settled:
             run.memo[self._first_reached] = first
         return _NOTHING if first is not None else [self._missed(found, run)]
+
+    @cached_property
+    def _some_tests(self) -> tuple[Test, ...]:
+        return tuple(map(_test_of, self.some))
 
     @cached_property
     def _settled(self) -> bool:

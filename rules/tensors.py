@@ -36,6 +36,8 @@ def _wanted(benchmark: str) -> Counter[str]:
 
 def _beyond(counts: Counter[str], others: Counter[str]) -> dict[str, int]:
     """How often names occur beyond what others do; a Counter's difference takes twice as long."""
+    if not others:
+        return counts
     return {
         name: beyond
         for name, count in counts.items()
