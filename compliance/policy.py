@@ -13,7 +13,8 @@ from rules.checks import PLAIN_JSON, Check
 from rules.finding import Severity, StatedBy
 from rules.round import Scope
 from rules.run import Run
-from rules.table import CannotJudge, Row, Violation, judge_rows
+from rules.steps import judge_rows
+from rules.table import CannotJudge, Row, Violation
 
 
 class PolicyReading:

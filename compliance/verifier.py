@@ -10,7 +10,8 @@ from logging_spec.read import Log
 from rules.finding import Severity
 from rules.round import DIVISIONS, Round, Scope
 from rules.run import Run
-from rules.table import CannotJudge, End, Row, Violation, judge_rows
+from rules.steps import judge_rows
+from rules.table import CannotJudge, End, Row, Violation
 from rules.virtual import gather_metrics
 
 

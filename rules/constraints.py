@@ -8,8 +8,10 @@ counts that as a violation, as the official verifier does.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+import operator
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -19,6 +21,9 @@ from rules.run import Run
 
 TOLERANCE = 1e-5
 """How far a quotient may be from a whole number and still count as one."""
+
+
+Test = Callable[[Any, Run], bool]
 
 
 class Constraint(msgspec.Struct, frozen=True):
@@ -31,6 +36,12 @@ class Constraint(msgspec.Struct, frozen=True):
     def holds(self, record: Record, run: Run) -> bool:
         """Whether the record obeys; may raise on a value of the wrong type."""
         return self.test(record.value, run)
+
+    def at_position(self) -> Test:
+        """Whether the record at the run's position obeys, given its value; for many calls."""
+        if type(self).holds is Constraint.holds:
+            return self.test
+        return lambda _, run: self.holds(run.records[run.position], run)
 
     @property
     def settled(self) -> bool:
@@ -117,66 +128,67 @@ def _close(value: Any, bound: Any) -> bool:
     )
 
 
-class _Limit(Constraint, frozen=True):
+class Limit(Constraint, frozen=True):
     """Base of the words that compare a value with one bound."""
 
     bound: float | Formula
+    compare: ClassVar[staticmethod[[Any, Any], bool]]
+    word: ClassVar[str]
+
+    def test(self, value: Any, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        return bool(self.compare(value, bound))
 
     @property
     def settled(self) -> bool:
         return not isinstance(self.bound, Formula)
 
+    def told_apart(self, values: list[Any]) -> list[bool]:
+        """Which of several values obey a bound that is settled; raises on one of a wrong type."""
+        return list(map(self.compare, values, repeat(self.bound)))
 
-class at_least(_Limit, frozen=True):
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        records = run.records
+        try:
+            if self.settled and all(self.told_apart([records[i].value for i in positions])):
+                return []
+        except Exception:
+            pass
+        return Constraint.broken(self, positions, run)
+
+    def text(self) -> str:
+        return f"{self.word} {bound_text(self.bound)}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"{self.word} {worked_out(self.bound, run)}"
+
+
+class at_least(Limit, frozen=True):
     """The value is the bound or more."""
 
-    def test(self, value: Any, run: Run) -> bool:
-        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
-        return bool(value >= bound)
-
-    def text(self) -> str:
-        return f"at least {bound_text(self.bound)}"
-
-    def expected(self, run: Run | None) -> str:
-        return f"at least {worked_out(self.bound, run)}"
+    compare = staticmethod(operator.ge)
+    word = "at least"
 
 
-class at_most(_Limit, frozen=True):
+class at_most(Limit, frozen=True):
     """The value is the bound or less."""
 
-    def test(self, value: Any, run: Run) -> bool:
-        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
-        return bool(value <= bound)
-
-    def text(self) -> str:
-        return f"at most {bound_text(self.bound)}"
-
-    def expected(self, run: Run | None) -> str:
-        return f"at most {worked_out(self.bound, run)}"
+    compare = staticmethod(operator.le)
+    word = "at most"
 
 
-class above(_Limit, frozen=True):
+class above(Limit, frozen=True):
     """The value is more than the bound."""
 
-    bound: float
-
-    def test(self, value: Any, run: Run) -> bool:
-        return bool(value > self.bound)
-
-    def text(self) -> str:
-        return f"above {bound_text(self.bound)}"
+    compare = staticmethod(operator.gt)
+    word = "above"
 
 
-class below(_Limit, frozen=True):
+class below(Limit, frozen=True):
     """The value is less than the bound."""
 
-    bound: float
-
-    def test(self, value: Any, run: Run) -> bool:
-        return bool(value < self.bound)
-
-    def text(self) -> str:
-        return f"below {bound_text(self.bound)}"
+    compare = staticmethod(operator.lt)
+    word = "below"
 
 
 class OneOf(Constraint, frozen=True):

@@ -17,7 +17,8 @@ from rules.constraints import one_of
 from rules.finding import StatedBy
 from rules.run import Run, metadata_of
 from rules.schedule import Schedule
-from rules.table import End, Line, Row, Step, row, steps_of
+from rules.steps import Step, steps_of
+from rules.table import End, Line, Row, row
 
 DIVISIONS = ("closed", "open")
 

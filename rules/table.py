@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import compress
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from logging_spec.keys import Key
 from logging_spec.record import Record
-from rules.constraints import Constraint
+from rules.constraints import Constraint, Limit, Test
 from rules.finding import StatedBy
 from rules.formula import show
 from rules.run import Run
@@ -147,9 +148,9 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         found = run.where.get(self.name)
         if not self.some or not found:
             return _NOTHING
-        first = None
+        first = self._first_told(run, found)
         records, tests = run.records, self._some_tests
-        for index in found:
+        for index in found if first is None else ():
             run.position = index
             value = records[index].value
             try:
@@ -165,9 +166,26 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             run.memo[self._first_reached] = first
         return _NOTHING if first is not None else [self._missed(found, run)]
 
+    def _first_told(self, run: Run, found: list[int]) -> int | None:
+        """The first record that obeys bounds which are plain numbers; None where that is hard."""
+        limits = self._limits
+        if limits:
+            values = [run.records[index].value for index in found]
+            try:
+                told = [limit.told_apart(values) for limit in limits]
+            except TypeError:
+                return None
+            return next(compress(found, map(all, zip(*told, strict=True))), None)
+        return None
+
+    @cached_property
+    def _limits(self) -> list[Limit]:
+        limits = [each for each in self.some if isinstance(each, Limit) and each.settled]
+        return limits if len(limits) == len(self.some) else []
+
     @cached_property
     def _some_tests(self) -> tuple[Test, ...]:
-        return tuple(map(_test_of, self.some))
+        return tuple(each.at_position() for each in self.some)
 
     @cached_property
     def _settled(self) -> bool:
@@ -262,70 +280,6 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
 
 _NOTHING: list[Violation] = []
-
-
-Test = Callable[[Any, Run], bool]
-
-
-class Step(NamedTuple):
-    """One row as `judge_rows` takes it: what is quick to ask first.
-
-    `tests` are of the value of the row's only record, at which the run's position is; None where
-    more than that decides. `free` tells that the key may be absent.
-    """
-
-    name: str
-    tests: tuple[Test, ...] | None
-    free: bool
-    rule: str
-    row: Row
-
-
-def steps_of(rows: Iterable[tuple[str, Row]]) -> tuple[Step, ...]:
-    """(rule id, row) of a table's rows as `judge_rows` takes them."""
-    return tuple(
-        Step(row.name, _tests_of(row), not row.times.least, rule, row) for rule, row in rows
-    )
-
-
-def judge_rows(steps: tuple[Step, ...], run: Run) -> Iterator[tuple[str, Row, list[Violation]]]:
-    """(rule id, row, violations) of the rows that are broken, or whose `some` is to be judged.
-
-    Most rows of most logs find the one record of their key, and all is well: every other way to
-    judge starts with a call, and there are dozens of rows for each log.
-    """
-    where, records = run.where, run.records
-    for name, tests, free, rule, row in steps:
-        found = where.get(name)
-        if found is None:
-            if free:
-                continue
-        elif tests is not None and len(found) == 1:
-            run.position = index = found[0]
-            value = records[index].value
-            try:
-                for test in tests:
-                    if not test(value, run):
-                        break
-                else:
-                    continue
-            except Exception:
-                pass  # the row itself tells what is wrong
-        violations = row.judge(run)
-        if violations or row.some:
-            yield rule, row, violations
-
-
-def _tests_of(row: Row) -> tuple[Test, ...] | None:
-    if row.first or row.some or row.times.least > 1:
-        return None
-    return tuple(_test_of(constraint) for constraint in row.each)
-
-
-def _test_of(constraint: Constraint) -> Test:
-    if type(constraint).holds is Constraint.holds:
-        return constraint.test
-    return lambda _, run: constraint.holds(run.records[run.position], run)
 
 
 def _all_same(records: list[Record]) -> bool:
