@@ -10,6 +10,7 @@ import json
 import math
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -104,10 +105,12 @@ def ignored_v06(text: str) -> bool:
     return is_json and not (isinstance(body, dict) and "value" in body)
 
 
+@lru_cache(maxsize=1024)
 def parse_alibaba(text: str) -> Payload | None:
     """Read a line such as `MLPerf: resnet [06/13/19 00:55:21], key: value`, token included or not.
 
     The local time is taken as UTC, so only differences mean something. `75.98%` is read as 0.7598.
+    Every process of a run writes the same lines: each is read once.
     """
     match = _ALIBABA.fullmatch(text.rpartition("MLPerf: ")[2].strip())
     if match is None:

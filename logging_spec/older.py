@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,11 +21,12 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
         return
     if log.places is None:
         log.places = list(range(len(log.records)))
-    parse = {
+    parsers: dict[str, Callable[[str], dialects.Payload | None]] = {
         "mll": dialects.parse_v06,
         "mlpv": dialects.parse_v05,
         "alibaba": dialects.parse_alibaba,
-    }[generation]
+    }
+    parse = parsers[generation]
     for position, payload in enumerate(payloads, base):
         # Of several tokens on a line the official reader takes the last.
         text = text_of(payload.rpartition(_TOKENS[generation])[2])
