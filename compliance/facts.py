@@ -127,8 +127,7 @@ def _fingerprint(run: Run) -> Marks:
 def sources_of(run: Run) -> dict[str, int]:
     """Each source file that the log names, with the highest line it names of it."""
     sources: dict[str, int] = {}
-    records = run.records
-    firsts = [records[places[0]].metadata for places in run.where.values()]
+    firsts = [run.entire(places[0]).metadata for places in run.where.values()]
     for file, lineno in [(m.get("file"), m.get("lineno")) for m in firsts if type(m) is dict]:
         if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
             sources[file] = lineno

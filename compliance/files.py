@@ -103,13 +103,14 @@ def _judge(task: Task) -> Judged:
         if task.kind == "system":
             verdict = _judge_system(task, rules)
         else:
+            sources = task.with_facts and task.with_sources
             verdict = judge_log(
-                read_log(task.path, rules.generation),
+                read_log(task.path, rules.generation, brief=not sources),
                 rules,
                 task.profile,
                 task.shown,
                 with_facts=task.with_facts,
-                with_sources=task.with_sources,
+                with_sources=sources,
             )
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.shown, error)])

@@ -56,7 +56,7 @@ def seeded_run(log: Log, path: str, places: Iterable[int] | None = None) -> Seed
         places = (index for index, record in enumerate(log.records) if record.key == "seed")
     seeds = []
     for index in places:
-        record = log.records[index]
+        record = log.entire(index)
         said = metadata_of(record)
         seeds.append((record.value, log.line(index), said.get("file"), said.get("lineno")))
     for fault in log.faults:

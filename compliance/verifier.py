@@ -26,7 +26,7 @@ class VerifierReading:
     def __init__(self, log: Log, rules: Round) -> None:
         self.log, self.rules = log, rules
         self.readable = log.generation in (rules.generation, "none")
-        self.run = Run(log.records if self.readable else [], log.line)
+        self.run = Run(log.records if self.readable else [], log.line, log.entire)
         self.run.text = log.whole
         self.crash = self.known_as = ""
         self.cancelled: list[Broken] = []

@@ -31,21 +31,19 @@ class LineNumbers:
     for before, whichever is nearer. No match may have a bare CR in it.
     """
 
-    __slots__ = ("_at", "_data", "_line", "_places", "_seen", "count")
+    __slots__ = ("_at", "_data", "_line", "_pattern", "_places", "_seen", "count")
 
     def __init__(self, data: bytes, pattern: re.Pattern[bytes], count: int) -> None:
         self.count = count
         self._data = data
+        self._pattern = pattern
         self._places = map(_START, pattern.finditer(data))
         self._seen: list[int] = []
         self._at, self._line = 0, 1
 
     def __getitem__(self, index: int) -> int:
         """The line of the match at `index`, from 0; IndexError beyond the last."""
-        wanted = index + 1 - len(self._seen)
-        if wanted > 0:
-            self._seen.extend(islice(self._places, wanted))
-        place = self._seen[index]
+        place = self._place(index)
         if 2 * place < self._at:  # nearer to the start
             self._at, self._line = 0, 1
         if place >= self._at:
@@ -54,6 +52,18 @@ class LineNumbers:
             self._line -= self._ends(place, self._at)
         self._at = place
         return self._line
+
+    def match(self, index: int) -> bytes:
+        """What the pattern's group took at `index`, from 0; IndexError beyond the last."""
+        found = self._pattern.match(self._data, self._place(index))
+        assert found is not None
+        return found[1]
+
+    def _place(self, index: int) -> int:
+        wanted = index + 1 - len(self._seen)
+        if wanted > 0:
+            self._seen.extend(islice(self._places, wanted))
+        return self._seen[index]
 
     def _ends(self, start: int, stop: int) -> int:
         """How many lines end between two places."""

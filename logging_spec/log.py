@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
 from logging_spec.line_numbers import LineNumbers
-from logging_spec.record import Record
+from logging_spec.record import BriefRecord, Record
 
 Generation = Literal["mllog", "mll", "mlpv", "alibaba", "none"]
 
@@ -48,6 +49,11 @@ class LineFault(msgspec.Struct, frozen=True):
     recovered: bool = False
 
 
+decode = msgspec.json.Decoder(Record).decode
+"""One record of 0.7 and later from what follows its token; raises what msgspec does."""
+
+decode_brief = cast("Callable[[bytes], Record]", msgspec.json.Decoder(BriefRecord).decode)
+
 HEAD = 1 << 16
 """Bytes of a large file that are kept as they are."""
 
@@ -59,7 +65,8 @@ class Log(msgspec.Struct):
     tolerant reader gets: (position of the line, record). `places` gives the line position of each
     record, and `lines` the file line (from 1) of each such position.
     `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
-    one nothing; `noise` is about how many bytes of a file are no records.
+    one nothing; `noise` is about how many bytes of a file are no records. Where `written` is
+    given, records are brief ones, and it tells what was written of each.
     """
 
     generation: Generation = "none"
@@ -71,6 +78,7 @@ class Log(msgspec.Struct):
     data: bytes = b""
     noise: int = 0
     lines: Sequence[int] | LineNumbers = msgspec.field(default_factory=list)
+    written: LineNumbers | None = None
 
     @property
     def head(self) -> memoryview:
@@ -85,6 +93,10 @@ class Log(msgspec.Struct):
     def line(self, index: int) -> int:
         """File line (from 1; LF, CRLF and a bare CR end one) of the record at `index`."""
         return self.line_at(index if self.places is None else self.places[index])
+
+    def entire(self, index: int) -> Record:
+        """The record at `index` with all of its metadata."""
+        return self.records[index] if self.written is None else _entire(self.written.match(index))
 
     def line_at(self, position: int) -> int:
         """File line (from 1) of the token-bearing line at `position`."""
@@ -101,6 +113,16 @@ class Log(msgspec.Struct):
     def all_records(self) -> list[tuple[int, Record]]:
         """Every record with its file line, the leniently read ones in their places."""
         return [(self.line_at(place), record) for place, record in self.placed_records()]
+
+
+def _entire(payload: bytes) -> Record:
+    """A record that was read in brief: what was passed over need not be UTF-8."""
+    try:
+        return decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        found = json.loads(text_of(payload))
+        said = (found.get(name) for name in ("value", "metadata", "event_type", "namespace"))
+        return Record(found["key"], found["time_ms"], *said)
 
 
 def text_of(data: bytes) -> str:

@@ -21,7 +21,7 @@ import msgspec
 from logging_spec.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
 from logging_spec.line_numbers import LineNumbers, has_bare_cr, unify_line_ends
 from logging_spec.log import CRASHING as CRASHING
-from logging_spec.log import HEAD, Generation, text_of
+from logging_spec.log import HEAD, Generation, decode, decode_brief, text_of
 from logging_spec.log import Fault as Fault
 from logging_spec.log import LineFault as LineFault
 from logging_spec.log import Log as Log
@@ -54,8 +54,6 @@ _FORMATS = (
 )
 """Newest first: a file that holds lines of one format is not looked through for an older one."""
 
-_decode = msgspec.json.Decoder(Record).decode
-
 _BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
 """What the official reader strips: white space of latin-1 text."""
 
@@ -67,11 +65,12 @@ def parse_log(data: bytes, prefer: Generation = "mllog") -> Log:
     return log
 
 
-def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
+def read_log(path: Path | str, prefer: Generation = "mllog", *, brief: bool = False) -> Log:
     """Read one file, also gzip- or zstd-compressed; what cannot be read becomes a fault.
 
     A file is read by one line format: by `prefer` if it holds lines of it, else by the newest one
-    that it holds.
+    that it holds. `brief` leaves out of metadata what no rule looks at, where that is quicker;
+    `Log.entire` still gives a whole record.
     """
     log = Log()
     try:
@@ -86,7 +85,7 @@ def read_log(path: Path | str, prefer: Generation = "mllog") -> Log:
             log.data = data
             _take_pieces(lambda: _pieces(path), prefer, log)
         else:
-            _take_whole(data, prefer, log)
+            _take_whole(data, prefer, log, brief)
     except OSError as error:
         reason = error.strerror or str(error)
         log.faults.append(LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1))
@@ -145,10 +144,10 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
+def _take_whole(data: bytes, prefer: Generation, log: Log, brief: bool = False) -> None:
     form = _format_of(data, prefer)
     log.data = data
-    lines = _take(data, form, log, 0)
+    lines = _take(data, form, log, 0, brief)
     # In a file of nothing but records each is a line of its own.
     alone = log.noise == (0 if data.endswith(b"\n") else -1) and b"\r" not in data
     log.lines = range(1, lines.count + 1) if alone else lines
@@ -202,7 +201,7 @@ def _line_ends(block: bytes) -> int:
     return unify_line_ends(block).count(b"\n")
 
 
-def _take(data: bytes, form: _Format, log: Log, base: int) -> LineNumbers:
+def _take(data: bytes, form: _Format, log: Log, base: int, brief: bool = False) -> LineNumbers:
     """Add the block's records to the log; returns the lines that bore a token."""
     payloads: list[bytes] = form.pattern.findall(data)
     if payloads:
@@ -223,7 +222,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> LineNumbers:
         data = unify_line_ends(data)
         payloads = form.pattern.findall(data)
     try:
-        records = list(map(_decode, payloads))
+        records = list(map(decode_brief if brief else decode, payloads))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         data = unify_line_ends(data)
         payloads = form.pattern.findall(data)
@@ -234,6 +233,9 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> LineNumbers:
         if log.places is not None:
             log.places.extend(range(base, base + len(records)))
         log.records += records
+        if brief:
+            log.written = LineNumbers(data, form.pattern, len(payloads))
+            return log.written
     return LineNumbers(data, form.pattern, len(payloads))
 
 
@@ -241,7 +243,7 @@ def _take_slowly(payloads: list[bytes], log: Log, base: int) -> None:
     assert log.places is not None
     for position, payload in enumerate(payloads, base):
         try:
-            record = _decode(payload)
+            record = decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             found = _examine(payload, position, log)
             if found is None:
@@ -322,7 +324,7 @@ def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
     recovered = False
     for piece in earlier:
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            log.lenient.append((position, _decode(piece.strip(_BLANKS))))
+            log.lenient.append((position, decode(piece.strip(_BLANKS))))
             recovered = True
     log.faults.append(LineFault(Fault.GLUED, message, position, recovered=recovered))
 

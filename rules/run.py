@@ -31,6 +31,7 @@ class Run:
     """
 
     __slots__ = (
+        "_entire",
         "exact",
         "line_of",
         "memo",
@@ -43,10 +44,14 @@ class Run:
     )
 
     def __init__(
-        self, records: list[Record], line_of: Callable[[int], int] = lambda index: index + 1
+        self,
+        records: list[Record],
+        line_of: Callable[[int], int] = lambda index: index + 1,
+        entire: Callable[[int], Record] | None = None,
     ) -> None:
         self.records = records
         self.line_of = line_of
+        self._entire = entire
         where: dict[str, list[int]] = {}
         known = where.get
         for index, record in enumerate(records):
@@ -89,6 +94,12 @@ class Run:
             if index < self.position:
                 return self.records[index]
         return None
+
+    def entire(self, position: int) -> Record:
+        """The record at a position with all of its metadata, of which rules look at little."""
+        if self._entire is None or position in self.origin:
+            return self.records[position]
+        return self._entire(position)
 
     def line(self, position: int) -> int:
         """The file line of the record at a position, or of the record it stands for."""

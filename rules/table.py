@@ -241,7 +241,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         return []
 
     def _violation(self, constraint: Constraint, index: int, run: Run) -> Violation:
-        record = run.records[index]
+        record = run.entire(index)
         run.position = index
         return Violation(
             index,

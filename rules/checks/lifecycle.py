@@ -37,9 +37,9 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
         found = run.where.get(marker, ())
         if len(found) < 2:
             continue
-        first = run.records[found[0]]
+        first = run.entire(found[0])
         for index in found[1:]:
-            record = run.records[index]
+            record = run.entire(index)
             if (record.time_ms, record.value, record.metadata) != (
                 first.time_ms,
                 first.value,

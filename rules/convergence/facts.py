@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from logging_spec.record import Record
 from rules.convergence import policy_reading, verifier_reading
 from rules.finding import Profile
 from rules.round import version_of
@@ -143,8 +142,8 @@ def _between(run: Run, opens: str, closes: str) -> float | None:
 
 def _namespace(run: Run) -> str | None:
     # The lines of 0.5, and one dialect of 0.6, name the benchmark on every line.
-    record: Record | None = run.first("run_start")
-    return _text(record.namespace) if record is not None else None
+    found = run.where.get("run_start")
+    return _text(run.entire(found[0]).namespace) if found else None
 
 
 def _text(value: Any) -> str | None:

@@ -64,7 +64,7 @@ def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
 
 def _by_words(reader: _Reader, run: Run) -> None:
     mentions = _finder()
-    for record in run.records:
+    for record in map(run.entire, range(len(run.records))):
         words = mentions(record)
         if words:
             reader.take(record, words)
