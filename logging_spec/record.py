@@ -40,6 +40,7 @@ class Metadata(TypedDict, total=False):
     first_epoch_num: Any
     epoch_count: Any
     step_num: Any
+    epoch: Any
     samples_count: Any
     status: Any
     metric: Any
