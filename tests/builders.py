@@ -299,7 +299,7 @@ def effective(which: Which) -> dict[str, tuple[str, Row]]:
     """The row that decides each key, by the last scope that lists it, with its rule's id."""
     found: dict[str, tuple[str, Row]] = {}
     for scope in scopes(which):
-        for rule, row in scope.verified if which.rules.verified else scope.policy:
+        for *_, rule, row in scope.verified if which.rules.verified else scope.policy:
             found[row.name] = (rule, row)
     return found
 
@@ -686,7 +686,7 @@ def _all_rows(which: Which) -> dict[str, list[Row]]:
     deciding = {name: [row] for name, (_, row) in effective(which).items()}
     own: dict[str, Row] = {}
     for scope in scopes(which) if which.rules.verified else ():
-        own |= {row.name: row for _, row in scope.policy}
+        own |= {step.name: step.row for step in scope.policy}
     for name, row in own.items():
         if row.stated_by == "policy":
             deciding.setdefault(name, []).insert(0, row)

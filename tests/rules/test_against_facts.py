@@ -261,7 +261,7 @@ def lines_of(rules: Round, scope: str) -> list[Row | End]:
             found = rules.scopes(division, name)[2]
         else:
             return list(variant_lines(rules, name))
-    return [*(row for _, row in found.verified), *found.ends]
+    return [*(step.row for step in found.verified), *found.ends]
 
 
 def variant_lines(rules: Round, name: str) -> Iterable[Row | End]:
