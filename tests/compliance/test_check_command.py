@@ -105,9 +105,9 @@ def test_scores_come_from_the_same_reading(
     alone, scores = podium("check", *options).report, podium("score", *options).report
     read = []
 
-    def counting(path: str, *rest: Any) -> Any:
+    def counting(path: str, *rest: Any, **options: Any) -> Any:
         read.append(path)
-        return read_log(path, *rest)
+        return read_log(path, *rest, **options)
 
     monkeypatch.setattr(files, "read_log", counting)
     both = podium("check", *options, "--score", "--jobs", "1").report
