@@ -122,7 +122,7 @@ def _entire(payload: bytes) -> Record:
     except (msgspec.DecodeError, UnicodeDecodeError):
         found = json.loads(text_of(payload))
         said = (found.get(name) for name in ("value", "metadata", "event_type", "namespace"))
-        return Record(found["key"], found["time_ms"], *said)
+        return Record(found["key"], float(found["time_ms"]), *said)
 
 
 def text_of(data: bytes) -> str:

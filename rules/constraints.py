@@ -48,6 +48,10 @@ class Constraint(msgspec.Struct, frozen=True):
         """Whether it looks at the value alone: at no other key, and not at how floats compare."""
         return False
 
+    def sure_of(self, values: list[Any]) -> bool:
+        """Whether all of several values obey, where that is told without testing each."""
+        return False
+
     def broken(self, positions: list[int], run: Run) -> list[int]:
         """The positions of the records that do not obey, or that cannot be tested."""
         failed = []
@@ -147,13 +151,15 @@ class Limit(Constraint, frozen=True):
         """Which of several values obey a bound that is settled; raises on one of a wrong type."""
         return list(map(self.compare, values, repeat(self.bound)))
 
-    def broken(self, positions: list[int], run: Run) -> list[int]:
-        records = run.records
+    def sure_of(self, values: list[Any]) -> bool:
         try:
-            if self.settled and all(self.told_apart([records[i].value for i in positions])):
-                return []
-        except Exception:
-            pass
+            return self.settled and all(self.told_apart(values))
+        except TypeError:
+            return False
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        if self.sure_of([run.records[index].value for index in positions]):
+            return []
         return Constraint.broken(self, positions, run)
 
     def text(self) -> str:

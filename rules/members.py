@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from logging_spec.record import Record
-from rules.constraints import Constraint, Limit
+from rules.constraints import Constraint
 from rules.formula import show
 from rules.run import Run, metadata_of
 
@@ -61,14 +61,12 @@ class part(Constraint, frozen=True):
         where, _, name = self.path.partition(".")
         if where != "metadata":
             return Constraint.broken(self, positions, run)
-        records, inner = run.records, self.inner
-        if isinstance(inner, Limit) and inner.settled:
-            try:
-                if all(inner.told_apart([records[i].metadata[name] for i in positions])):
-                    return []
-            except Exception:
-                pass
-        test, failed = inner.test, []
+        records, test, failed = run.records, self.inner.test, []
+        try:
+            if self.inner.sure_of([records[index].metadata[name] for index in positions]):
+                return []
+        except (KeyError, TypeError, IndexError):
+            pass  # a record without the member: each is tested
         for index in positions:
             try:
                 if test(records[index].metadata[name], run):

@@ -218,8 +218,8 @@ def untimed(run: Run, context: Context) -> Iterator[Violation]:
     when = [records[index].time_ms for index in places]
     if not when or start.time_ms <= min(when) <= max(when) <= stop.time_ms:
         return
-    early = [i for i in places if records[i].time_ms < start.time_ms]
-    late = [i for i in places if records[i].time_ms > stop.time_ms]
+    early = [i for i, time_ms in zip(places, when, strict=True) if time_ms < start.time_ms]
+    late = [i for i, time_ms in zip(places, when, strict=True) if time_ms > stop.time_ms]
     for found, side, marker in ((early, "before", start), (late, "after", stop)):
         if found:
             off = abs(records[found[0]].time_ms - marker.time_ms)
