@@ -107,8 +107,7 @@ class Search(msgspec.Struct):
             yield from known
             return
         data = read_head(full, take)
-        if data and b"\0" not in data[:8192]:
-            yield from find(_unlogged(data) if is_log else data)
+        yield from secrets_in(data, is_log=is_log) or ()
 
 
 def secrets_of(log: Log) -> Secrets | None:
@@ -118,8 +117,12 @@ def secrets_of(log: Log) -> Secrets | None:
         return None
     if quiet or not _find_marks(log.head):
         return ()
-    head = _unlogged(log.head)
-    return None if b"\0" in head[:8192] else tuple(find(head))
+    return secrets_in(bytes(log.head), is_log=True)
+
+
+def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
+    """The secrets in the beginning of a file; None where it is no text."""
+    return None if b"\0" in data[:8192] else tuple(_find(data, is_log=is_log))
 
 
 def read_head(full: str, most: int) -> bytes:
@@ -139,29 +142,25 @@ def read_head(full: str, most: int) -> bytes:
         os.close(handle)
 
 
-_RECORD = re.compile(rb":::MLL.*")
-
-
-def _unlogged(data: bytes | memoryview) -> bytes:
-    """A log without its records, whose fields come from the benchmark; its lines stay in place."""
-    return _RECORD.sub(b"", data)
-
-
-def find(data: bytes) -> Iterator[tuple[int, str]]:
-    """(line, kind of secret) of the secrets in some bytes."""
+def _find(data: bytes, *, is_log: bool) -> Iterator[tuple[int, str]]:
+    """(line, kind of secret) of the secrets in a text; of a log, in what is no record."""
     found = _find_marks(data)
-    if not found:
+    lines = [*_lines([at for _, at, _ in found], data, is_log=is_log)]
+    if not lines:
         return
     # Matches do not overlap, though marks may: one that another hides begins inside it.
     near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
     marks = [re.compile(pattern) for literal, pattern in _MARKS if literal in near]
-    spans = sorted({_span(data, m.start()) for mark in marks for m in mark.finditer(data)})
+    spans = set()
+    for start, end in lines:
+        for at in [m.start() for mark in marks for m in mark.finditer(data, start, end)]:
+            spans.add((max(start, at - LONGEST_LINE), min(end, at + LONGEST_LINE)))
     if not spans:
         return
     from compliance.leak_kinds import kind_of_secret
 
     told = 0
-    for start, end in spans:
+    for start, end in sorted(spans):
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
         if kind is not None:
             yield data.count(b"\n", 0, start) + 1, kind
@@ -170,9 +169,19 @@ def find(data: bytes) -> Iterator[tuple[int, str]]:
                 return
 
 
-def _span(data: bytes, at: int) -> tuple[int, int]:
-    """Where the line around a place begins and ends, cut to a length around it."""
-    first, last = max(0, at - LONGEST_LINE), min(len(data), at + LONGEST_LINE)
-    start = data.rfind(b"\n", first, at) + 1
-    end = data.find(b"\n", at, last)
-    return start or first, end if end >= 0 else last
+_RECORD = b":::MLL"
+"""How a record begins; its fields come from the benchmark."""
+
+
+def _lines(places: list[int], data: bytes, *, is_log: bool) -> Iterator[tuple[int, int]]:
+    """Where the lines of some rising places begin and end; those of a log, before a record."""
+    end = 0
+    for at in places:
+        if at < end:
+            continue
+        start = data.rfind(b"\n", end, at) + 1
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        stop = data.find(_RECORD, start, end) if is_log else -1
+        if stop < 0 or at < stop:
+            yield start, end if stop < 0 else stop

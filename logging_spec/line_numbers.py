@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from operator import methodcaller
 
 _BARE_CR = re.compile(rb"\r(?!\n)")
-_START = methodcaller("start")
 
 
 def has_bare_cr(data: bytes) -> bool:
@@ -25,25 +23,27 @@ def unify_line_ends(data: bytes) -> bytes:
 
 
 class LineNumbers:
-    """The file lines, from 1, of all that a pattern finds in some bytes; `count` is how many.
+    """The file lines, from 1, of `count` rising places in some bytes.
 
     They are counted when they are asked for, each from the start or from the place that was asked
-    for before, whichever is nearer. No match may have a bare CR in it.
+    for before, whichever is nearer; nor are the places looked up before.
     """
 
-    __slots__ = ("_at", "_data", "_line", "_pattern", "_places", "_seen", "count")
+    __slots__ = ("_at", "_data", "_line", "_places", "_seen", "count")
 
-    def __init__(self, data: bytes, pattern: re.Pattern[bytes], count: int) -> None:
+    def __init__(self, data: bytes, places: Iterator[int], count: int) -> None:
         self.count = count
         self._data = data
-        self._pattern = pattern
-        self._places = map(_START, pattern.finditer(data))
+        self._places = places
         self._seen: list[int] = []
         self._at, self._line = 0, 1
 
     def __getitem__(self, index: int) -> int:
-        """The line of the match at `index`, from 0; IndexError beyond the last."""
-        place = self._place(index)
+        """The line of the place at `index`, from 0; IndexError beyond the last."""
+        wanted = index + 1 - len(self._seen)
+        if wanted > 0:
+            self._seen.extend(islice(self._places, wanted))
+        place = self._seen[index]
         if 2 * place < self._at:  # nearer to the start
             self._at, self._line = 0, 1
         if place >= self._at:
@@ -53,26 +53,14 @@ class LineNumbers:
         self._at = place
         return self._line
 
-    def match(self, index: int) -> bytes:
-        """What the pattern's group took at `index`, from 0; IndexError beyond the last."""
-        found = self._pattern.match(self._data, self._place(index))
-        assert found is not None
-        return found[1]
-
-    def _place(self, index: int) -> int:
-        wanted = index + 1 - len(self._seen)
-        if wanted > 0:
-            self._seen.extend(islice(self._places, wanted))
-        return self._seen[index]
-
     def _ends(self, start: int, stop: int) -> int:
         """How many lines end between two places."""
         count = self._data.count
-        lone = count(b"\r", start, stop)
-        if lone:
-            lone -= count(b"\r\n", start, stop)
+        lone = 0
+        if self._data.find(b"\r", start, stop) >= 0:  # much quicker than to count none
+            lone = count(b"\r", start, stop) - count(b"\r\n", start, stop)
         return count(b"\n", start, stop) + lone
 
     def __iter__(self) -> Iterator[int]:
-        """The line of every match, in order."""
+        """The line of every place, in order."""
         return (self[index] for index in range(self.count))

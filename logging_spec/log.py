@@ -66,7 +66,7 @@ class Log(msgspec.Struct):
     record, and `lines` the file line (from 1) of each such position.
     `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
     one nothing; `noise` is about how many bytes of a file are no records. Where `written` is
-    given, records are brief ones, and it tells what was written of each.
+    given, records are brief ones, and it has what was written of each after its token.
     """
 
     generation: Generation = "none"
@@ -78,7 +78,7 @@ class Log(msgspec.Struct):
     data: bytes = b""
     noise: int = 0
     lines: Sequence[int] | LineNumbers = msgspec.field(default_factory=list)
-    written: LineNumbers | None = None
+    written: list[bytes] | None = None
 
     @property
     def head(self) -> memoryview:
@@ -96,7 +96,7 @@ class Log(msgspec.Struct):
 
     def entire(self, index: int) -> Record:
         """The record at `index` with all of its metadata."""
-        return self.records[index] if self.written is None else _entire(self.written.match(index))
+        return self.records[index] if self.written is None else _entire(self.written[index])
 
     def line_at(self, position: int) -> int:
         """File line (from 1) of the token-bearing line at `position`."""

@@ -208,7 +208,7 @@ def _take(data: bytes, form: _Format, log: Log, base: int, brief: bool = False) 
         log.generation = form.generation
     log.noise += len(data) - sum(map(len, payloads)) - len(payloads) * (len(form.token) + 1)
     if form is _NONE:
-        return LineNumbers(b"", form.pattern, 0)
+        return LineNumbers(b"", iter(()), 0)
     if form is not _MLLOG:
         if has_bare_cr(data):
             data = unify_line_ends(data)
@@ -216,7 +216,8 @@ def _take(data: bytes, form: _Format, log: Log, base: int, brief: bool = False) 
         from logging_spec.older import take_older
 
         take_older(payloads, form.generation, log, base)
-        return LineNumbers(data, form.pattern, len(payloads))
+        places = (match.start() for match in form.pattern.finditer(data))
+        return LineNumbers(data, places, len(payloads))
     if b"\r" in data and has_bare_cr(b"\n".join([*payloads, b""])):
         # A bare CR ends the line; between two tokens of JSON it would pass for white space.
         data = unify_line_ends(data)
@@ -234,9 +235,17 @@ def _take(data: bytes, form: _Format, log: Log, base: int, brief: bool = False) 
             log.places.extend(range(base, base + len(records)))
         log.records += records
         if brief:
-            log.written = LineNumbers(data, form.pattern, len(payloads))
-            return log.written
-    return LineNumbers(data, form.pattern, len(payloads))
+            log.written = payloads
+    return LineNumbers(data, _first_on_their_lines(data, form.token), len(payloads))
+
+
+def _first_on_their_lines(data: bytes, token: bytes) -> Iterator[int]:
+    """Where a token stands first on a line that has it."""
+    at = data.find(token)
+    while at >= 0:
+        yield at
+        end = data.find(b"\n", at)
+        at = data.find(token, end) if end >= 0 else -1
 
 
 def _take_slowly(payloads: list[bytes], log: Log, base: int) -> None:
