@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -42,46 +44,69 @@ NO_MARKS = Marks()
 
 
 class Facts(msgspec.Struct):
-    """Facts of one log beside its findings; small enough to travel between processes."""
+    """Facts of one log beside its findings; small enough to travel between processes.
+
+    `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target.
+    """
 
     run: RunFacts
     seeds: SeededRun
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    broken: bool = False
+    missed_only: bool = False
     org: str | None = None
     platform: str | None = None
     status: str | None = None
     nodes: int | None = None
     accelerators_per_node: int | None = None
     fingerprint: Marks = NO_MARKS
-    sources: dict[str, int] = msgspec.field(default_factory=dict)
     config: str | None = None
-    missed_only: bool = False
     secrets: Secrets | None = None
+    sources: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-def gather(log: Log, run: Run, rules: Round, profile: Profile, name: str, ids: set[str]) -> Facts:
-    """The facts of one log, but for `sources`; `ids` are those of its error findings.
+def gather(
+    log: Log,
+    run: Run,
+    rules: Round,
+    profile: Profile,
+    name: str,
+    ids: set[str],
+    with_sources: bool,
+) -> Facts:
+    """The facts of one log; `ids` are those of its error findings.
 
     What only the policy asks for stays unsaid in the verifier's profile.
     """
-    facts = Facts(
-        run_facts(_whole_run(log, run, rules, profile), rules.usage, rules.name, profile, name),
-        seeded_run(log, name, run.where.get("seed", ()) if run.records is log.records else None),
+    told = run_facts(_whole_run(log, run, rules, profile), rules.usage, rules.name, profile, name)
+    places = run.where.get("seed", ()) if run.records is log.records else None
+    seeds = seeded_run(log, name, places)
+    missed_only = bool(ids) and all(rule.endswith(".target") for rule in ids)
+    if profile is Profile.VERIFIER:
+        return Facts(told, seeds, _settings(run), bool(ids), missed_only)
+    return Facts(
+        told,
+        seeds,
         _settings(run),
-        missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
+        bool(ids),
+        missed_only,
+        _text(run, "submission_org"),
+        _text(run, "submission_platform"),
+        _text(run, "submission_status"),
+        _whole(run, "number_of_nodes"),
+        _whole(run, "accelerators_per_node"),
+        _fingerprint(run),
+        _text(run, "config_filename"),
+        _secrets_of()(log),
+        sources_of(run) if with_sources else {},
     )
-    if profile is Profile.POLICY:
-        from compliance.leaks import secrets_of  # the verifier's profile looks for none
 
-        facts.org = _text(run, "submission_org")
-        facts.platform = _text(run, "submission_platform")
-        facts.status = _text(run, "submission_status")
-        facts.nodes = _whole(run, "number_of_nodes")
-        facts.accelerators_per_node = _whole(run, "accelerators_per_node")
-        facts.fingerprint = _fingerprint(run)
-        facts.config = _text(run, "config_filename")
-        facts.secrets = secrets_of(log)
-    return facts
+
+@cache
+def _secrets_of() -> Callable[[Log], Secrets | None]:
+    from compliance.leaks import secrets_of  # the verifier's profile looks for none
+
+    return secrets_of
 
 
 def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
@@ -115,13 +140,14 @@ def _settings(run: Run) -> dict[str, Any]:
 
 def _fingerprint(run: Run) -> Marks:
     """The marks of a run: its start and stop, and its first evaluations."""
-    ends = [mark for key in ("run_start", "run_stop") if (mark := run.first(key)) is not None]
+    records, where = run.records, run.where
+    ends = [where[key][0] for key in ("run_start", "run_stop") if key in where]
     if not ends:
         return NO_MARKS
-    places = run.where.get("eval_accuracy") or run.where.get("eval_error") or ()
-    evaluations = [run.records[index] for index in places[:20]]
-    times = tuple([record.time_ms for record in (*ends, *evaluations)])
-    return Marks(times, tuple([evaluation.value for evaluation in evaluations]))
+    places = where.get("eval_accuracy") or where.get("eval_error") or ()
+    evaluations = [records[index] for index in places[:20]]
+    times = [records[index].time_ms for index in ends] + [each.time_ms for each in evaluations]
+    return Marks(tuple(times), tuple([each.value for each in evaluations]))
 
 
 def sources_of(run: Run) -> dict[str, int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -49,13 +50,17 @@ def judge_log(
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
     if with_facts:
-        from compliance.facts import gather, sources_of
-
         errors = {f.id for f in verdict.findings if f.severity is Severity.ERROR}
-        verdict.facts = gather(log, judgement.run, rules, profile, path, errors)
-        if with_sources and profile is Profile.POLICY:
-            verdict.facts.sources = sources_of(judgement.run)
+        gather = _gather()
+        verdict.facts = gather(log, judgement.run, rules, profile, path, errors, with_sources)
     return verdict
+
+
+@cache
+def _gather() -> Callable[..., Facts]:
+    from compliance.facts import gather  # logs alone need not wait for it to load
+
+    return gather
 
 
 class _Judgement:

@@ -118,6 +118,8 @@ FIELDS: Mapping[str, Field] = {field.name: field for field in _TABLE}
 COUNTS = ("number_of_nodes", "host_processors_per_node", "accelerators_per_node")
 """Counts that the result summary multiplies: it cannot be made without them."""
 
+DIVISIONS = ("closed", "open")
+
 SYSTEM_TYPES = ("datacenter", "edge")
 
 

@@ -12,6 +12,7 @@ import msgspec
 from compliance.system_fields import (
     CANONICAL,
     COUNTS,
+    DIVISIONS,
     EITHER,
     FIELDS,
     SYSTEM_TYPES,
@@ -20,6 +21,7 @@ from compliance.system_fields import (
     Category,
     Field,
     Kind,
+    Period,
     category_of,
     letters,
     period_of,
@@ -76,29 +78,22 @@ class _Inspection:
         # The verifier ends before it looks at a field of a text that it cannot read.
         if not document.is_object or (self.verifier and not document.sound):
             return
-        misspelt = self._misspelt()
-        for each in FIELDS.values():
-            if each.name in self.fields:
-                if not _is_answer(each, self.fields[each.name]):
-                    yield from self._crash(each)
-                    # Of values the official verifier demands only those of the status.
-                    if not self.verifier or each.kind is Kind.STATUS:
-                        yield from self._value(each)
-            elif each.name not in document.named:
-                yield from self._missing(each, misspelt.get(each.name))
+        fields, named = self.fields, document.named
+        misspelt, may_be_empty = _misspelt(tuple(named)), _may_be_empty(self.period)
+        for name, each in FIELDS.items():
+            if name in fields:
+                value = fields[name]
+                if isinstance(value, str) and (
+                    _is_good(name, value) if value else name in may_be_empty
+                ):
+                    continue
+                yield from self._crash(each)
+                # Of values the official verifier demands only those of the status.
+                if not self.verifier or each.kind is Kind.STATUS:
+                    yield from self._value(each)
+            elif name not in named:
+                yield from self._missing(each, misspelt.get(name))
         yield from self._neither()
-
-    def _misspelt(self) -> dict[str, str]:
-        """Fields that are absent, with the unknown key that is most like each."""
-        absent = {letters(name): name for name in FIELDS if name not in self.document.named}
-        found = {}
-        for key in self.document.named:
-            if key in FIELDS:
-                continue
-            close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
-            if close:
-                found[absent.pop(close[0])] = key
-        return found
 
     def _missing(self, each: Field, instead: str | None) -> Iterator[Fault]:
         demanded = self.known and each.required(self.period)
@@ -234,7 +229,7 @@ class _Inspection:
         yield Fault("system.bad-status", "status", said, hint, listed, None, strict, policy)
 
     def _division(self, value: Any) -> Iterator[Fault]:
-        if value in ("closed", "open"):
+        if value in DIVISIONS:
             return
         division = read_division(value)
         said = f"`division` is {short(value)!r}: "
@@ -243,21 +238,51 @@ class _Inspection:
             hint = f"write {division!r}"
         else:
             said += "must be closed or open"
-            close = difflib.get_close_matches(str(value).casefold(), ("closed", "open"), 1)
+            close = difflib.get_close_matches(str(value).casefold(), DIVISIONS, 1)
             hint = f"did you mean {close[0]!r}?" if close else "write closed or open"
         yield Fault("system.bad-division", "division", said, hint, "closed or open")
 
 
-def _is_answer(each: Field, value: Any) -> bool:
-    """Whether a value is a text that says something, where any text will do: as nearly all are."""
-    free = each.kind is Kind.TEXT or each.kind is Kind.ANY
-    return free and isinstance(value, str) and _says_something(each.name, value)
+@lru_cache(maxsize=1024)
+def _misspelt(named: tuple[str, ...]) -> dict[str, str]:
+    """Fields that are not named, with the unknown name that is most like each.
+
+    The descriptions of one submitter mostly name the same.
+    """
+    absent = {letters(name): name for name in FIELDS if name not in named}
+    found = {}
+    for key in named:
+        if key in FIELDS:
+            continue
+        close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
+        if close:
+            found[absent.pop(close[0])] = key
+    return found
+
+
+@lru_cache(maxsize=64)
+def _may_be_empty(period: Period) -> frozenset[str]:
+    """Fields whose text may be empty, as much of a description is."""
+    demanded = {each.name for each in FIELDS.values() if each.required(period)}
+    return frozenset(FIELDS) - (demanded if period >= TABLE_FROM else set()) - {*COUNTS, "status"}
 
 
 @lru_cache(maxsize=4096)
-def _says_something(name: str, text: str) -> bool:
+def _is_good(name: str, text: str) -> bool:
+    """Whether a field's text is good in every round, as nearly all are."""
+    each = FIELDS[name]
     if is_empty(text) or is_placeholder(name, text):
         return False
+    if each.kind is Kind.COUNT:
+        count = read_count(text)
+        least = each.least if name in COUNTS else 0
+        return count.value is not None and count.value >= least and not count.odd
+    if each.kind is Kind.STATUS:
+        return text in CANONICAL
+    if each.kind is Kind.DIVISION:
+        return text in DIVISIONS
+    if each.kind is Kind.SYSTEM_TYPE:
+        return text in SYSTEM_TYPES
     return not (name in _IDENTITY and says_nothing(text))
 
 

@@ -85,12 +85,14 @@ def read_description(path: Path | str) -> Document:
 def _bytes(path: Path | str) -> bytes:
     """The file's first bytes; a pipe or a device is never waited for."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with os.fdopen(handle, "rb") as stream:
+    try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
-        # To be asked for so much costs time, however little there is.
-        return stream.read(LARGEST + 1 if status.st_size > LARGEST else -1)
+        # To be asked for much costs time, however little there is.
+        return os.read(handle, min(status.st_size, LARGEST) + 1)
+    finally:
+        os.close(handle)
 
 
 def _only(rule: str, line: int | None, message: str, hint: str) -> Document:

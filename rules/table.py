@@ -55,6 +55,9 @@ class Violation(msgspec.Struct, frozen=True):
     """One of several keys is missing: no single one is at fault."""
 
 
+_TOKENS: dict[tuple[str, tuple[Constraint, ...]], object] = {}
+
+
 class CannotJudge(Exception):
     """A record on which the official verifier ends in a traceback."""
 
@@ -193,9 +196,12 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         return all(constraint.settled for constraint in self.some)
 
     @cached_property
-    def _first_reached(self) -> tuple[object, ...]:
-        """Under which a run's memo has the first record that obeys all of `some`."""
-        return ("first reached", self.name, self.some)
+    def _first_reached(self) -> object:
+        """Under which a run's memo has the first record that obeys all of `some`.
+
+        One object for all rows that ask the same: it takes long to compare what they ask.
+        """
+        return _TOKENS.setdefault((self.name, self.some), object())
 
     def reached(self, run: Run, index: int) -> bool:
         """Whether a record obeys all of `some`; a value of the wrong type reaches nothing."""
@@ -212,10 +218,10 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     def first_reached(self, run: Run) -> int | None:
         """The first record of the key that obeys all of `some`; worked out once for a run."""
         token = self._first_reached
-        if token not in run.memo:
+        first: int | None = run.memo.get(token, -1)
+        if first == -1:
             found = (index for index in run.where.get(self.name, ()) if self.reached(run, index))
-            run.memo[token] = next(found, None)
-        first: int | None = run.memo[token]
+            first = run.memo[token] = next(found, None)
         return first
 
     def _missed(self, found: list[int], run: Run) -> Violation:
