@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -22,14 +22,20 @@ _LEAST_MARKS = 3
 
 def one_kind(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
     """All runs of one result have the folder's benchmark, one division, one set of settings."""
+    folder = verdict.folder
+    names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
     for run in verdict.runs:
-        yield from _as_its_folder(verdict, run, by)
+        said = run.facts.run
+        if said.benchmark not in names or said.division != verdict.division:
+            yield from _as_its_folder(verdict, run, by, names)
     yield from _settings(verdict, where, by)
 
 
-def _as_its_folder(verdict: ResultVerdict, run: Run, by: By) -> Iterator[Finding]:
+def _as_its_folder(
+    verdict: ResultVerdict, run: Run, by: By, names: Sequence[str | None]
+) -> Iterator[Finding]:
     folder, stated, division = verdict.folder, run.facts.run.benchmark, run.facts.run.division
-    if stated and stated not in (folder.benchmark, folder.path.rpartition("/")[2]):
+    if stated not in names:
         yield by.finding(
             "result.other-benchmark",
             run.shown,
@@ -50,9 +56,12 @@ def _as_its_folder(verdict: ResultVerdict, run: Run, by: By) -> Iterator[Finding
 
 
 def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+    settings = [run.facts.settings for run in verdict.runs]
+    if _are_the_same(settings):
+        return
     given: dict[str, list[Any]] = defaultdict(list)
-    for run in verdict.runs:
-        for key, value in run.facts.settings.items():
+    for each in settings:
+        for key, value in each.items():
             given[key].append(value)
     for key, values in sorted(given.items()):
         if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
@@ -70,6 +79,18 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             )
 
 
+def _are_the_same(settings: list[dict[str, Any]]) -> bool:
+    """Whether all are equal to the last character, as nearly always; 8 and 8.0 are not."""
+    if not settings:
+        return True
+    first = settings[0]
+    kinds = [*map(type, first.values())]
+    return all(
+        each == first and [*map(type, each.values())] == kinds and [*each] == [*first]
+        for each in settings
+    )
+
+
 def spelled(value: Any) -> str:
     """One spelling of equal values: 8, 8.0 and "8" are one setting."""
     number = None if isinstance(value, bool) else as_number(value)
@@ -80,14 +101,49 @@ def spelled(value: Any) -> str:
 # --- several results ---
 
 
+_R = TypeVar("_R")
+
+
+class ByMarks(Generic[_R]):
+    """Runs, or what is known of each, by their marks.
+
+    Marks take long to compare: only those of runs that took equally long ever are.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[float, ...], tuple[Marks, _R]] = {}
+        self._logged: dict[Marks, _R] = {}
+        self._moved: dict[Marks, _R] = {}
+
+    def find(self, marks: Marks) -> tuple[_R | None, bool]:
+        """The first run added that has these marks, and whether at another time; or None."""
+        first = self._first.get(_length(marks)) if tells_apart(marks) else None
+        if first is None:
+            return None, False
+        self._compare(*first)
+        same = self._logged.get(marks)
+        return (same, False) if same is not None else (self._moved.get(from_its_start(marks)), True)
+
+    def add(self, marks: Marks, run: _R) -> None:
+        """Add a run, if its marks tell it apart."""
+        if tells_apart(marks):
+            first = self._first.setdefault(_length(marks), (marks, run))
+            if first[0] is not marks:
+                self._compare(*first)
+                self._compare(marks, run)
+
+    def _compare(self, marks: Marks, run: _R) -> None:
+        self._logged.setdefault(marks, run)
+        self._moved.setdefault(from_its_start(marks), run)
+
+
 class Seen(msgspec.Struct):
-    """The runs looked at so far: where each lies, by its marks, as logged and from its start.
+    """The runs looked at so far: where each lies.
 
     `earlier` has those of an earlier tree, where one is to be compared with.
     """
 
-    logged: dict[Marks, str] = msgspec.field(default_factory=dict)
-    moved: dict[Marks, str] = msgspec.field(default_factory=dict)
+    runs: ByMarks[str] = msgspec.field(default_factory=ByMarks)
     earlier: Earlier | None = None
 
 
@@ -98,20 +154,17 @@ def copies(
 
     Copies are found across systems, and across submitters where `seen` goes from one to the next.
     """
-    known = Seen() if seen is None else seen
+    known = ByMarks[str]() if seen is None else seen.runs
     for shown, facts in runs:
-        marks = facts.fingerprint
-        if not tells_apart(marks):
+        other, moved = known.find(facts.fingerprint)
+        known.add(facts.fingerprint, shown)
+        if other is None:
             continue
-        same = known.logged.setdefault(marks, shown)
-        alike = known.moved.setdefault(from_its_start(marks), shown)
-        if same != shown:
-            said = f"this log has the times and evaluations of {same}; each run must be its own"
-        elif alike != shown:
-            said = f"this log is that of {alike} at another time: every evaluation comes as long "
+        if moved:
+            said = f"this log is that of {other} at another time: every evaluation comes as long "
             said += "after the start, with the same value; each run must be its own"
         else:
-            continue
+            said = f"this log has the times and evaluations of {other}; each run must be its own"
         yield by.finding(
             "result.copied-run",
             shown,
@@ -130,6 +183,12 @@ def from_its_start(marks: Marks) -> Marks:
     """The same marks with times counted from the first."""
     start = marks.times[0]
     return Marks(tuple([time - start for time in marks.times]), marks.values)
+
+
+def _length(marks: Marks) -> tuple[float, ...]:
+    """How long a run took, and how long until the last of its marks."""
+    times = marks.times
+    return times[1] - times[0], times[-1] - times[0]
 
 
 def overlaps(results: Iterable[ResultVerdict], place: str, by: By) -> Iterator[Finding]:

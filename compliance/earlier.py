@@ -14,10 +14,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from compliance.alike import from_its_start, tells_apart
+from compliance.alike import ByMarks
 from compliance.choose import Choice, Wish
 from compliance.errors import UsageFault
-from compliance.facts import Facts, Marks
 from compliance.score_place import place_of
 from compliance.scoring import workings_of
 from compliance.session import Gathered, Options, gather
@@ -61,19 +60,10 @@ class EarlierResult(msgspec.Struct, frozen=True):
 
 
 class Earlier(msgspec.Struct):
-    """The runs of earlier trees by their marks, as logged and from their start; their results."""
+    """The runs of earlier trees by their marks, and their results."""
 
-    logged: dict[Marks, Before] = msgspec.field(default_factory=dict)
-    moved: dict[Marks, Before] = msgspec.field(default_factory=dict)
+    runs: ByMarks[Before] = msgspec.field(default_factory=ByMarks)
     results: list[EarlierResult] = msgspec.field(default_factory=list)
-
-    def like(self, facts: Facts) -> tuple[Before | None, bool]:
-        """The earlier run that this one is, if any, and whether its times are others."""
-        marks = facts.fingerprint
-        if not tells_apart(marks):
-            return None, False
-        same = self.logged.get(marks)
-        return (same, False) if same else (self.moved.get(from_its_start(marks)), True)
 
 
 def read_earlier(options: Options) -> Earlier:
@@ -93,13 +83,12 @@ def read_earlier(options: Options) -> Earlier:
         earlier.results += _results(gathered, alone, path)
         for target, choice in zip(gathered.targets, gathered.choices, strict=False):
             facts = gathered.judged[target.path].verdict.facts
-            if facts is None or not tells_apart(facts.fingerprint):
+            if facts is None:
                 continue
             place = place_of(Path(target.folder), target.shown)
             shown = f"{path}/{target.shown}"
             before = Before(shown, place.submitter, _title(choice), place.description)
-            earlier.logged.setdefault(facts.fingerprint, before)
-            earlier.moved.setdefault(from_its_start(facts.fingerprint), before)
+            earlier.runs.add(facts.fingerprint, before)
     return earlier
 
 
@@ -134,7 +123,7 @@ def resubmitted(
     for verdict in results:
         again: list[Before] = []
         for run in verdict.runs:
-            before, shifted = earlier.like(run.facts)
+            before, shifted = earlier.runs.find(run.facts.fingerprint)
             if before is None:
                 continue
             if shifted:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -65,6 +65,11 @@ class Leave(msgspec.Struct, frozen=True):
     in_tree: bool = True
     own: Waivers | None = None
     wants: Callable[[str], bool] | None = None
+
+    @property
+    def marks(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.waivers) or self.wants is not None
 
     def mark(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings, those that do not count marked as waived."""
@@ -258,10 +263,12 @@ class _Submission:
         verdict = self.verdicts(path)
         if verdict is None or not isinstance(verdict.facts, Facts):
             return None
-        if verdict.findings:
+        if verdict.findings and self.leave.marks:
             verdict.findings = self.leave.mark(verdict.findings)
             self.logs += verdict.findings
-        failed = any(f.severity is Severity.ERROR and not f.waived for f in verdict.findings)
+        failed = verdict.facts.broken and any(
+            f.severity is Severity.ERROR and not f.waived for f in verdict.findings
+        )
         return Run(self.tree.place(path), failed, verdict.facts)
 
     def _division(self, described: SystemVerdict | None) -> str:
@@ -279,18 +286,21 @@ class _Submission:
 
         told: set[tuple[str, str | int | None]] = set()
         with_status = "submission_status" in _common_keys(self.by)
+        sayings: dict[tuple[Any, ...], Run] = {}
         for run in runs:
             facts = run.facts
-            said = LogFacts(
+            said = (
                 facts.run.division,
                 facts.org,
                 facts.platform,
                 facts.status if with_status else None,
                 facts.nodes,
                 facts.accelerators_per_node,
-                folder.scaling == "weak",
             )
-            for difference in self._differences(folder.system, description, said):
+            sayings.setdefault(said, run)
+        for said, run in sayings.items():
+            facts_said = LogFacts(*said, weak=folder.scaling == "weak")
+            for difference in self._differences(folder.system, description, facts_said):
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:
                     told.add((difference.id, difference.actual))
