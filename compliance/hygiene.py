@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,8 @@ REFUSED = 100 << 20
 
 MOST_PER_RULE = 200
 """Findings of one rule beyond this many are counted in one more."""
+
+_USUAL = (Kind.FILE, Kind.FOLDER)
 
 _POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -161,7 +163,11 @@ class _Policy:
             yield finding(".", name)
         for items in _folders(disk):
             for item in items:
-                yield from self.item(item)
+                faults = name_faults(item.name, item.path)
+                if faults or item.kind not in _USUAL or item.size > LARGE:
+                    yield from self.item(item, faults)
+                if item.kind is Kind.FILE:
+                    yield from self.content(item)
             for path, fault in collisions([(item.path, item.name) for item in items]):
                 yield finding(path, fault)
         if self.search.skipped:
@@ -170,12 +176,13 @@ class _Policy:
             note = Fault("repo.search-ended", said, "search them by another tool")
             yield finding(".", note, Severity.NOTE)
 
-    def item(self, item: Item) -> Iterator[Finding]:
+    def item(self, item: Item, faults: Sequence[Fault]) -> Iterator[Finding]:
+        """What is wrong with anything but a file's content, given what is wrong with its name."""
         if item.kind is Kind.UNREADABLE:
             fault = Fault("repo.unreadable", "it cannot be read", "mend its permissions or place")
             yield finding(item.path, fault, Severity.ERROR)
             return
-        for fault in name_faults(item.name, item.path):
+        for fault in faults:
             # A clone's own folder is no part of what is submitted; links to folders pass.
             official = fault.stated_by is StatedBy.VERIFIER
             own = official and (item.path == ".git" or _links_to_folder(item))
@@ -187,8 +194,6 @@ class _Policy:
         elif item.kind is Kind.SPECIAL:
             said = "neither a file, a folder nor a link: a repository cannot hold it"
             yield finding(item.path, Fault("repo.special-file", said, "remove it"))
-        elif item.kind is Kind.FILE:
-            yield from self.content(item)
 
     def link(self, item: Item) -> Iterator[Finding]:
         target = _target(item)
@@ -211,15 +216,19 @@ class _Policy:
             fault = Fault("repo.link-from-elsewhere", said, here, StatedBy.VERIFIER)
             yield finding(item.path, fault, Severity.WARNING)
 
-    def content(self, item: Item) -> Iterator[Finding]:
+    def content(self, item: Item) -> list[Finding]:
+        """What is wrong with what a file holds."""
         if item.size < 1024 and self.head(item.full, 64).startswith(_POINTER):
             said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
-            yield finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))
-            return
-        for line, kind in self.search.file(item.full, item.size, self.known(item.path)):
-            said = f"what looks like a secret stands here ({kind})"
-            hint = "remove it and revoke it: whoever reads the tree can use it"
-            yield finding(item.path, Fault("repo.secret", said, hint, line=line))
+            return [finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))]
+        found = self.search.file(item.full, item.size, self.known(item.path))
+        return [_secret(item.path, line, kind) for line, kind in found] if found else []
+
+
+def _secret(path: str, line: int, kind: str) -> Finding:
+    said = f"what looks like a secret stands here ({kind})"
+    hint = "remove it and revoke it: whoever reads the tree can use it"
+    return finding(path, Fault("repo.secret", said, hint, line=line))
 
 
 def _target(item: Item) -> str | None:

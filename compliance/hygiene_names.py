@@ -58,12 +58,14 @@ def official_name(name: str) -> Fault | None:
     return None
 
 
-def name_faults(name: str, path: str) -> Iterator[Fault]:
+def name_faults(name: str, path: str) -> tuple[Fault, ...]:
     """What is wrong with one name, and with the path that it ends."""
-    yield from _faults_of(name)
+    faults = _faults_of(name)
     if len(path) > LONGEST_PATH:
         said = f"the path has {len(path)} characters: a clone on Windows may fail on it"
-        yield Fault("repo.long-path", said, f"keep paths within {LONGEST_PATH} characters")
+        hint = f"keep paths within {LONGEST_PATH} characters"
+        return (*faults, Fault("repo.long-path", said, hint))
+    return faults
 
 
 @lru_cache(maxsize=4096)
@@ -108,6 +110,9 @@ def _windows(name: str) -> str:
 
 def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:
     """(path, fault) of the names in one folder that differ only in capitals or composition."""
+    names = [name for _, name in items]
+    if len({*map(str.lower, names)}) == len(names) and "".join(names).isascii():
+        return
     first: dict[str, str] = {}
     for path, name in items:
         key = name.lower() if name.isascii() else _folded(name)

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -89,25 +90,29 @@ class Search(msgspec.Struct):
     left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
 
-    def file(self, full: str, size: int, known: Secrets | None = None) -> Iterator[tuple[int, str]]:
+    def file(self, full: str, size: int, known: Secrets | None = None) -> Secrets:
         """(line, kind of secret) of the secrets in one regular file; never follows a link.
 
         `known` are those of a log that has been read already.
         """
         name = full.rpartition("/")[2]
         is_log = name.endswith(".txt") and "result_" in name
-        if not size or (not is_log and os.path.splitext("x" + name)[1].lower() in _BINARY):
-            return
+        if not size or (not is_log and _is_binary(name)):
+            return ()
         take = min(size, LOG_HEAD if is_log else HEAD)
         if take > self.left:
             self.skipped += 1
-            return
+            return ()
         self.left -= take
         if known is not None and is_log:
-            yield from known
-            return
-        data = read_head(full, take)
-        yield from secrets_in(data, is_log=is_log) or ()
+            return known
+        return secrets_in(read_head(full, take), is_log=is_log) or ()
+
+
+@lru_cache(maxsize=1024)
+def _is_binary(name: str) -> bool:
+    """Whether a file is no text, by its ending; a name that is all ending has it, too."""
+    return os.path.splitext("x" + name)[1].lower() in _BINARY
 
 
 def secrets_of(log: Log) -> Secrets | None:

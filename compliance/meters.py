@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +25,10 @@ FEWEST_READINGS = 60
 
 START, STOP, READING = "power_measurement_start", "power_measurement_stop", "power_reading"
 EFFICIENCY, ESTIMATE = "conversion_eff", "interconnect_power_est"
+
+
+_PLAIN, _MOST = (float, int), 1e15
+"""Readings as nearly all are: numbers, below what a float holds exactly."""
 
 
 class Fault(NamedTuple):
@@ -45,7 +50,7 @@ class Reading(NamedTuple):
     place: int
 
 
-class Meter(msgspec.Struct):
+class Meter(msgspec.Struct, dict=True):
     """A node's or a switch's log as the policy reads it.
 
     `efficiency` is the share of the metered power that the system draws, None where what is logged
@@ -78,19 +83,24 @@ class Meter(msgspec.Struct):
         if self.efficiency is None or not self.overlaps(start, stop):
             return None
         spent, previous = 0.0, self.begin
-        for time, watts, _ in sorted(self.readings):
+        for time, watts, _ in self.ordered:
             spent += watts * max(0.0, min(time, stop) - max(previous, start))
             previous = time
         return spent * (self.efficiency if self.alternating else 1.0) / 1000
 
+    @cached_property
+    def ordered(self) -> list[Reading]:
+        """The readings in order of time, once all are there."""
+        return sorted(self.readings)
+
     @property
     def begin(self) -> float:
         """When measuring began: at the start marker, or at the first reading."""
-        return min(*(time for time, _ in self.starts), *(r.time for r in self.readings), 1e300)
+        return min([time for time, _ in self.starts] + [one.time for one in self.ordered[:1]])
 
     def overlaps(self, start: float, stop: float) -> bool:
         """Whether anything was measured while the run was timed."""
-        return self.begin < stop and max(r.time for r in self.readings) > start
+        return self.begin < stop and self.ordered[-1].time > start
 
 
 def read_meter(log: Log, *, switch: bool) -> Meter:
@@ -110,6 +120,9 @@ def read_meter(log: Log, *, switch: bool) -> Meter:
 
 def _take(meter: Meter, record: Record, place: int) -> None:
     key, value = record.key, record.value
+    if key == READING and type(value) in _PLAIN and 0 <= value < _MOST:
+        meter.readings.append(Reading(record.time_ms, float(value), place))
+        return
     number = as_number(value)
     if key == START:
         meter.starts.append((record.time_ms, place))
@@ -153,7 +166,7 @@ def _take_efficiency(meter: Meter, record: Record, place: int) -> None:
 
 def timing_faults(meter: Meter, start: float | None, stop: float | None) -> Iterator[Fault]:
     """What is wrong with the times of a meter's readings and markers, given the timed part."""
-    readings = sorted(meter.readings)
+    readings = meter.ordered
     if not readings:
         return
     yield from _markers(meter, readings)

@@ -176,8 +176,10 @@ def _broken(verdict: ResultVerdict, by: By) -> Iterator[Finding]:
 
 
 def _names(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
-    numbers, odd = [], []
-    for path in folder.logs:
+    usual = [f"{folder.path}/result_{number}.txt" for number in range(len(folder.logs))]
+    odd: list[str] = []
+    numbers = []
+    for path in folder.logs if [*folder.logs] != usual else ():
         match = RESULT_NAME.fullmatch(path.rpartition("/")[2])
         if match is None:
             odd.append(path)

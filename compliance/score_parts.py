@@ -37,7 +37,7 @@ def normalises(rules: Round, profile: Profile) -> bool:
 
 
 def score_of(verdict: ResultVerdict, by: By) -> Score:
-    """The score of a package's result, without its spread."""
+    """The score of a package's result, in brief."""
     scaled = verdict.convergence if normalises(by.rules, by.profile) else None
     return score_result(
         by.rules.usage,
@@ -46,5 +46,5 @@ def score_of(verdict: ResultVerdict, by: By) -> Score:
         [counted(run.facts, run.failed, by.profile) for run in verdict.runs],
         by.profile,
         choose_factor(verdict.factor, scaled),
-        spread=False,
+        brief=True,
     )

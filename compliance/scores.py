@@ -94,9 +94,9 @@ def score_result(
     profile: Profile,
     factor: Factor | None = None,
     *,
-    spread: bool = True,
+    brief: bool = False,
 ) -> Score:
-    """The score of a result by its runs' facts; without `spread` not how far these lie apart.
+    """The score of a result by its runs' facts; `brief` without its runs and how far they differ.
 
     The policy drops as many runs as the benchmark's rule says, takes the median window of more runs
     than needed, and of NCF in 0.5 the first that converge. The verifier takes all runs there are.
@@ -113,19 +113,15 @@ def score_result(
         chosen, outside = median_window(runs, needed, dropped)
     if len(chosen) < needed:
         problems.append(f"there are {len(chosen)} runs; a result needs {needed}")
-    apart = spread_of([run for run in chosen if run.counts], needed) if spread else None
-    return _score(runs, chosen, outside, needed, dropped, factor or Factor(), problems, apart)
+    score = _score(chosen, needed, dropped, factor or Factor(), problems)
+    if brief:
+        return score
+    apart = spread_of([run for run in chosen if run.counts], needed)
+    return replace(score, runs=_parts(runs, outside, dropped), spread=apart)
 
 
 def _score(
-    runs: Sequence[RunFacts],
-    chosen: list[RunFacts],
-    outside: dict[int, str],
-    needed: int,
-    dropped: int,
-    factor: Factor,
-    problems: list[str],
-    spread: Spread | None,
+    chosen: list[RunFacts], needed: int, dropped: int, factor: Factor, problems: list[str]
 ) -> Score:
     times = [_time(run) for run in chosen]
     mean = olympic_mean(times, dropped) if len(times) > 2 * dropped else math.nan
@@ -134,15 +130,8 @@ def _score(
         problems.append(f"{failed} of {len(times)} runs failed; at most {dropped} may")
     elif math.isnan(mean):
         problems.append(f"{len(times)} runs leave none once {dropped} at each end are dropped")
-    return Score(
-        mean if math.isfinite(mean) else None,
-        _parts(runs, outside, dropped),
-        needed,
-        dropped,
-        factor,
-        tuple(problems),
-        spread,
-    )
+    minutes = mean if math.isfinite(mean) else None
+    return Score(minutes, (), needed, dropped, factor, tuple(problems))
 
 
 def _time(run: RunFacts) -> float:

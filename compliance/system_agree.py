@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -199,9 +200,10 @@ def _alike(platform: str, description: SystemDescription) -> bool:
     )
 
 
-def _words(text: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
     pieces = re.findall(r"[a-z0-9]+", text.casefold())
-    return {piece for piece in pieces if not piece.isdigit() and len(piece) > 1}
+    return frozenset([piece for piece in pieces if not piece.isdigit() and len(piece) > 1])
 
 
 def _status(description: SystemDescription, facts: LogFacts) -> Iterator[Disagreement]:
