@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from compliance.facts import Facts, Marks
+from compliance.facts import NO_SETTINGS, Facts, Marks, Settings
 from compliance.verdicts import By, ResultVerdict, Run
 from rules.finding import Finding, StatedBy
 from rules.run import as_number
@@ -61,7 +61,7 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
         return
     given: dict[str, list[Any]] = defaultdict(list)
     for each in settings:
-        for key, value in each.items():
+        for key, value in each.as_dict().items():
             given[key].append(value)
     for key, values in sorted(given.items()):
         if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
@@ -79,15 +79,13 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
             )
 
 
-def _are_the_same(settings: list[dict[str, Any]]) -> bool:
-    """Whether all are equal to the last character, as nearly always; 8 and 8.0 are not."""
-    if not settings:
-        return True
-    first = settings[0]
-    kinds = [*map(type, first.values())]
+def _are_the_same(settings: list[Settings]) -> bool:
+    """Whether all are equal and written alike, as nearly always."""
+    first, *others = settings or [NO_SETTINGS]
+    kinds = first.kinds()
     return all(
-        each == first and [*map(type, each.values())] == kinds and [*each] == [*first]
-        for each in settings
+        each.values == first.values and each.keys == first.keys and each.kinds() == kinds
+        for each in others
     )
 
 

@@ -55,7 +55,7 @@ def borrowed(
         first = _first(known, verdict, tree)
         if first is None or not verdict.runs:
             continue
-        settings = verdict.runs[0].facts.settings
+        settings = verdict.runs[0].facts.settings.as_dict()
         changed = differing(first.settings, settings)
         if not changed:
             continue
@@ -109,7 +109,7 @@ def _changed(
     lenders: list[EarlierResult],
     by: By,
 ) -> Finding:
-    where, settings = tree.place(verdict.folder.path), verdict.runs[0].facts.settings
+    where, settings = tree.place(verdict.folder.path), verdict.runs[0].facts.settings.as_dict()
     told = f"{few(changed)} not as in the result handed in first ({first.shown})"
     if _never(by.rules, first.benchmark):
         return by.finding(

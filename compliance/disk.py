@@ -10,7 +10,6 @@ import stat
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -28,7 +27,7 @@ class Kind(StrEnum):
 _KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
 
 
-class Item(NamedTuple):
+class Item(msgspec.Struct, frozen=True, gc=False):
     """One name in the tree: its path below the root, as given and as shown."""
 
     path: str
@@ -62,6 +61,13 @@ class Disk:
         if known is None:
             known = self._known[path] = _listed(self._full(path), path)
         return known
+
+    def has(self, path: str, name: str) -> bool:
+        """Whether a name stands in a folder."""
+        folder = self.folder(path)
+        if folder.problem:  # one may be looked into, and not be listed
+            return os.path.lexists(f"{self._full(path)}/{name}")
+        return name in [item.name for item in folder.items]
 
     def walk(self, start: str = "", *, keep: bool = True) -> Iterator[tuple[str, Folder]]:
         """(path, folder) of each folder below `start`, parents first; not the insides of `.git`.

@@ -107,7 +107,7 @@ def _results(gathered: Gathered, options: Options, path: Path) -> Iterator[Earli
                 working.rules,
                 working.description,
                 working.score.score,
-                working.members[0].facts.settings,
+                working.members[0].facts.settings.as_dict(),
             )
 
 

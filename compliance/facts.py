@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -43,6 +43,24 @@ class Marks(msgspec.Struct, frozen=True, eq=False):
 NO_MARKS = Marks()
 
 
+class Settings(msgspec.Struct, frozen=True, gc=False):
+    """The hyperparameters that a log gives, each with its first value: runs of a result agree."""
+
+    keys: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The values by their keys."""
+        return dict(zip(self.keys, self.values, strict=True))
+
+    def kinds(self) -> list[type]:
+        """The values' types: 8 and 8.0 are equal, and not the same."""
+        return [*map(type, self.values)]
+
+
+NO_SETTINGS = Settings()
+
+
 class Facts(msgspec.Struct):
     """Facts of one log beside its findings; small enough to travel between processes.
 
@@ -51,7 +69,7 @@ class Facts(msgspec.Struct):
 
     run: RunFacts
     seeds: SeededRun
-    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    settings: Settings = NO_SETTINGS
     broken: bool = False
     missed_only: bool = False
     org: str | None = None
@@ -128,14 +146,16 @@ def _text(run: Run, key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _settings(run: Run) -> dict[str, Any]:
-    """The first value of each hyperparameter key, by which runs of one result must agree."""
-    records = run.records
-    return {
-        key: records[places[0]].value
-        for key, places in run.where.items()
-        if key in _HYPERPARAMETERS
-    }
+def _settings(run: Run) -> Settings:
+    records, where = run.records, run.where
+    keys = _hyperparameters(tuple(where))
+    return Settings(keys, tuple([records[where[key][0]].value for key in keys]))
+
+
+@lru_cache(maxsize=256)
+def _hyperparameters(logged: tuple[str, ...]) -> tuple[str, ...]:
+    """The hyperparameters among the keys of a log, which those of its program mostly share."""
+    return tuple([key for key in logged if key in _HYPERPARAMETERS])
 
 
 def _fingerprint(run: Run) -> Marks:

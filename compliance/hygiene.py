@@ -218,10 +218,11 @@ class _Policy:
 
     def content(self, item: Item) -> list[Finding]:
         """What is wrong with what a file holds."""
-        if item.size < 1024 and self.head(item.full, 64).startswith(_POINTER):
+        small = self.head(item.full, item.size) if item.size < 1024 else None
+        if small is not None and small.startswith(_POINTER):
             said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
             return [finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))]
-        found = self.search.file(item.full, item.size, self.known(item.path))
+        found = self.search.file(item.full, item.size, self.known(item.path), small)
         return [_secret(item.path, line, kind) for line, kind in found] if found else []
 
 

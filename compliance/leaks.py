@@ -90,10 +90,12 @@ class Search(msgspec.Struct):
     left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
 
-    def file(self, full: str, size: int, known: Secrets | None = None) -> Secrets:
+    def file(
+        self, full: str, size: int, known: Secrets | None = None, data: bytes | None = None
+    ) -> Secrets:
         """(line, kind of secret) of the secrets in one regular file; never follows a link.
 
-        `known` are those of a log that has been read already.
+        `known` are those of a log that has been read already, `data` what is in a small file.
         """
         name = full.rpartition("/")[2]
         is_log = name.endswith(".txt") and "result_" in name
@@ -106,7 +108,9 @@ class Search(msgspec.Struct):
         self.left -= take
         if known is not None and is_log:
             return known
-        return secrets_in(read_head(full, take), is_log=is_log) or ()
+        if data is None:
+            data = read_head(full, take)
+        return secrets_in(data, is_log=is_log) or ()
 
 
 @lru_cache(maxsize=1024)

@@ -47,7 +47,9 @@ def judge_result(
     """One result: the number of its runs, which may fail, and whether they are of one kind."""
     verdict = ResultVerdict(folder, division, runs=runs)
     verdict.failed_runs = sum(run.failed for run in runs)
-    verdict.factor, problem = read_scaling(f"{tree.root}/{folder.path}")
+    problem = ""
+    if tree.disk.has(folder.path, SCALING_FILE):
+        verdict.factor, problem = read_scaling(f"{tree.root}/{folder.path}")
     if by.verifier and not folder.official:
         return verdict
     where = tree.place(folder.path)

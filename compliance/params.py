@@ -8,13 +8,13 @@ shell scripts read the first, drop such a line, and pass every other one on as a
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
+from compliance.disk import Disk
 from compliance.waivers import plain_file
 from rules.finding import Finding, Profile, Severity, StatedBy
 
@@ -43,18 +43,26 @@ class _Read(msgspec.Struct):
 class Params:
     """The flag files of one submission, each read once and when it is asked for.
 
-    `shown` gives a path as reports show it; `findings` tells of the files read so far.
+    `shown` gives a path as reports show it; `disk` is what was listed of the submission already;
+    `findings` tells of the files read so far.
     """
 
-    def __init__(self, root: Path, profile: Profile, shown: Callable[[Path], str]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        profile: Profile,
+        shown: Callable[[Path], str],
+        disk: Disk | None = None,
+    ) -> None:
         self._root, self._profile, self._shown = root, profile, shown
+        self._disk = disk or Disk(root)
         self._files: dict[str, _Read] = {}
 
     def flags(self, result: str) -> frozenset[str]:
         """The flags in force for a result, given its folder's path inside the submission."""
         parts = result.strip("/").split("/")
-        levels = dict.fromkeys((".", "/".join(parts[:2]), "/".join(parts)))
-        read = [self._file(level) for level in levels]
+        levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
+        read = [file for level in levels if (file := self._file(level)) is not None]
         if self._profile is Profile.VERIFIER:
             return frozenset().union(*(file.official for file in read))
         return frozenset(flag for file in read for flag in file.flags)
@@ -64,19 +72,11 @@ class Params:
         """What is in force by the files read so far, and what is wrong with them."""
         return [finding for file in self._files.values() for finding in file.findings]
 
-    def _file(self, level: str) -> _Read:
-        if level not in self._files:
-            self._files[level] = self._read(level)
-        return self._files[level]
-
-    def _read(self, level: str) -> _Read:
-        try:
-            os.lstat(f"{self._root}/{level}/{PARAMS_FILE}")
-        except FileNotFoundError:
-            return _Read()  # as nearly everywhere, and told before a Path is made
-        except OSError:
-            pass  # told of when the file is read
-        return _Reading(self._root / level / PARAMS_FILE, self).read()
+    def _file(self, level: str) -> _Read | None:
+        """What the file in a folder says; None where there is none, as nearly everywhere."""
+        if level not in self._files and self._disk.has(level, PARAMS_FILE):
+            self._files[level] = _Reading(self._root / level / PARAMS_FILE, self).read()
+        return self._files.get(level)
 
 
 class _Reading:

@@ -115,7 +115,7 @@ class _Submission:
         self.findings: list[Finding] = []
         self.logs: list[Finding] = []
         self.code = Code(tree.root)
-        self.params = Params(tree.root, by.profile, self._shown)
+        self.params = Params(tree.root, by.profile, self._shown, tree.disk)
         self.leave = leave
         if leave.in_tree and not by.verifier and os.path.lexists(tree.root / WAIVERS_FILE):
             from compliance.waivers_file import waivers_in_tree

@@ -167,7 +167,9 @@ def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
 
 def _settings(one: Candidate) -> tuple[tuple[str, str], ...]:
     assert one.facts is not None
-    return tuple(sorted((key, spelled(value)) for key, value in one.facts.settings.items()))
+    return tuple(
+        sorted((key, spelled(value)) for key, value in one.facts.settings.as_dict().items())
+    )
 
 
 def _difference(these: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str], ...]) -> str:

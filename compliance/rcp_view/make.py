@@ -113,9 +113,9 @@ def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
     """The hyperparameters that all runs share, and the names of those that differ."""
     settings: dict[str, Any] = {}
     mixed = []
-    names = dict.fromkeys(name for one in facts for name in one.settings)
-    for name in sorted(names):
-        values = [one.settings.get(name) for one in facts]
+    given = [one.settings.as_dict() for one in facts]
+    for name in sorted({name for one in given for name in one}):
+        values = [one.get(name) for one in given]
         if name == "global_batch_size":
             continue
         if all(value == values[0] for value in values):
