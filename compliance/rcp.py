@@ -147,8 +147,8 @@ class _Judge:
 
     def judge(self) -> Convergence:
         """The judgement."""
-        sizes = Counter(run.batch_size for run in self.runs)
-        wrong = self._unreadable() or self._mixed(sizes) or self._unfinished()
+        sizes = {run.batch_size for run in self.runs}
+        wrong = self._unreadable() or self._mixed() or self._unfinished()
         size = next(iter(sizes), None)
         if len(sizes) == 1 and size is not None:
             self.size = size
@@ -184,9 +184,10 @@ class _Judge:
             return f"the official verifier ends in a traceback on every result of {self.benchmark}"
         return ""
 
-    def _mixed(self, sizes: Counter[float | None]) -> str:
+    def _mixed(self) -> str:
         names = {run.benchmark for run in self.runs}
-        if len(sizes) > 1:
+        if len({run.batch_size for run in self.runs}) > 1:
+            sizes = Counter(run.batch_size for run in self.runs)
             each = ", ".join(f"{size} in {count} runs" for size, count in sizes.most_common())
             return f"global_batch_size differs between runs ({each}): all must have the same"
         if len(names) > 1:

@@ -129,6 +129,8 @@ class Run:
 
 def as_number(value: Any) -> float | None:
     """A finite number, or a string that spells one; None for all else."""
+    if type(value) is float:
+        return value if value - value == 0 else None
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
     try:

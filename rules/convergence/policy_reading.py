@@ -25,86 +25,84 @@ def read(
     run: Run, usage: str, round_name: str, benchmark: str | None, train_samples: bool = False
 ) -> Reading:
     """Batch size, convergence and final quality of a run."""
-    reading = Reading(_batch_size(run), benchmark)
-    run, targets, order = _targets(run, usage, round_name, benchmark)
-    open_division = run.value("submission_division") == "open"
-    stop = run.first("run_stop")
-    success = says_success(stop) if stop is not None else False
-    at, quality, reached = _passed(run, targets, open_division, order)
-    reading.quality = quality
+    size = run.number("global_batch_size")
+    if size is None:
+        size = run.number("train_batch_size")
+    reading = Reading(size, benchmark)
+    gathers, targets, order = _rows(usage, round_name, benchmark)
+    if gathers:
+        run = _gathered(run, gathers)
+    reading.quality, at, reached = _passed(run, targets, order)
     won = run.first("eval_result")
     if won is not None:
         # MiniGo of 0.6 ends with the model that won; a run_stop may come hours later, or never.
         reading.converged, reading.quality = True, quality_number(won.value)
         reading.to_converge = as_number(metadata_of(won).get("iteration"))
         return reading
-    reading.converged = stop is not None and success is not False and (reached or not targets)
+    stop = run.first("run_stop")
+    stopped = stop is not None and says_success(stop) is not False
+    reading.converged = stopped and (reached or not targets)
     if reading.converged:
         reading.to_converge = _train_samples(run) if train_samples and benchmark == "bert" else at
     return reading
 
 
-def _batch_size(run: Run) -> float | None:
-    for key in ("global_batch_size", "train_batch_size"):
-        number = run.number(key)
-        if number is not None:
-            return number
-    return None
-
-
-def _targets(
-    run: Run, usage: str, round_name: str, benchmark: str | None
-) -> tuple[Run, list[Row], tuple[str, ...]]:
-    """The closed division's rows with a target, the run with what they look at, and its units.
-
-    The units are the metadata members that place an evaluation, the one to go by first.
-    """
-    gathers, targets = _rows(usage, round_name, benchmark)
-    order: tuple[str, ...] = _SAMPLES if benchmark in IN_SAMPLES else _EPOCHS
-    if gathers:
-        order = (gathers, *order)
-    if gathers and GATHERED not in run.where:
+def _gathered(run: Run, gathers: str) -> Run:
+    """The run with its metrics gathered by a member of their metadata, as they can be."""
+    if GATHERED in run.where:
+        return run
+    run = Run(run.records, run.line_of)
+    try:
+        gather_metrics(run, gathers)
+    except CannotJudge:
         run = Run(run.records, run.line_of)
-        try:
-            gather_metrics(run, gathers)
-        except CannotJudge:
-            run = Run(run.records, run.line_of)
-    return run, targets, order
+    return run
 
 
 @lru_cache(maxsize=1024)
-def _rows(usage: str, round_name: str, benchmark: str | None) -> tuple[str, list[Row]]:
-    """By what a benchmark's metrics are gathered, if they are, and its rows with a target."""
+def _rows(
+    usage: str, round_name: str, benchmark: str | None
+) -> tuple[str, list[Row], tuple[str, ...]]:
+    """By what a benchmark's metrics are gathered, if they are; its rows with a target; its units.
+
+    The rows are the closed division's. The units are the members of the metadata that place an
+    evaluation, the one to go by first.
+    """
+    order: tuple[str, ...] = _SAMPLES if benchmark in IN_SAMPLES else _EPOCHS
     try:
         known = find_round(usage, round_name).benchmarks.get(benchmark or "")
     except UnknownRound:
         known = None
     if known is None:
-        return "", []
+        return "", [], order
     rows = (line for line in known.closed if isinstance(line, Row))
     targets = [row.as_policy() for row in rows if row.some or row.policy_some]
-    return known.gathers, [row for row in targets if row.some]
+    order = (known.gathers, *order) if known.gathers else order
+    return known.gathers, [row for row in targets if row.some], order
 
 
 def _passed(
-    run: Run, targets: list[Row], open_division: bool, order: tuple[str, ...]
+    run: Run, targets: list[Row], order: tuple[str, ...]
 ) -> tuple[float | None, float | None, bool]:
-    """Where the target was first reached, the final quality, and whether it was reached at all.
+    """The final quality, where the target was first reached, and whether it was reached at all.
 
     The open division may stop as it likes: its last evaluation counts.
     """
-    if not targets or open_division:
+    if not targets or run.value("submission_division") == "open":
         last = _last_evaluation(run)
-        quality = None if last is None else quality_number(last.value)
-        return (None if last is None else _position(last, order)), quality, last is not None
-    firsts = [_first_passing(row, run, order) for row in targets]
-    passed = [record for record in firsts if record is not None]
-    if len(passed) < len(firsts):
-        last = run.last(targets[0].name)
-        return None, (None if last is None else quality_number(last.value)), False
-    places = (_position(record, order) for record in passed)
+        if last is None:
+            return None, None, False
+        return quality_number(last.value), _position(last, order), True
+    passed = []
+    for row in targets:
+        first = _first_passing(row, run, order)
+        if first is None:
+            last = run.last(targets[0].name)
+            return (None if last is None else quality_number(last.value)), None, False
+        passed.append(first)
+    places = [_position(record, order) for record in passed]
     positions = [at for at in places if at is not None]
-    return max(positions, default=None), quality_number(passed[0].value), True
+    return quality_number(passed[0].value), max(positions, default=None), True
 
 
 def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:

@@ -27,6 +27,8 @@ def says_success(stop: Record) -> bool | None:
     Since 0.6 the metadata has `status`; in 0.5 the value was `{"success": …}`, in some logs a word.
     """
     status = metadata_of(stop).get("status")
+    if status == "success":
+        return True
     if status is None and isinstance(stop.value, dict):
         status = stop.value.get("success")
     if isinstance(status, bool) or status is None:
