@@ -116,19 +116,23 @@ class ByMarks(Generic[_R]):
     def find(self, marks: Marks) -> tuple[_R | None, bool]:
         """The first run added that has these marks, and whether at another time; or None."""
         first = self._first.get(_length(marks)) if tells_apart(marks) else None
-        if first is None:
+        return (None, False) if first is None else self._like(first, marks)
+
+    def add(self, marks: Marks, run: _R) -> tuple[_R | None, bool]:
+        """Add a run, if its marks tell it apart; gives what `find` would have given before."""
+        if not tells_apart(marks):
             return None, False
+        first = self._first.setdefault(_length(marks), (marks, run))
+        if first[0] is marks:
+            return None, False
+        found = self._like(first, marks)
+        self._compare(marks, run)
+        return found
+
+    def _like(self, first: tuple[Marks, _R], marks: Marks) -> tuple[_R | None, bool]:
         self._compare(*first)
         same = self._logged.get(marks)
         return (same, False) if same is not None else (self._moved.get(from_its_start(marks)), True)
-
-    def add(self, marks: Marks, run: _R) -> None:
-        """Add a run, if its marks tell it apart."""
-        if tells_apart(marks):
-            first = self._first.setdefault(_length(marks), (marks, run))
-            if first[0] is not marks:
-                self._compare(*first)
-                self._compare(marks, run)
 
     def _compare(self, marks: Marks, run: _R) -> None:
         self._logged.setdefault(marks, run)
@@ -154,8 +158,7 @@ def copies(
     """
     known = ByMarks[str]() if seen is None else seen.runs
     for shown, facts in runs:
-        other, moved = known.find(facts.fingerprint)
-        known.add(facts.fingerprint, shown)
+        other, moved = known.add(facts.fingerprint, shown)
         if other is None:
             continue
         if moved:

@@ -222,7 +222,9 @@ class _Policy:
         if small is not None and small.startswith(_POINTER):
             said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
             return [finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))]
-        found = self.search.file(item.full, item.size, self.known(item.path), small)
+        found = self.known(item.path)
+        if found is None:
+            found = self.search.file(item.full, item.size, small)
         return [_secret(item.path, line, kind) for line, kind in found] if found else []
 
 

@@ -25,7 +25,7 @@ LEAST = 6
 """Bytes; no mark of a secret is shorter."""
 
 IN_ALL = 256 << 20
-"""Of a tree, this much at most; the rest is counted as left out."""
+"""Of a tree, this much at most is read for it; the rest is counted as left out."""
 
 LONGEST_LINE = 4096
 
@@ -90,12 +90,10 @@ class Search(msgspec.Struct):
     left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
 
-    def file(
-        self, full: str, size: int, known: Secrets | None = None, data: bytes | None = None
-    ) -> Secrets:
+    def file(self, full: str, size: int, data: bytes | None = None) -> Secrets:
         """(line, kind of secret) of the secrets in one regular file; never follows a link.
 
-        `known` are those of a log that has been read already, `data` what is in a small file.
+        `data` is all of a file that has been read already.
         """
         name = full.rpartition("/")[2]
         is_log = name.endswith(".txt") and "result_" in name
@@ -106,8 +104,6 @@ class Search(msgspec.Struct):
             self.skipped += 1
             return ()
         self.left -= take
-        if known is not None and is_log:
-            return known
         if data is None:
             data = read_head(full, take)
         return secrets_in(data, is_log=is_log) or ()
