@@ -161,13 +161,15 @@ def _hyperparameters(logged: tuple[str, ...]) -> tuple[str, ...]:
 def _fingerprint(run: Run) -> Marks:
     """The marks of a run: its start and stop, and its first evaluations."""
     records, where = run.records, run.where
-    ends = [where[key][0] for key in ("run_start", "run_stop") if key in where]
+    ends = [*where.get("run_start", ())[:1], *where.get("run_stop", ())[:1]]
     if not ends:
         return NO_MARKS
-    places = where.get("eval_accuracy") or where.get("eval_error") or ()
-    evaluations = [records[index] for index in places[:20]]
-    times = [records[index].time_ms for index in ends] + [each.time_ms for each in evaluations]
-    return Marks(tuple(times), tuple([each.value for each in evaluations]))
+    evaluations = (where.get("eval_accuracy") or where.get("eval_error") or ())[:20]
+    marked = [records[index] for index in (*ends, *evaluations)]
+    return Marks(
+        tuple([record.time_ms for record in marked]),
+        tuple([record.value for record in marked[len(ends) :]]),
+    )
 
 
 def sources_of(run: Run) -> dict[str, int]:

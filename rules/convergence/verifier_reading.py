@@ -79,27 +79,31 @@ def _by_keys(reader: _Reader, run: Run) -> None:
     evaluations are taken at once.
     """
     where, records = run.where, run.records
-    evaluations = sorted([*where.get("eval_error", ()), *where.get("eval_accuracy", ())])
+    errors, evaluations = where.get("eval_error"), where.get("eval_accuracy", [])
+    if errors:
+        evaluations = sorted([*errors, *evaluations])
     taken = 0
-    for index in sorted([index for key in _TURNS for index in where.get(key, ())]):
+    for index, word in sorted([(at, word) for key, word in _TURNS for at in where.get(key, ())]):
         before = bisect_left(evaluations, index, taken)
         if before > taken:
             reader.take_evaluations([records[at] for at in evaluations[taken:before]])
             taken = before
-        record = records[index]
-        if record.key == "run_stop":
-            reader.stop(record)
+        if word:
+            reader.take(records[index], word)
         else:
-            reader.take(record, _TURNS[record.key])
-    reader.take_evaluations([records[at] for at in evaluations[taken:]])
+            reader.stop(records[index])
+    if taken < len(evaluations):
+        reader.take_evaluations([records[at] for at in evaluations[taken:]])
 
 
-_TURNS = {"global_batch_size": _BATCH, "submission_benchmark": _NAME, "run_stop": 0}
+_TURNS = (("global_batch_size", _BATCH), ("submission_benchmark", _NAME), ("run_stop", 0))
 """Keys whose records change how evaluations are taken, or end the run, with their words."""
 
 _KEYS = [word for word, bit in _WORDS if bit != _SAMPLES]
 _ESCAPE = len(_KEYS)
 """The number that the finder gives the last of its words, the beginning of an escape."""
+_TOKEN = b":::MLL"
+"""How a record begins: what stands before it, or on other lines, the verifier does not read."""
 _find_words = finder([*(word.encode() for word in _KEYS), b"\\u"])
 
 
@@ -111,10 +115,11 @@ def _only_as_keys(run: Run) -> bool:
     """
     if run.text is None:
         return False
-    found = _find_words(run.text)
-    if len(found) != sum([len(run.where.get(word, ())) for word in _KEYS]):
-        return False
-    return _ESCAPE not in {word for word, _, _ in found}
+    text, found = run.text, _find_words(run.text)
+    records = sum([len(run.where.get(word, ())) for word in _KEYS])
+    if records and len(found) > records:
+        found = [one for one in found if _TOKEN in text[text.rfind(b"\n", 0, one[1]) + 1 : one[1]]]
+    return len(found) == records and _ESCAPE not in [word for word, _, _ in found]
 
 
 def _finder() -> Callable[[Record], int]:
