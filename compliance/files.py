@@ -13,7 +13,7 @@ import msgspec
 from compliance.choose import Choice
 from compliance.errors import interrupted
 from compliance.find import Kind, Target
-from compliance.judge import LogVerdict, judge_log
+from compliance.judge import LogVerdict, judge_log, load_facts
 from compliance.reading import RULE_CRASHED
 from logging_spec.read import read_log
 from rules.catalogue import find_round
@@ -74,6 +74,8 @@ def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
     if jobs > 1:
         from compliance.pool import spread
 
+        if any(task.with_facts for task in tasks):
+            load_facts(tasks[0].profile)
         yield from spread(_judge_some, tasks, jobs)
         return
     for task in tasks:

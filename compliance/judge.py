@@ -56,6 +56,15 @@ def judge_log(
     return verdict
 
 
+def load_facts(profile: Profile) -> None:
+    """Load what the facts of logs need: processes forked later have it then."""
+    _gather()
+    if profile is Profile.POLICY:
+        from compliance.facts import secrets_finder
+
+        secrets_finder()
+
+
 @cache
 def _gather() -> Callable[..., Facts]:
     from compliance.facts import gather  # logs alone need not wait for it to load
