@@ -117,17 +117,17 @@ def _is_binary(name: str) -> bool:
 
 def secrets_of(log: Log) -> Secrets | None:
     """The secrets in a log's beginning; None where the log has not kept it."""
-    quiet = log.generation in ("mllog", "mll") and log.noise < LEAST
     if not log.data:
         return None
-    if quiet or not _find_marks(log.head):
+    if log.generation in ("mllog", "mll") and log.noise < LEAST:
         return ()
-    return secrets_in(bytes(log.head), is_log=True)
+    found = _find_marks(log.head)
+    return _at_marks(found, log.data[:LOG_HEAD], is_log=True) if found else ()
 
 
 def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
     """The secrets in the beginning of a file; None where it is no text."""
-    return None if b"\0" in data[:8192] else tuple(_find(data, is_log=is_log))
+    return _at_marks(_find_marks(data), data, is_log=is_log)
 
 
 def read_head(full: str, most: int) -> bytes:
@@ -147,12 +147,13 @@ def read_head(full: str, most: int) -> bytes:
         os.close(handle)
 
 
-def _find(data: bytes, *, is_log: bool) -> Iterator[tuple[int, str]]:
-    """(line, kind of secret) of the secrets in a text; of a log, in what is no record."""
-    found = _find_marks(data)
+def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:
+    """The secrets at the marks found in a text; of a log, in what is no record."""
+    if b"\0" in data[:8192]:
+        return None
     lines = [*_lines([at for _, at, _ in found], data, is_log=is_log)]
     if not lines:
-        return
+        return ()
     # Matches do not overlap, though marks may: one that another hides begins inside it.
     near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
     marks = [re.compile(pattern) for literal, pattern in _MARKS if literal in near]
@@ -160,12 +161,17 @@ def _find(data: bytes, *, is_log: bool) -> Iterator[tuple[int, str]]:
     for start, end in lines:
         for at in [m.start() for mark in marks for m in mark.finditer(data, start, end)]:
             spans.add((max(start, at - LONGEST_LINE), min(end, at + LONGEST_LINE)))
+    return tuple(_told(sorted(spans), data))
+
+
+def _told(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]]:
+    """(line, kind of secret) of the places in a text that hold one."""
     if not spans:
         return
     from compliance.leak_kinds import kind_of_secret
 
     told = 0
-    for start, end in sorted(spans):
+    for start, end in spans:
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
         if kind is not None:
             yield data.count(b"\n", 0, start) + 1, kind
