@@ -110,7 +110,11 @@ def read_meter(log: Log, *, switch: bool) -> Meter:
         line = None if fault.position < 0 else log.line_at(fault.position)
         meter.faults.append(Fault("power.unreadable", line, None, fault.message))
     for place, record in log.placed_records():
-        _take(meter, record, place)
+        watts = record.value
+        if record.key == READING and type(watts) in _PLAIN and 0 <= watts < _MOST:
+            meter.readings.append(Reading(record.time_ms, float(watts), place))
+        else:
+            _take(meter, record, place)
     whole = all(fault.position >= 0 for fault in log.faults)
     if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
@@ -119,10 +123,8 @@ def read_meter(log: Log, *, switch: bool) -> Meter:
 
 
 def _take(meter: Meter, record: Record, place: int) -> None:
+    """Take in a record that is no plain reading."""
     key, value = record.key, record.value
-    if key == READING and type(value) in _PLAIN and 0 <= value < _MOST:
-        meter.readings.append(Reading(record.time_ms, float(value), place))
-        return
     number = as_number(value)
     if key == START:
         meter.starts.append((record.time_ms, place))
