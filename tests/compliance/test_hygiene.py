@@ -12,10 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compliance import leaks
 from compliance.hygiene import LARGE, MOST_PER_RULE, check_repository
 from compliance.hygiene_names import collisions, name_faults, plain
+from compliance.leak_kinds import kind_of_secret
+from logging_spec.read import parse_log
 from rules.catalogue import find_round
 from rules.finding import Finding, Profile, Severity
 
@@ -289,6 +293,42 @@ def test_the_search_ends(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaks, "IN_ALL", 20)
     (finding,) = found(tree)
     assert (finding.id, finding.severity) == ("repo.search-ended", Severity.NOTE)
+
+
+def by_hand(text: str, *, is_log: bool) -> list[tuple[int, str]]:
+    """The secrets of a text, each line of it looked at by the detectors."""
+    lines = [line.partition(":::MLL")[0] if is_log else line for line in text.split("\n")]
+    kinds = [(number, kind_of_secret(line)) for number, line in enumerate(lines, 1)]
+    return [(number, kind) for number, kind in kinds if kind is not None]
+
+
+PIECES = st.sampled_from(
+    [
+        *SECRETS.values(),
+        "\n",
+        "\n",
+        " ",
+        ":::MLLOG {}",
+        ":::MLL",
+        "AKIASIA",
+        "env://",
+        "wandb: ",
+        "\r\n",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=12), st.booleans())
+def test_marks_leave_out_no_line_that_holds_a_secret(pieces: list[str], is_log: bool) -> None:
+    text = "".join(pieces)
+    assert [*(leaks.secrets_in(text.encode(), is_log=is_log) or ())] == by_hand(text, is_log=is_log)
+
+
+@given(st.lists(PIECES, max_size=12))
+def test_a_log_that_was_read_has_the_secrets_of_its_file(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    found = leaks.secrets_of(parse_log(text.encode()))
+    assert found == leaks.secrets_in(text.encode(), is_log=True) or not text
 
 
 def test_a_long_line_is_cut_and_a_file_of_secrets_is_not_told_line_by_line(tree: Path) -> None:

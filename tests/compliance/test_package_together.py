@@ -99,6 +99,21 @@ def test_runs_of_another_round_are_no_copies(tmp_path: Path) -> None:
     assert "result.copied-run" not in {finding.id for finding in report.findings}
 
 
+def test_runs_that_took_equally_long_are_no_copies(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    place = tree.root / tree.folder() / "result_2.txt"
+    log = as_run(tree.which, 0).set("seed", 9999)
+    log.write(place)
+    assert len(together(tree)["result.copied-run"]) == 1
+    for other in (
+        log.set("eval_accuracy", 5.96, only=0),
+        log.shift("eval_accuracy", 0.001, only=0),
+        log.set("eval_accuracy", 5.96, only=0).shift("init_start", -1),
+    ):
+        other.write(place)
+        assert "result.copied-run" not in together(tree)
+
+
 def test_runs_of_their_own_are_no_copies(tmp_path: Path) -> None:
     tree = usual(tmp_path).system("second").result("second", start=40)
     assert "result.copied-run" not in together(tree)

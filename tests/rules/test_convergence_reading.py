@@ -133,8 +133,9 @@ def test_however_a_text_spells_a_word_it_is_seen(name: str, size: int) -> None:
     lines = [b":::MLLOG " + json.dumps(msgspec.to_builtins(each)).encode() for each in PASSED_TWICE]
     odd = f':::MLLOG {{"key": "note", "time_ms": 1, "value": 512, "metadata": {{"x": "{name}"}}}}'
     noise = b"global_batch_size 3 submission_benchmark eval_accuracy"
-    for more in ([], [noise]):
-        text = b"\n".join([*lines[:4], odd.encode(), *lines[4:], *more])
+    for before, after in ([[], []], [[], [noise]], [[noise, noise + b" " + lines[0]], [noise]]):
+        start = lines[1:4] if before else lines[:4]
+        text = b"\n".join([*before, *start, odd.encode(), *lines[4:], *after])
         assert read_text(text).batch_size == size
 
 
