@@ -28,6 +28,10 @@ IN_ALL = 256 << 20
 """Of a tree, this much at most is read for it; the rest is counted as left out."""
 
 LONGEST_LINE = 4096
+"""Characters before and after a mark that are looked at: a line may be a whole file."""
+
+LONGEST_SECRET = 2048
+"""Characters; one that begins so far before the end of what is looked at lies within it."""
 
 MOST_PER_FILE = 20
 
@@ -47,7 +51,7 @@ _MARKS = (
     (b"aws", rb"aws.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
     (b"AWS", rb"AWS.{0,80}?['\"][0-9a-zA-Z/+]{40}['\"]"),
     (b"AccountKey=", rb"AccountKey="),
-    (b"eyJ", rb"eyJ[\w=-]+\.[\w=-]"),
+    (b"eyJ", rb"eyJ[\w=-]{1,1000}\.[\w=-]"),
     (b"_authToken", rb"_authToken="),
     (b"T3BlbkFJ", rb"T3BlbkFJ"),
     (b"PRIVATE KEY", rb"BEGIN [A-Z0-9 ]{0,20}PRIVATE KEY"),
@@ -157,11 +161,15 @@ def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -
     # Matches do not overlap, though marks may: one that another hides begins inside it.
     near = b"\n".join([data[start : end + LONGEST_MARK] for _, start, end in found])
     marks = [re.compile(pattern) for literal, pattern in _MARKS if literal in near]
-    spans = set()
+    spans: list[tuple[int, int]] = []
     for start, end in lines:
-        for at in [m.start() for mark in marks for m in mark.finditer(data, start, end)]:
-            spans.add((max(start, at - LONGEST_LINE), min(end, at + LONGEST_LINE)))
-    return tuple(_told(sorted(spans), data))
+        seen = start  # what begins before is looked at
+        for at in sorted([m.start() for mark in marks for m in mark.finditer(data, start, end)]):
+            if at >= seen:
+                stop = min(end, at + LONGEST_LINE)
+                spans.append((max(start, at - LONGEST_LINE), stop))
+                seen = stop if stop == end else stop - LONGEST_SECRET
+    return tuple(_told(spans, data))
 
 
 def _told(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -335,9 +336,21 @@ def test_a_long_line_is_cut_and_a_file_of_secrets_is_not_told_line_by_line(tree:
     secret = SECRETS["GitHub Token"]
     (tree / "long.json").write_text("x" * 500_000 + f' "{secret}" ' + "y" * 400_000)
     (tree / "many.txt").write_text(f"{secret}\n" * 1000)
-    findings = found(tree)
-    assert findings[0].line == 1
-    assert len(findings) == 1 + leaks.MOST_PER_FILE
+    (tree / "near.json").write_text("x" * 9000 + f' "{secret}" "{secret}" ' + "y" * 9000)
+    far = " ".join(["y" * leaks.LONGEST_LINE, f"{secret} "])
+    (tree / "far.json").write_text(far + far)
+    places = Counter((finding.path, finding.line) for finding in found(tree))
+    assert places.pop(("long.json", 1)) == places.pop(("near.json", 1)) == 1
+    assert places.pop(("far.json", 1)) == 2
+    assert places.total() == leaks.MOST_PER_FILE
+
+
+@pytest.mark.parametrize("piece", ["eyJ", "=eyJ", "https://user:password@example.org "])
+def test_a_line_that_nearly_holds_secrets_everywhere_is_no_hang(tree: Path, piece: str) -> None:
+    (tree / "line.json").write_text(piece * (400_000 // len(piece)))
+    began = time.monotonic()
+    assert said(tree) == []
+    assert time.monotonic() - began < 20  # well below a second; each was most of a minute before
 
 
 # --- amounts --------------------------------------------------------------------------------------
