@@ -18,6 +18,7 @@ from compliance.alike import ByMarks
 from compliance.choose import Choice, Wish
 from compliance.errors import UsageFault
 from compliance.score_place import place_of
+from compliance.scores import scaled_energy
 from compliance.scoring import workings_of
 from compliance.session import Gathered, Options, gather
 from compliance.system_agree import same_organisation
@@ -44,7 +45,8 @@ class Before(msgspec.Struct, frozen=True):
 class EarlierResult(msgspec.Struct, frozen=True):
     """A result of an earlier tree whose round is known; `minutes` is its score, if it has one.
 
-    `settings` are the hyperparameters that its first run logs.
+    `settings` are the hyperparameters that its first run logs, `joules` is what a scored run takes
+    where all have power logs.
     """
 
     shown: str
@@ -57,6 +59,7 @@ class EarlierResult(msgspec.Struct, frozen=True):
     description: SystemDescription | None
     minutes: float | None
     settings: dict[str, Any]
+    joules: float | None
 
 
 class Earlier(msgspec.Struct):
@@ -108,6 +111,7 @@ def _results(gathered: Gathered, options: Options, path: Path) -> Iterator[Earli
                 working.description,
                 working.score.score,
                 working.members[0].facts.settings.as_dict(),
+                scaled_energy(working.score, working.energies),
             )
 
 

@@ -3,7 +3,8 @@
 Source: submission rules, Preview Systems (2.0 and later). At least one benchmark that both rounds
 can compare must be handed in on the available system, at the smallest and the largest scale that
 were previewed, and lose at most 2 %: at the same or a larger scale in time, at a smaller one in
-time times accelerators. (That results with power logs are compared by their energy is not done.)
+time times accelerators. Where both were measured, what counts is the performance for the power
+drawn, which is as much better as the energy of a run is less.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from operator import attrgetter
 import msgspec
 
 from compliance.earlier import Earlier, EarlierResult
-from compliance.score_parts import score_of
+from compliance.score_parts import energy_of, score_of
 from compliance.scoring import Descriptions
 from compliance.system_agree import same_organisation
 from compliance.system_fields import Category, letters
@@ -32,11 +33,16 @@ SINCE = (2, 0)
 MOST_LOST = 0.02
 """Share of the performance previewed that may be lost."""
 
+_ROUNDING = 1e-9
+
 _AVAILABLE = (Category.ON_PREMISE, Category.CLOUD, Category.AVAILABLE)
 
 
 class _Timed(msgspec.Struct, frozen=True):
-    """A result with a score: minutes on so many accelerators (or nodes), and in which round."""
+    """A result with a score: minutes on so many accelerators (or nodes), and in which round.
+
+    `joules` is the energy of a run, where it was measured.
+    """
 
     title: str
     shown: str
@@ -44,13 +50,21 @@ class _Timed(msgspec.Struct, frozen=True):
     division: str
     scale: int
     minutes: float
+    joules: float | None = None
 
-    def keeps_up_with(self, preview: _Timed) -> bool:
-        """Whether it loses no more than is allowed."""
-        most = preview.minutes * (1 + MOST_LOST)
+    def lost_to(self, preview: _Timed) -> tuple[float, str]:
+        """By what share it takes more than the preview, and of what; less where below 0."""
+        if self.joules is not None and preview.joules:
+            return self.joules / preview.joules - 1, "energy"
+        lost = self.minutes / preview.minutes
         if self.scale >= preview.scale:
-            return self.minutes <= most
-        return self.minutes * self.scale <= most * preview.scale
+            return lost - 1, "time"
+        return lost * self.scale / preview.scale - 1, "time on all accelerators together"
+
+    def told(self) -> str:
+        """What it takes, for a message."""
+        energy = "" if self.joules is None else f" and {self.joules / 1e6:.4g} MJ"
+        return f"{self.minutes:.4g} min{energy} at scale {self.scale}"
 
 
 def followed(
@@ -101,7 +115,8 @@ def _available(tree: Tree, results: Sequence[ResultVerdict], by: By) -> dict[str
         scale, minutes = _scale(description), score_of(verdict, by).score
         if scale and minutes is not None and folder.scaling == "strong":
             where = tree.place(folder.path)
-            timed.append(_Timed(title, where, folder.benchmark, verdict.division, scale, minutes))
+            named = title, where, folder.benchmark, verdict.division
+            timed.append(_Timed(*named, scale, minutes, energy_of(verdict, by)))
     return found
 
 
@@ -130,7 +145,7 @@ def _followed(
     for benchmark in dict.fromkeys(one.benchmark for one in comparable):
         mine = [one for one in available or () if one.benchmark == benchmark]
         pairs = [*_pairs([one for one in comparable if one.benchmark == benchmark], mine)]
-        lost = [(then, now) for then, now in pairs if not now.keeps_up_with(then)]
+        lost = [(then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING]
         if pairs and not lost:
             return  # one benchmark is enough
         slower += [_slower(then, now, by) for then, now in lost]
@@ -169,7 +184,8 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     old, new = then.quality, rules.benchmarks[one.benchmark].quality
     if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
         return None
-    return _Timed(one.rules.title, one.shown, one.benchmark, one.division, scale, one.minutes)
+    named = one.rules.title, one.shown, one.benchmark, one.division
+    return _Timed(*named, scale, one.minutes, one.joules)
 
 
 def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
@@ -186,17 +202,14 @@ _SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
 
 
 def _slower(then: _Timed, now: _Timed, by: By) -> Finding:
-    smaller = now.scale < then.scale
-    unit = "time on all accelerators together" if smaller else "time"
-    lost = now.minutes / then.minutes * (now.scale / then.scale if smaller else 1) - 1
+    lost, what = now.lost_to(then)
     return by.finding(
         "preview.slower",
         now.shown,
-        f"{now.benchmark} takes {now.minutes:.4g} min at scale {now.scale}; previewed in "
-        f"{then.title} it took {then.minutes:.4g} min at scale {then.scale} ({then.shown}): "
-        f"{lost:.1%} more {unit}; at most {MOST_LOST:.0%} may be lost",
+        f"{now.benchmark} takes {now.told()}; previewed in {then.title} it took {then.told()} "
+        f"({then.shown}): {lost:.1%} more {what}; at most {MOST_LOST:.0%} may be lost",
         "find out what made the available system slower, or tell the committee",
         stated_by=StatedBy.POLICY,
-        expected=f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if not smaller else "",
+        expected=f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if what == "time" else "",
         actual=round(now.minutes, 4),
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from msgspec.structs import replace
 
 from compliance.facts import Facts
-from compliance.scores import Score, choose_factor, score_result
+from compliance.scores import Score, choose_factor, scaled_energy, score_result
 from compliance.verdicts import By, ResultVerdict
 from rules.convergence.facts import RunFacts
 from rules.finding import Profile
@@ -36,8 +38,8 @@ def normalises(rules: Round, profile: Profile) -> bool:
     return rules.version >= first
 
 
-def score_of(verdict: ResultVerdict, by: By) -> Score:
-    """The score of a package's result, in brief."""
+def score_of(verdict: ResultVerdict, by: By, *, brief: bool = True) -> Score:
+    """The score of a package's result, in brief unless asked for in full."""
     scaled = verdict.convergence if normalises(by.rules, by.profile) else None
     return score_result(
         by.rules.usage,
@@ -46,5 +48,16 @@ def score_of(verdict: ResultVerdict, by: By) -> Score:
         [counted(run.facts, run.failed, by.profile) for run in verdict.runs],
         by.profile,
         choose_factor(verdict.factor, scaled),
-        brief=True,
+        brief=brief,
     )
+
+
+def energy_of(verdict: ResultVerdict, by: By) -> float | None:
+    """Joules that a scored run of a package's result takes, scaled as its score is.
+
+    None where that of a scored run is not known.
+    """
+    if not verdict.energies:
+        return None
+    joules = [verdict.energies.get(PurePath(run.shown).stem) for run in verdict.runs]
+    return scaled_energy(score_of(verdict, by, brief=False), joules)

@@ -263,3 +263,9 @@ def olympic_energy(score: Score, joules: Sequence[float | None]) -> float | None
     kept = [energy for run, energy in zip(score.runs, joules, strict=True) if run.role == "scored"]
     known = [energy for energy in kept if energy is not None]
     return mean_of(known) if known and len(known) == len(kept) else None
+
+
+def scaled_energy(score: Score, joules: Sequence[float | None]) -> float | None:
+    """The mean energy of the runs that are scored, in joules, scaled as their time is."""
+    energy = olympic_energy(score, joules)
+    return None if energy is None else energy * score.factor.value
