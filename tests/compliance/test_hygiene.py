@@ -350,9 +350,7 @@ def test_a_line_that_nearly_holds_secrets_everywhere_is_no_hang(tree: Path, piec
     (tree / "line.json").write_text(piece * (400_000 // len(piece)))
     began = time.monotonic()
     assert said(tree) == []
-    assert (
-        time.monotonic() - began < 20
-    )  # a fraction, unless it takes minutes
+    assert time.monotonic() - began < 20  # a fraction, unless it takes minutes
 
 
 # --- amounts --------------------------------------------------------------------------------------
