@@ -1,6 +1,6 @@
 """A submission's tree as it lies on disk: each folder is listed once, for whoever looks at it.
 
-No link is followed, nor anything opened.
+No link is followed but a top folder's that stays in the tree, nor anything opened.
 """
 
 from __future__ import annotations
@@ -59,8 +59,21 @@ class Disk:
         """What a folder holds, looked up once."""
         known = self._known.get(path)
         if known is None:
-            known = self._known[path] = _listed(self._full(path), path)
+            known = self._known[path] = self._look(path)
         return known
+
+    def leads_out(self, path: str) -> bool:
+        """Whether a name is a link that leads out of the tree: none is followed."""
+        full = self._full(path)
+        if not os.path.islink(full):
+            return False
+        place, root = os.path.realpath(full), os.path.realpath(self.root)
+        return place != root and not place.startswith(root.rstrip("/") + "/")
+
+    def _look(self, path: str) -> Folder:
+        if path and "/" not in path and self.leads_out(path):
+            return Folder(problem="a link out of the submission")
+        return _listed(self._full(path), path)
 
     def has(self, path: str, name: str) -> bool:
         """Whether a name stands in a folder."""
@@ -79,7 +92,7 @@ class Disk:
             path = paths.pop()
             folder = self._known.get(path)
             if folder is None:
-                folder = self.folder(path) if keep else _listed(self._full(path), path)
+                folder = self.folder(path) if keep else self._look(path)
             yield path, folder
             paths += [
                 item.path

@@ -15,7 +15,7 @@ from compliance.errors import interrupted
 from compliance.find import Kind, Target
 from compliance.judge import LogVerdict, judge_log, load_facts
 from compliance.reading import RULE_CRASHED
-from logging_spec.read import read_log
+from logging_spec.read import read_log, unread_log
 from rules.catalogue import find_round
 from rules.finding import Finding, Profile, Severity
 from rules.round import Round
@@ -25,7 +25,10 @@ FEW_BYTES = 1 << 22
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One file to judge, as a process is told of it; `submission` is the folder of its package."""
+    """One file to judge, as a process is told of it; `submission` is the folder of its package.
+
+    A link that `leads_out` of that is not followed.
+    """
 
     path: str
     shown: str
@@ -36,6 +39,7 @@ class Task(msgspec.Struct, frozen=True):
     with_facts: bool
     with_sources: bool
     submission: str
+    leads_out: bool
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -66,6 +70,7 @@ def task_for(
         with_facts or bool(target.submission),
         with_sources,
         target.submission,
+        target.leads_out,
     )
 
 
@@ -106,8 +111,12 @@ def _judge(task: Task) -> Judged:
             verdict = _judge_system(task, rules)
         else:
             sources = task.with_facts and task.with_sources
+            if task.leads_out:
+                log = unread_log("a link out of the submission, which is not followed")
+            else:
+                log = read_log(task.path, rules.generation, brief=not sources)
             verdict = judge_log(
-                read_log(task.path, rules.generation, brief=not sources),
+                log,
                 rules,
                 task.profile,
                 task.shown,

@@ -14,6 +14,7 @@ import msgspec
 
 from compliance.choose import Wish
 from compliance.disk import Disk
+from compliance.disk import Kind as OnDisk
 from compliance.errors import NothingToJudge
 
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
@@ -37,13 +38,15 @@ class Kind(StrEnum):
 class Target(msgspec.Struct, frozen=True):
     """One file to judge: where it is, and the path a report shows.
 
-    `submission` is the folder of the submission that the file belongs to, where it does.
+    `submission` is the folder of the submission that the file belongs to, where it does;
+    `leads_out` that it is a link out of it, which is not followed.
     """
 
     path: str
     shown: str
     kind: Kind
     submission: str = ""
+    leads_out: bool = False
 
     @property
     def folder(self) -> str:
@@ -54,12 +57,14 @@ class Target(msgspec.Struct, frozen=True):
 class Held(msgspec.Struct, frozen=True):
     """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
 
-    `nearly` have the `results` of a submission, but not its `systems`.
+    `nearly` have the `results` of a submission, but not its `systems`; `linked` are links to
+    folders in a round, which are not followed.
     """
 
     kind: Kind
     submissions: tuple[Path, ...] = ()
     nearly: tuple[Path, ...] = ()
+    linked: tuple[Path, ...] = ()
 
 
 def kind_of(path: Path) -> Kind:
@@ -88,6 +93,7 @@ def _held(path: Path, wish: Wish | None) -> Held:
         Kind.ROUND if found else Kind.LOOSE,
         found,
         tuple(each for each in nearly if (each / "results").is_dir()),
+        tuple(_folders(path, links=True)) if found else (),
     )
 
 
@@ -125,10 +131,11 @@ def _deeper(path: Path, wish: Wish) -> Iterator[Path]:
             subfolders.clear()
 
 
-def _folders(path: Path) -> Iterator[Path]:
+def _folders(path: Path, *, links: bool = False) -> Iterator[Path]:
+    """The folders in a folder, or the links to folders."""
     try:
         with os.scandir(path) as entries:
-            names = sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+            names = sorted(e.name for e in entries if e.is_dir() and e.is_symlink() is links)
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
     return (path / name for name in names)
@@ -149,6 +156,12 @@ def nearly_submissions(held: Mapping[Path, Held]) -> list[str]:
     return [
         _shown(one, path, alone=alone) or "." for path, what in held.items() for one in what.nearly
     ]
+
+
+def linked_folders(held: Mapping[Path, Held]) -> list[str]:
+    """Links to folders that stand where submissions do, as a report shows them."""
+    alone = len(held) == 1
+    return [_shown(one, path, alone=alone) for path, what in held.items() for one in what.linked]
 
 
 def _shown(folder: Path, root: Path, *, alone: bool) -> str:
@@ -205,7 +218,8 @@ def _results(disk: Disk, shown: str) -> Iterator[Target]:
     for _, folder in disk.walk("results"):
         for item in folder.items:
             if _LOG_NAME.match(item.name):
-                yield Target(item.full, shown + item.path, Kind.LOG, submission)
+                out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
+                yield Target(item.full, shown + item.path, Kind.LOG, submission, out)
 
 
 def _loose(

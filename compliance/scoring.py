@@ -137,7 +137,7 @@ class Descriptions:
     def of(self, tree: Tree, system: str) -> SystemDescription | None:
         """The description of a system in a submission's tree."""
         path = tree.systems.get(system)
-        return None if path is None else self(tree.root / path)
+        return None if path is None or tree.disk.leads_out(path) else self(tree.root / path)
 
     def _read(self, path: Path) -> SystemDescription | None:
         if not path.is_file():

@@ -15,7 +15,14 @@ from compliance.choose import Choice, Wish, forget
 from compliance.code import came_along
 from compliance.disk import Disk
 from compliance.files import Judged, Task, internal_fault, judge_files, task_for, worth_spreading
-from compliance.find import Target, kinds_of, nearly_submissions, submissions, targets
+from compliance.find import (
+    Target,
+    kinds_of,
+    linked_folders,
+    nearly_submissions,
+    submissions,
+    targets,
+)
 from compliance.garbage import fewer_collections
 from compliance.judge import LogVerdict
 from compliance.outcome import (
@@ -94,13 +101,15 @@ def check(
 class Gathered(msgspec.Struct, frozen=True):
     """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
 
-    `packages` are the submissions, with the path a report shows; `nearly` look like some.
+    `packages` are the submissions, with the path a report shows; `nearly` look like some, `linked`
+    are links to folders beside them.
     """
 
     targets: list[Target]
     packages: list[tuple[Path, str]]
     choices: list[Choice]
     nearly: list[str]
+    linked: list[str]
     judged: dict[str, Judged]
     tasks: list[Task]
     disks: dict[Path, Disk]
@@ -143,7 +152,8 @@ def find(
         for t, c in pairs
         if t.path not in judged
     ]
-    return Gathered(found, packages, choices, nearly_submissions(held), judged, tasks, disks)
+    nearly, linked = nearly_submissions(held), linked_folders(held)
+    return Gathered(found, packages, choices, nearly, linked, judged, tasks, disks)
 
 
 @fewer_collections()
@@ -184,7 +194,7 @@ def check_paths(
         rules = wish.choose(root).rules
         session.take_submission(root, shown, rules, gathered.disks.pop(root, None))
     session.take_files()
-    session.take_nearly(gathered.nearly)
+    session.take_folders(gathered.nearly, gathered.linked)
     session.finish()
     return conclude(
         rules_of(gathered, options),
@@ -314,12 +324,12 @@ class _Session:
                 kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
             self.findings += kept
 
-    def take_nearly(self, folders: list[str]) -> None:
-        """Tell of folders that look like submissions, and are judged as loose logs."""
-        if folders and self.options.profile is Profile.POLICY:
-            from compliance.tree_rules import no_systems
+    def take_folders(self, nearly: list[str], linked: list[str]) -> None:
+        """Tell of folders judged as loose logs that look like submissions, and of links to some."""
+        if (nearly or linked) and self.options.profile is Profile.POLICY:
+            from compliance.tree_rules import linked_folder, no_systems
 
-            told = map(no_systems, folders)
+            told = [*map(no_systems, nearly), *map(linked_folder, linked)]
             self.findings += [finding for finding in told if self.options.wants(finding.id)]
 
     def _waive(self, verdict: LogVerdict) -> None:

@@ -23,7 +23,13 @@ from compliance.params import RCP, SEEDS, Params
 from compliance.rcp import judge_convergence
 from compliance.score_parts import score_of
 from compliance.seeds import check_seeds
-from compliance.system import SystemDescription, SystemVerdict, check_system
+from compliance.system import (
+    SystemDescription,
+    SystemVerdict,
+    judge_description,
+    read_description,
+    unread_description,
+)
 from compliance.throughput import judge_throughput
 from compliance.tree import ResultFolder, Tree
 from compliance.tree_rules import judge_tree
@@ -172,9 +178,11 @@ class _Submission:
         return None if verdict is None or verdict.facts is None else verdict.facts.secrets
 
     def _system(self, system: str, path: str) -> None:
-        verdict = check_system(
-            self.tree.root / path, self.tree.place(path), self.by.rules, self.by.profile
-        )
+        if self.tree.disk.leads_out(path):
+            document = unread_description("a link out of the submission, which is not followed")
+        else:
+            document = read_description(self.tree.root / path)
+        verdict = judge_description(document, self.tree.place(path), self.by.rules, self.by.profile)
         self.systems[system] = verdict
         if self.by.verifier and _passed_over(verdict, system in self.tree.holding, self.by):
             verdict.findings = [

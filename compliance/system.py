@@ -15,7 +15,12 @@ import msgspec
 
 from compliance.system_fields import CITES
 from compliance.system_rules import Fault, faults_of, short
-from compliance.system_text import Document, parse_description, read_description
+from compliance.system_text import (
+    Document,
+    parse_description,
+    read_description,
+    unread_description,
+)
 from compliance.system_values import SystemDescription, describe
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
@@ -28,6 +33,7 @@ __all__ = [
     "judge_description",
     "parse_description",
     "read_description",
+    "unread_description",
 ]
 
 

@@ -74,12 +74,16 @@ def read_description(path: Path | str) -> Document:
     try:
         data = _bytes(path)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return _only(UNREADABLE, None, f"the file cannot be read: {reason}", "check its place")
+        return unread_description(getattr(error, "strerror", None) or str(error))
     if len(data) > LARGEST:
         said = f"the file is longer than {LARGEST >> 20} MiB: no system description"
         return _only(NOT_JSON, None, said, "keep one flat JSON object in it")
     return parse_description(data)
+
+
+def unread_description(reason: str) -> Document:
+    """The document of a file that is not read, with the reason for a fault."""
+    return _only(UNREADABLE, None, f"the file cannot be read: {reason}", "check its place")
 
 
 def _bytes(path: Path | str) -> bytes:

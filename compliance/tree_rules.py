@@ -44,6 +44,21 @@ def no_systems(folder: str) -> Finding:
     )
 
 
+def linked_folder(link: str) -> Finding:
+    """A link to a folder beside submissions: it is not followed, and nothing in it judged."""
+    return Finding(
+        "tree.linked-folder",
+        Severity.WARNING,
+        link,
+        None,
+        None,
+        "a link to a folder stands where submissions do; links are not followed, so that nothing "
+        "in it is judged here",
+        hint="name the folder that it leads to as a PATH of its own",
+        stated_by=StatedBy.POLICY,
+    )
+
+
 def _descriptions(tree: Tree, by: By) -> Iterator[Finding]:
     for system in tree.result_systems:
         if system in tree.systems:

@@ -87,9 +87,13 @@ def read_log(path: Path | str, prefer: Generation = "mllog", *, brief: bool = Fa
         else:
             _take_whole(data, prefer, log, brief)
     except OSError as error:
-        reason = error.strerror or str(error)
-        log.faults.append(LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1))
+        log.faults += unread_log(error.strerror or str(error)).faults
     return log
+
+
+def unread_log(reason: str) -> Log:
+    """The log of a file that is not read, with the reason for a fault."""
+    return Log(faults=[LineFault(Fault.UNREADABLE, f"cannot be read: {reason}", -1)])
 
 
 def _whole(handle: int, size: int) -> bytes:

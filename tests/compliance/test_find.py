@@ -102,3 +102,15 @@ def test_published_trees_of_0_5_and_0_6_are_submissions() -> None:
     assert [e.submitter for e in check(CORPUS / "training_results_v0.6/Alibaba").submissions] == [
         "Alibaba"
     ]
+
+
+def test_a_link_beside_submissions_is_told_of_and_not_followed(tmp_path: Path) -> None:
+    tree = usual(tmp_path / "round")
+    (tmp_path / "round" / "again").symlink_to(tree.root)
+    (tmp_path / "round" / "notes.txt").symlink_to("nowhere")
+    report = check(tmp_path / "round", round="5.1")
+    assert len(report.submissions) == 1
+    [finding] = of_rule(report, "tree.linked-folder")
+    assert (finding.path, finding.severity) == ("again", "warning")
+    strict = check(tmp_path / "round", round="5.1", profile="verifier")
+    assert of_rule(strict, "tree.linked-folder") == []

@@ -241,3 +241,55 @@ def test_a_thousand_folders_of_unknown_benchmarks_are_counted(
     told = [f for f in json.loads(out)["findings"] if f["id"] == "tree.unknown-benchmark"]
     assert len(told) == 50
     assert any("950 more" in finding["message"] for finding in told)
+
+
+# --- links that lead out of the submission ---
+
+
+SECRET = "root:x:0:0:nobody's business"
+
+
+def outside(tree: Submission, name: str) -> Path:
+    """Move a file or folder of a submission out of it, and leave a link in its place."""
+    place = tree.root.parent / "outside" / name.replace("/", "_")
+    place.parent.mkdir(exist_ok=True)
+    (tree.root / name).rename(place)
+    os.symlink(place, tree.root / name)
+    return place
+
+
+LEADING_OUT = {
+    f"{RESULT}/result_1.txt": "log.unreadable-file",
+    "systems/ex_n8.json": "system.unreadable",
+    "results": "tree.unreadable",
+    "systems": "tree.unreadable",
+    "results/ex_n8": "tree.linked-folder",
+    RESULT: "tree.linked-folder",
+}
+
+
+@pytest.mark.parametrize("profile", ["policy", "verifier"])
+@pytest.mark.parametrize("name", LEADING_OUT)
+def test_what_a_link_out_of_the_submission_leads_to_is_not_read(
+    name: str, profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = usual(tmp_path / "there")
+    place = outside(tree, name)
+    status, out = checked(tree, capsys, "--format", "json", "--profile", profile)
+    assert status == Exit.FOUND
+    assert LEADING_OUT[name] in errors(out)
+    if place.is_file():
+        place.write_text(f":::MLLOG {SECRET}\n")
+        assert checked(tree, capsys, "--format", "json", "--profile", profile) == (status, out)
+
+
+@pytest.mark.parametrize("name", ["results", "systems", f"{RESULT}/result_1.txt"])
+def test_a_link_within_the_submission_is_followed(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = usual(tmp_path)
+    status, out = checked(tree, capsys, "--format", "json", "--profile", "verifier")
+    (tree.root / "documentation").mkdir(exist_ok=True)
+    (tree.root / name).rename(tree.root / "documentation" / "moved")
+    os.symlink(tree.root / "documentation" / "moved", tree.root / name)
+    assert checked(tree, capsys, "--format", "json", "--profile", "verifier") == (status, out)
