@@ -1,6 +1,6 @@
 """A submission's tree as it lies on disk: each folder is listed once, for whoever looks at it.
 
-No link is followed but a top folder's that stays in the tree, nor anything opened.
+No link is followed out of the tree, nor in a circle, nor anything opened.
 """
 
 from __future__ import annotations
@@ -65,10 +65,19 @@ class Disk:
     def leads_out(self, path: str) -> bool:
         """Whether a name is a link that leads out of the tree: none is followed."""
         full = self._full(path)
-        if not os.path.islink(full):
+        return os.path.islink(full) and not _holds(os.path.realpath(self.root), full)
+
+    def follows(self, item: Item) -> bool:
+        """Whether a name is a link to another folder of the tree: of a path's links the first is.
+
+        It must not lead to a folder that it lies in.
+        """
+        if item.kind is not Kind.LINK or not os.path.isdir(item.full):
             return False
-        place, root = os.path.realpath(full), os.path.realpath(self.root)
-        return place != root and not place.startswith(root.rstrip("/") + "/")
+        parent, root = os.path.dirname(item.path), os.path.realpath(self.root)
+        here = os.path.realpath(os.path.dirname(item.full))
+        plain = here == (os.path.join(root, parent) if parent else root)
+        return plain and _holds(root, item.full) and not _holds(os.path.realpath(item.full), here)
 
     def _look(self, path: str) -> Folder:
         if path and "/" not in path and self.leads_out(path):
@@ -82,10 +91,13 @@ class Disk:
             return os.path.lexists(f"{self._full(path)}/{name}")
         return name in [item.name for item in folder.items]
 
-    def walk(self, start: str = "", *, keep: bool = True) -> Iterator[tuple[str, Folder]]:
+    def walk(
+        self, start: str = "", *, keep: bool = True, links: bool = False
+    ) -> Iterator[tuple[str, Folder]]:
         """(path, folder) of each folder below `start`, parents first; not the insides of `.git`.
 
-        Without `keep` what was not looked up before is not remembered: a tree may be large.
+        Without `keep` what was not looked up before is not remembered: a tree may be large. With
+        `links` those that `follows` has are gone into.
         """
         paths = [start]
         while paths:
@@ -97,11 +109,18 @@ class Disk:
             paths += [
                 item.path
                 for item in reversed(folder.items)
-                if item.kind is Kind.FOLDER and item.name != ".git"
+                if (item.kind is Kind.FOLDER and item.name != ".git")
+                or (links and self.follows(item))
             ]
 
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}" if path else str(self.root)
+
+
+def _holds(folder: str, path: str) -> bool:
+    """Whether a path leads to a folder, or to something in it."""
+    place = os.path.realpath(path)
+    return place == folder or place.startswith(folder.rstrip("/") + "/")
 
 
 def _listed(full: str, path: str) -> Folder:

@@ -135,10 +135,16 @@ def _folders(path: Path, *, links: bool = False) -> Iterator[Path]:
     """The folders in a folder, or the links to folders."""
     try:
         with os.scandir(path) as entries:
-            names = sorted(e.name for e in entries if e.is_dir() and e.is_symlink() is links)
+            names = sorted(e.name for e in entries if _is_folder(e, link=links))
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
     return (path / name for name in names)
+
+
+def _is_folder(entry: os.DirEntry[str], *, link: bool) -> bool:
+    if link:
+        return entry.is_symlink() and os.path.isdir(entry.path)
+    return entry.is_dir(follow_symlinks=False)
 
 
 def submissions(held: Mapping[Path, Held]) -> list[tuple[Path, str]]:
@@ -215,7 +221,7 @@ def _targets(
 def _results(disk: Disk, shown: str) -> Iterator[Target]:
     """The logs of a submission; a folder named like a log is judged, so that it is reported."""
     submission = str(disk.root)
-    for _, folder in disk.walk("results"):
+    for _, folder in disk.walk("results", links=True):
         for item in folder.items:
             if _LOG_NAME.match(item.name):
                 out = item.kind is OnDisk.LINK and disk.leads_out(item.path)

@@ -130,7 +130,8 @@ class _Judgement:
 
     def _within(self, path: Path) -> bool:
         """Whether a path leads to no other place than the result's folder."""
-        return not path.is_symlink() or Path(os.path.realpath(path)).is_relative_to(self.root)
+        links = path.is_symlink() or self.power.is_symlink()
+        return not links or Path(os.path.realpath(path)).is_relative_to(self.root)
 
     def _surplus(self, runs: set[str]) -> None:
         surplus = [name for name in self._names(self.power) or [] if name not in runs]

@@ -1,6 +1,6 @@
 """The shape of a submission, as data: what lies where, by round. Shared by checks and packager.
 
-Links to folders are never followed: they are told of, as is what cannot be read.
+Links to folders are told of, and followed as far as `Disk.follows`; what cannot be read is told of.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Tree(msgspec.Struct):
 
 
 class Listing(msgspec.Struct):
-    """The names in one folder, sorted; `links` lead to folders."""
+    """The names in one folder, sorted; `links` lead to folders, those followed are among these."""
 
     files: list[str] = msgspec.field(default_factory=list)
     folders: list[str] = msgspec.field(default_factory=list)
@@ -217,15 +217,24 @@ class _Scan:
         listing = Listing(problem=folder.problem if folder.there else "")
         for item in folder.items:
             _sort_into(listing, item).append(item.name)
+            if listing.links[-1:] == [item.name] and self.tree.disk.follows(item):
+                listing.folders.append(item.name)
         if listing.problem:
             why = f"the folder cannot be read ({listing.problem}), so nothing in it is judged"
             hint = "make it readable"
             self._tell("tree.unreadable", path or ".", why, hint, official=True)
         if path.startswith("results"):
             for name in listing.links:
-                why = f"{name} is a link to a folder; links are not followed, so it is not judged"
+                followed = name in listing.folders
+                why = f"{name} is a link to a folder" + (
+                    ": it is judged as that folder, which not every copy of a tree has there"
+                    if followed
+                    else " that leads out of the submission, in a circle or to another link; such "
+                    "a link is not followed, so it is not judged"
+                )
                 hint = "put the folder itself in its place"
-                self._tell("tree.linked-folder", f"{path}/{name}", why, hint, official=True)
+                official = not followed
+                self._tell("tree.linked-folder", f"{path}/{name}", why, hint, official=official)
         return listing
 
     def _loose(self, base: str, listing: Listing, outside: str, target: str) -> None:

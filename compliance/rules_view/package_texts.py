@@ -95,8 +95,9 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "move it to where the submission rules have it, or remove it",
     ),
     "tree.linked-folder": both(
-        "folders of results are folders, not links to folders",
-        "links may lead out of the submission or in a circle, so none is followed",
+        "folders of results are folders, or links to other folders of the submission",
+        "a link that leads out of it, in a circle or to another link is not followed; one within "
+        "it is, with a warning, as not every copy of a tree keeps it",
         "put the folder itself in the place of the link",
     ),
     "tree.unreadable": both(

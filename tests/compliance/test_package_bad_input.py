@@ -283,7 +283,9 @@ def test_what_a_link_out_of_the_submission_leads_to_is_not_read(
         assert checked(tree, capsys, "--format", "json", "--profile", profile) == (status, out)
 
 
-@pytest.mark.parametrize("name", ["results", "systems", f"{RESULT}/result_1.txt"])
+@pytest.mark.parametrize(
+    "name", ["results", "systems", f"{RESULT}/result_1.txt", "results/ex_n8", RESULT]
+)
 def test_a_link_within_the_submission_is_followed(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,3 +295,8 @@ def test_a_link_within_the_submission_is_followed(
     (tree.root / name).rename(tree.root / "documentation" / "moved")
     os.symlink(tree.root / "documentation" / "moved", tree.root / name)
     assert checked(tree, capsys, "--format", "json", "--profile", "verifier") == (status, out)
+    told = json.loads(checked(tree, capsys, "--format", "json")[1])
+    links = [
+        (f["path"], f["severity"]) for f in told["findings"] if f["id"] == "tree.linked-folder"
+    ]
+    assert links == ([(name, "warning")] if name in ("results/ex_n8", RESULT) else [])

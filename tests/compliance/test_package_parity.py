@@ -92,6 +92,30 @@ def test_values_of_any_type_end_no_package(tmp_path: Path) -> None:
         log.write_bytes(before)
 
 
+@pytest.mark.parametrize("spoilt", [False, True])
+@pytest.mark.parametrize("what", ["results", "system", "result", "log", "systems"])
+def test_links_within_a_package_are_followed_as_by_the_incumbent(
+    what: str, spoilt: bool, tmp_path: Path
+) -> None:
+    tree = first_round(tmp_path)
+    name = {
+        "result": tree.folder(),
+        "system": str(Path(tree.folder()).parent),
+        "log": f"{tree.folder()}/result_0.txt",
+    }.get(what, what)
+    if spoilt:
+        tree.log(0, lambda log: log.drop("run_stop"))
+        tree.log(1, lambda log: log.drop("run_stop"))
+    elsewhere = tree.root / "documentation" / "moved"
+    elsewhere.parent.mkdir(exist_ok=True)
+    (tree.root / name).rename(elsewhere)
+    (tree.root / name).symlink_to(elsewhere)
+    for profile in Profile:
+        (entry,) = podium(tree.root, "training", "0.7", profile).submissions
+        assert (entry.verdict == "accepted") is not spoilt
+    assert incumbent(tree.root, "training", "0.7") is not spoilt
+
+
 # --- damaged packages ---
 
 
