@@ -84,7 +84,9 @@ class Meter(msgspec.Struct, dict=True):
             return None
         spent, previous = 0.0, self.begin
         for time, watts, _ in self.ordered:
-            spent += watts * max(0.0, min(time, stop) - max(previous, start))
+            span = (time if time < stop else stop) - (previous if previous > start else start)
+            if span > 0:
+                spent += watts * span
             previous = time
         return spent * (self.efficiency if self.alternating else 1.0) / 1000
 
