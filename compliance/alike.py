@@ -11,10 +11,11 @@ import msgspec
 from compliance.facts import NO_SETTINGS, Facts, Marks, Settings
 from compliance.verdicts import By, ResultVerdict, Run
 from rules.finding import Finding, StatedBy
-from rules.run import as_number
+from rules.run import MINUTE_MS, as_number
 
 if TYPE_CHECKING:
     from compliance.earlier import Earlier
+    from compliance.tree import Tree
 
 _LEAST_MARKS = 3
 """Fewer times than these say nothing: short logs of different runs may share them."""
@@ -140,12 +141,13 @@ class ByMarks(Generic[_R]):
 
 
 class Seen(msgspec.Struct):
-    """The runs looked at so far: where each lies.
+    """The runs looked at so far: where each lies; and results, by benchmark and mean time.
 
     `earlier` has those of an earlier tree, where one is to be compared with.
     """
 
     runs: ByMarks[str] = msgspec.field(default_factory=ByMarks)
+    scores: dict[tuple[str, float], str] = msgspec.field(default_factory=dict)
     earlier: Earlier | None = None
 
 
@@ -173,6 +175,34 @@ def copies(
             "remove the copy and add another run",
             stated_by=StatedBy.POLICY,
         )
+
+
+def same_scores(
+    tree: Tree, results: Iterable[ResultVerdict], copied: set[str], by: By, seen: Seen | None = None
+) -> Iterator[Finding]:
+    """Results whose mean time is that of another to the millisecond, though no run is a copy.
+
+    `copied` are the runs that were told of as copies.
+    """
+    known = {} if seen is None else seen.scores
+    for verdict in results:
+        minutes = None if verdict.score is None else verdict.score.minutes
+        if minutes is None or verdict.folder.scaling == "weak":
+            continue
+        where = tree.place(verdict.folder.path)
+        # Of whole milliseconds the mean has thirds, fifths and the like.
+        key = verdict.folder.benchmark, round(minutes * MINUTE_MS, 3)
+        other = known.setdefault(key, where)
+        if other != where and not any(run.shown in copied for run in verdict.runs):
+            yield by.finding(
+                "result.same-score",
+                where,
+                f"the mean of the scored runs, {minutes:.6f} min, is that of {other} to the "
+                "millisecond; two sets of runs hardly ever take equally long",
+                "look at the logs of both",
+                stated_by=StatedBy.POLICY,
+                note=True,
+            )
 
 
 def tells_apart(marks: Marks) -> bool:

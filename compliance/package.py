@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from compliance.alike import Seen, copies, one_kind, overlaps
+from compliance.alike import Seen, copies, one_kind, overlaps, same_scores
 from compliance.scaling import read_scaling
 from compliance.scores import median_window
 from compliance.throughput import without_strong
@@ -29,7 +29,9 @@ def judge_together(
     """
     if by.verifier:
         return
-    yield from copies(((run.shown, run.facts) for v in results for run in v.runs), by, seen)
+    copied = [*copies(((run.shown, run.facts) for v in results for run in v.runs), by, seen)]
+    yield from copied
+    yield from same_scores(tree, results, {finding.path for finding in copied}, by, seen)
     if seen is not None and seen.earlier is not None:
         from compliance.borrowing import borrowed
         from compliance.earlier import resubmitted

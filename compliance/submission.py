@@ -227,6 +227,7 @@ class _Submission:
         rcp = self._about_convergence(verdict)
         verdict.findings += [replace(f, waived=RCP in flags) for f in rcp]
         verdict.findings = self.leave.mark(verdict.findings)
+        verdict.score = score_of(verdict, self.by)
         return verdict
 
     def _power(self, folder: ResultFolder, runs: list[Run], nodes: int | None) -> PowerVerdict:
@@ -328,7 +329,7 @@ class _Submission:
     def _entry(self, verdict: ResultVerdict) -> ResultEntry:
         folder, runs = verdict.folder, verdict.runs
         convergence = verdict.convergence
-        score = score_of(verdict, self.by)
+        score = verdict.score
         return ResultEntry(
             path=self.tree.place(folder.path),
             submitter=self.tree.submitter,
@@ -339,8 +340,8 @@ class _Submission:
             verdict="rejected" if verdict.rejected else "accepted",
             runs=len(runs),
             failed_runs=verdict.failed_runs,
-            minutes=score.minutes,
-            score=score.score,
+            minutes=None if score is None else score.minutes,
+            score=None if score is None else score.score,
             rcp=None if convergence is None else rcp_entry(convergence),
         )
 

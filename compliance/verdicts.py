@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from compliance.facts import Facts
+from compliance.scores import Score
 from compliance.tree import ResultFolder
 from rules.convergence.result import Convergence
 from rules.finding import Finding, Profile, Severity, StatedBy
@@ -27,7 +28,7 @@ class Run(msgspec.Struct):
 class ResultVerdict(msgspec.Struct):
     """One result: its findings beside those of its logs, and what decides it.
 
-    `factor` is the committee's on its score, of its scaling.json.
+    `factor` is the committee's on its score, of its scaling.json; `score` is the score in brief.
     """
 
     folder: ResultFolder
@@ -38,6 +39,7 @@ class ResultVerdict(msgspec.Struct):
     convergence: Convergence | None = None
     factor: float | None = None
     energies: dict[str, float | None] = msgspec.field(default_factory=dict)
+    score: Score | None = None
 
     @property
     def rejected(self) -> bool:

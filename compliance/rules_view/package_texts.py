@@ -171,6 +171,11 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "two logs with the same times and evaluations are one run handed in twice",
         "remove the copy and add another run",
     ),
+    "result.same-score": note(
+        "no two results have a mean time that is equal to the millisecond",
+        "sets of runs of their own hardly ever take equally long: one may be made of the other",
+        "look at the logs of both",
+    ),
     "result.overlapping-runs": note(
         "runs on one system are made one after the other",
         "two at once share the system, unless it is large enough for both; then all is well",

@@ -129,6 +129,38 @@ def test_copies_are_found_across_submitters(tmp_path: Path) -> None:
     assert [finding.path.partition("/")[0] for finding in found] == ["Bolt"] * 3
 
 
+# --- scores to the millisecond ---
+
+
+def second(tree: Submission, minutes: float = 0) -> Submission:
+    """The same submission with a result of a second system, whose runs take so much longer."""
+    tree.system("second")
+    return tree.result("second", start=40, change=lambda log: log.shift("run_stop", minutes))
+
+
+def test_equal_scores_are_noted(tmp_path: Path) -> None:
+    [finding] = check(second(usual(tmp_path)).root, round="5.1").findings
+    assert (finding.id, finding.severity) == ("result.same-score", "note")
+    assert finding.path == "results/second/llama31_405b"
+    assert "results/ex_n8/llama31_405b" in finding.message
+    assert check(second(usual(tmp_path / "b"), 0.001).root, round="5.1").findings == []
+
+
+def test_equal_scores_of_two_submitters_are_noted(tmp_path: Path) -> None:
+    first = usual(tmp_path)
+    Submission(tmp_path, first.which, "Bmce").system().code().result(start=40)
+    found = check(tmp_path, round="5.1").findings
+    told = [finding for finding in found if finding.id == "result.same-score"]
+    assert [finding.path for finding in told] == ["Bmce/results/ex_n8/llama31_405b"]
+
+
+def test_copies_are_not_told_of_again_by_their_score(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system("second").result("second")
+    found = {finding.id for finding in check(tree.root, round="5.1").findings}
+    assert "result.copied-run" in found
+    assert "result.same-score" not in found
+
+
 # --- runs at one time ---
 
 
