@@ -22,6 +22,12 @@ PLACES = ("benchmarks", "code")
 FURTHEST = 64 << 20
 """Bytes; lines of source files beyond are taken for granted."""
 
+LARGEST_SOURCE = 4 << 20
+"""Bytes of a source file that are read for what stands around a line."""
+
+NEAR = 5
+"""So many lines before and after another are near it: a call may be written on several."""
+
 LARGEST_JSON = 1 << 16
 """Bytes; a factor, an identifier or a division takes far fewer."""
 
@@ -87,6 +93,18 @@ class Code:
                 return _reaches(stream, lineno)
         except OSError:
             return True
+
+    def around(self, path: str, lineno: int) -> str | None:
+        """A line of a file and those near it, in lower case; None where there is no such line."""
+        first = max(0, lineno - 1 - NEAR)
+        try:
+            with self._open(path) as stream:
+                lines = stream.read(LARGEST_SOURCE).splitlines()
+        except OSError:
+            return None
+        if not 0 < lineno <= len(lines):
+            return None
+        return b"\n".join(lines[first : lineno + NEAR]).decode(errors="replace").lower()
 
     def _open(self, path: str) -> BinaryIO:
         real = os.path.realpath(self.root / path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
+from msgspec.structs import replace
+
 from compliance.code import PLACES, Code
 from compliance.tree import ResultFolder, Tree
 from compliance.tree_names import is_early
@@ -49,6 +51,7 @@ def judge_documents(
             seen.add(folder.benchmark)
             yield from _implementation(tree, folder, code, by)
         yield from _named_files(folder, runs, code, by)
+        yield from _seed_lines(runs, code, by)
 
 
 def _missing(
@@ -180,6 +183,30 @@ def _sources(sources: dict[str, tuple[int, Run]], code: Code, by: By) -> Iterato
             f"no file of that name came with the code: the log names {few(list(absent), 4)}",
             "add the files, or redacted versions of them with the same line numbers",
         )
+
+
+def _seed_lines(runs: list[Run], code: Code, by: By) -> Iterator[Finding]:
+    """Lines that logs name as those where a seed was logged, and that speak of none."""
+    seen: set[tuple[str, int]] = set()
+    for run in runs:
+        for _, line, file, lineno in run.facts.seeds.seeds:
+            if type(file) is not str or type(lineno) is not int or (file, lineno) in seen:
+                continue
+            seen.add((file, lineno))
+            texts = [code.around(path, lineno) for path in code.files.get(_name(file), ())]
+            if texts and all(text is not None and "seed" not in text for text in texts):
+                found = by.finding(
+                    "seeds.source-line",
+                    run.shown,
+                    f"the seed was logged at line {lineno} of {file}; no word of a seed stands "
+                    "near that line in the code that came along",
+                    "log the seed where the random generators are seeded, or submit the code that "
+                    "ran",
+                    stated_by=StatedBy.POLICY,
+                    note=True,
+                    key="seed",
+                )
+                yield replace(found, line=line)
 
 
 def _name(path: str) -> str:

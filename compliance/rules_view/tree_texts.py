@@ -63,6 +63,11 @@ _SEEDS = {
         "reviewers follow it to where it is used",
         "log the seed where the random generators are seeded",
     ),
+    "seeds.source-line": note(
+        "the line that logs a seed speaks of it",
+        "reviewers follow the seed from there to where it is used",
+        "log the seed where the random generators are seeded",
+    ),
     "seeds.unreadable-log": both(
         "the log that seeds are looked for in can be read",
         "the official seed check gives up on lines it cannot read",

@@ -11,7 +11,7 @@ import pytest
 from compliance.code import Code, open_plain
 from rules.finding import Severity
 from tests.builders import LogBuilder
-from tests.compliance.trees import README, Submission, good, usual
+from tests.compliance.trees import README, Submission, as_run, good, usual
 
 BASE = "benchmarks/llama31_405b"
 OURS = f"{BASE}/implementations/ours"
@@ -225,3 +225,40 @@ def test_files_are_listed_in_order_and_up_to_a_number(
     code = Code(tree.root)
     assert (len(code.paths), code.whole) == (2, False)
     assert tree.found("code.source-not-found") == []
+
+
+# --- G-SE5: where seeds are logged ---
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (3, []),
+        (8, []),
+        (9, ["seeds.source-line"]),
+        (30, ["seeds.source-line"]),
+        (31, ["code.source-too-short"]),
+    ],
+)
+def test_a_seed_is_logged_where_the_code_speaks_of_one(
+    line: int, told: list[str], tmp_path: Path
+) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{OURS}/train.py", "import a\n\nSeed(3)\n" + "pass\n" * 27)
+    place = placed("/workspace/train.py", line)
+    for number in range(3):
+        tree.log(number, place)  # type: ignore[arg-type]
+    assert [rule for rule, _ in codes(tree)] == told
+    for finding in tree.found("seeds.source-line"):
+        assert (finding.severity, finding.key) == (Severity.NOTE, "seed")
+        assert finding.path == f"{tree.folder()}/result_0.txt"
+        assert finding.line == as_run(tree.which, 0).line_of("seed")
+    assert codes(tree, "verifier") == []
+
+
+def test_any_file_of_the_name_may_speak_of_the_seed(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{OURS}/train.py", "pass\n" * 30)
+    assert ("seeds.source-line", f"{tree.folder()}/result_0.txt") in codes(tree)
+    tree.write(f"{OURS}/other/train.py", "# a seed\n" * 3)
+    assert codes(tree) == []
