@@ -53,16 +53,25 @@ def _read_text(given: str) -> Count:
 
 # --- placeholders ---------------------------------------------------------------------------------
 
-_BEGINS = ("tb", "to", "fi", "xx", "?", "ch", "your", "insert", "enter", "<", "{{", "$", "lorem")
-"""How texts begin that only keep a place, but for those that end in "placeholder"."""
+_PLACEHOLDERS = {
+    "tb": r"tb[acd]|tbd\b[^\w].*",
+    "to": r"to ?do|todo\b[^\w].*"
+    r"|to be (?:determined|announced|defined|decided|confirmed|filled|added)\b.*",
+    "fi": r"fix ?me|fixme\b[^\w].*|fill[ _-]?(?:me|in|this|out)?\b.*",
+    "xx": r"xx+|xxx\b[^\w].*",
+    "?": r"\?+",
+    "ch": r"change[ _-]?me\b.*",
+    "your": r"your[ _-].*",
+    "insert": r"insert[ _-].*",
+    "enter": r"enter[ _-].*",
+    "<": r"<[^<>]*>",
+    "{{": r"\{\{.*\}\}",
+    "$": r"\$\{?\w+\}?",
+    "lorem": r"lorem ipsum.*",
+}
+"""Texts that only keep a place, by how they begin; each pattern is made when one begins so."""
 
-_PLACEHOLDER = r"""(?: tb[acd] | to[ ]?do | fix[ ]?me | xx+ | \?+
-    | (?:tbd|todo|fixme|xxx)\b[^\w].*
-    | fill[ _-]?(?:me|in|this|out)?\b.* | change[ _-]?me\b.* | (?:.*[_ ])?placeholder
-    | to[ ]be[ ](?:determined|announced|defined|decided|confirmed|filled|added)\b.*
-    | (?:your|insert|enter)[ _-].* | <[^<>]*> | \{\{.*\}\} | \$\{?\w+\}? | lorem[ ]ipsum.*
-    )"""
-"""Only the policy looks for these: the pattern is made when it does."""
+_ENDS, _NAMED_SO = "placeholder", r"(?:.*[_ ])?placeholder"
 
 _NOTHING = frozenset({"na", "none", "null", "nil", "unknown"})
 
@@ -76,8 +85,9 @@ def is_placeholder(key: str, value: Any) -> bool:
 def _keeps_place(key: str, value: str) -> bool:
     text = value.strip().strip(".:;!*-_ ")
     small = text.lower()
-    possible = small.startswith(_BEGINS) or small.endswith("placeholder")
-    if possible and re.fullmatch(_PLACEHOLDER, text, re.IGNORECASE | re.VERBOSE | re.DOTALL):
+    patterns = [each for begin, each in _PLACEHOLDERS.items() if small.startswith(begin)]
+    patterns += [_NAMED_SO] if small.endswith(_ENDS) else []
+    if any(re.fullmatch(each, text, re.IGNORECASE | re.DOTALL) for each in patterns):
         return True
     same = letters(text)
     return "_" in text and bool(same) and letters(key).endswith(same)

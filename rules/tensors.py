@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from logging_spec import keys as k
+from rules.beside import read_beside
 from rules.finding import StatedBy
 from rules.members import has
 from rules.run import Run
@@ -23,10 +24,7 @@ NAMES_DIFFER = (
 @cache
 def tensor_names(benchmark: str) -> tuple[str, ...]:
     """The tensors whose initialisation a closed log of the benchmark must list."""
-    # Few logs need it. importlib.resources would load its reader of zip files first.
-    from pkgutil import get_data
-
-    return tuple(json.loads(get_data("rules", "training/tensors.json") or b"")[benchmark])
+    return tuple(json.loads(read_beside(__spec__, "training/tensors.json"))[benchmark])
 
 
 @cache

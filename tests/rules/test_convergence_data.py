@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rules import rounds
+from rules.convergence import data
 from rules.convergence.data import Point, PointError, parse_points, points_of, rounds_with_points
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -39,6 +40,17 @@ def test_no_figures_beyond_the_published() -> None:
         for benchmark in rounds[usage, round_name].benchmarks:
             has = benchmark in figures[usage].get(round_name, {})
             assert bool(points_of(usage, round_name, benchmark)) == has
+
+
+def test_what_comes_with_the_project_is_as_any_file_must_be() -> None:
+    folder = Path(data.__file__).parent / "data"
+    files = sorted(folder.glob("*/*.json"))
+    assert len(files) > 20
+    for path in files:
+        usage, benchmark = path.parent.name, path.stem
+        for name in rounds_with_points(usage, benchmark):
+            theirs = parse_points(path.read_bytes(), name)
+            assert repr(points_of(usage, name, benchmark)) == repr(theirs)
 
 
 def test_points_of_what_does_not_exist() -> None:
