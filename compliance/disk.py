@@ -65,7 +65,9 @@ class Disk:
     def leads_out(self, path: str) -> bool:
         """Whether a name is a link that leads out of the tree: none is followed."""
         full = self._full(path)
-        return os.path.islink(full) and not _holds(os.path.realpath(self.root), full)
+        return os.path.islink(full) and not holds(
+            os.path.realpath(self.root), os.path.realpath(full)
+        )
 
     def follows(self, item: Item) -> bool:
         """Whether a name is a link to another folder of the tree: of a path's links the first is.
@@ -75,9 +77,9 @@ class Disk:
         if item.kind is not Kind.LINK or not os.path.isdir(item.full):
             return False
         parent, root = os.path.dirname(item.path), os.path.realpath(self.root)
-        here = os.path.realpath(os.path.dirname(item.full))
+        here, place = map(os.path.realpath, (os.path.dirname(item.full), item.full))
         plain = here == (os.path.join(root, parent) if parent else root)
-        return plain and _holds(root, item.full) and not _holds(os.path.realpath(item.full), here)
+        return plain and holds(root, place) and not holds(place, here)
 
     def _look(self, path: str) -> Folder:
         if path and "/" not in path and self.leads_out(path):
@@ -117,9 +119,8 @@ class Disk:
         return f"{self.root}/{path}" if path else str(self.root)
 
 
-def _holds(folder: str, path: str) -> bool:
-    """Whether a path leads to a folder, or to something in it."""
-    place = os.path.realpath(path)
+def holds(folder: str, place: str) -> bool:
+    """Whether a place is a folder, or in it; both as `os.path.realpath` has them."""
     return place == folder or place.startswith(folder.rstrip("/") + "/")
 
 

@@ -18,7 +18,7 @@ from compliance.alike import ByMarks
 from compliance.choose import Choice, Wish
 from compliance.errors import UsageFault
 from compliance.score_place import place_of
-from compliance.scores import scaled_energy
+from compliance.scores import olympic_energy
 from compliance.scoring import workings_of
 from compliance.session import Gathered, Options, gather
 from compliance.system_agree import same_organisation
@@ -111,7 +111,7 @@ def _results(gathered: Gathered, options: Options, path: Path) -> Iterator[Earli
                 working.description,
                 working.score.score,
                 working.members[0].facts.settings.as_dict(),
-                scaled_energy(working.score, working.energies),
+                working.score.scaled(olympic_energy(working.score, working.energies)),
             )
 
 

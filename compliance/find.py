@@ -6,7 +6,7 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -87,13 +87,14 @@ def _held(path: Path, wish: Wish | None) -> Held:
         return Held(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
     if is_submission(path, wish):
         return Held(Kind.SUBMISSION, (path,))
-    found = tuple(_below(path, wish))
-    nearly = [path, *(sub for sub in _folders(path) if sub not in found)] if wish else []
+    folders, links = _folders(path)
+    found = tuple(_below(path, folders, wish))
+    nearly = [path, *(sub for sub in folders if sub not in found)] if wish else []
     return Held(
         Kind.ROUND if found else Kind.LOOSE,
         found,
         tuple(each for each in nearly if (each / "results").is_dir()),
-        tuple(_folders(path, links=True)) if found else (),
+        tuple(links) if found else (),
     )
 
 
@@ -111,9 +112,9 @@ def is_submission(folder: Path, wish: Wish | None = None) -> bool:
     return wish is not None and is_early(wish.choose(folder).rules)
 
 
-def _below(path: Path, wish: Wish | None) -> Iterator[Path]:
+def _below(path: Path, folders: list[Path], wish: Wish | None) -> Iterator[Path]:
     """The submissions in a folder: just below it, or deeper in the layout of 0.5."""
-    for sub in _folders(path):
+    for sub in folders:
         if is_submission(sub, wish):
             yield sub
         elif wish is not None and wish.choose(path).rules.name == FIRST:
@@ -131,20 +132,15 @@ def _deeper(path: Path, wish: Wish) -> Iterator[Path]:
             subfolders.clear()
 
 
-def _folders(path: Path, *, links: bool = False) -> Iterator[Path]:
-    """The folders in a folder, or the links to folders."""
+def _folders(path: Path) -> tuple[list[Path], list[Path]]:
+    """The folders in a folder, and the links to folders."""
     try:
         with os.scandir(path) as entries:
-            names = sorted(e.name for e in entries if _is_folder(e, link=links))
+            folders = [each for each in entries if os.path.isdir(each.path)]
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
-    return (path / name for name in names)
-
-
-def _is_folder(entry: os.DirEntry[str], *, link: bool) -> bool:
-    if link:
-        return entry.is_symlink() and os.path.isdir(entry.path)
-    return entry.is_dir(follow_symlinks=False)
+    places = sorted((each.is_symlink(), path / each.name) for each in folders)
+    return [place for link, place in places if not link], [p for link, p in places if link]
 
 
 def submissions(held: Mapping[Path, Held]) -> list[tuple[Path, str]]:
@@ -158,16 +154,19 @@ def submissions(held: Mapping[Path, Held]) -> list[tuple[Path, str]]:
 
 def nearly_submissions(held: Mapping[Path, Held]) -> list[str]:
     """Folders that lack only `systems` to be submissions, as a report shows them."""
-    alone = len(held) == 1
-    return [
-        _shown(one, path, alone=alone) or "." for path, what in held.items() for one in what.nearly
-    ]
+    return _told(held, lambda what: what.nearly)
 
 
 def linked_folders(held: Mapping[Path, Held]) -> list[str]:
     """Links to folders that stand where submissions do, as a report shows them."""
+    return _told(held, lambda what: what.linked)
+
+
+def _told(held: Mapping[Path, Held], which: Callable[[Held], Iterable[Path]]) -> list[str]:
     alone = len(held) == 1
-    return [_shown(one, path, alone=alone) for path, what in held.items() for one in what.linked]
+    return [
+        _shown(one, path, alone=alone) or "." for path, what in held.items() for one in which(what)
+    ]
 
 
 def _shown(folder: Path, root: Path, *, alone: bool) -> str:
@@ -213,7 +212,7 @@ def _targets(
         yield from _loose(path, path, alone=alone)
     elif kind is Kind.ROUND:
         # What a folder that is no submission holds must not be passed over in silence.
-        for sub in _folders(path):
+        for sub in _folders(path)[0]:
             if sub not in tops:
                 yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
 

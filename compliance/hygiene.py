@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from compliance.disk import Disk, Item, Kind
+from compliance.disk import Disk, Item, Kind, holds
 from compliance.hygiene_names import Fault, collisions, name_faults, official_name, plain
 from rules.finding import Finding, Profile, Severity, StatedBy
 from rules.round import Round
@@ -207,7 +207,7 @@ class _Policy:
         if os.path.isabs(target):
             said = f"the link is absolute ({plain(target)}): on another machine it leads nowhere"
             yield finding(item.path, Fault("repo.absolute-link", said, "write it from its folder"))
-        elif place != self.root and not place.startswith(self.root.rstrip("/") + "/"):
+        elif not holds(self.root, place):
             said = f"the link leads out of the tree ({plain(target)})"
             yield finding(item.path, Fault("repo.escaping-link", said, here))
         elif not os.path.isdir(item.full):

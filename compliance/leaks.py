@@ -15,7 +15,7 @@ from functools import lru_cache
 import msgspec
 
 from logging_spec.log import HEAD as LOG_HEAD
-from logging_spec.log import Log
+from logging_spec.log import RECORD, Log
 from logging_spec.words import finder
 
 HEAD = 1 << 20
@@ -188,12 +188,11 @@ def _told(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]
                 return
 
 
-_RECORD = b":::MLL"
-"""How a record begins; its fields come from the benchmark."""
-
-
 def _lines(places: list[int], data: bytes, *, is_log: bool) -> Iterator[tuple[int, int]]:
-    """Where the lines of some rising places begin and end; those of a log, before a record."""
+    """Where the lines of some rising places begin and end; those of a log, before a record.
+
+    The fields of a record come from the benchmark.
+    """
     end = 0
     for at in places:
         if at < end:
@@ -201,6 +200,6 @@ def _lines(places: list[int], data: bytes, *, is_log: bool) -> Iterator[tuple[in
         start = data.rfind(b"\n", end, at) + 1
         end = data.find(b"\n", at)
         end = len(data) if end < 0 else end
-        stop = data.find(_RECORD, start, end) if is_log else -1
+        stop = data.find(RECORD, start, end) if is_log else -1
         if stop < 0 or at < stop:
             yield start, end if stop < 0 else stop

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from compliance.facts import Facts
-from compliance.scores import Score, choose_factor, scaled_energy, score_result
+from compliance.scores import Score, choose_factor, olympic_energy, score_result
 from compliance.verdicts import By, ResultVerdict
 from rules.convergence.facts import RunFacts
 from rules.finding import Profile
@@ -60,4 +60,5 @@ def energy_of(verdict: ResultVerdict, by: By) -> float | None:
     if not verdict.energies:
         return None
     joules = [verdict.energies.get(PurePath(run.shown).stem) for run in verdict.runs]
-    return scaled_energy(score_of(verdict, by, brief=False), joules)
+    score = score_of(verdict, by, brief=False)
+    return score.scaled(olympic_energy(score, joules))

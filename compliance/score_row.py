@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compliance.report import RcpEntry
 from compliance.score_report import RunEntry, ScoreEntry, SpreadEntry
-from compliance.scores import Score, final_quality, olympic_energy, scaled_energy
+from compliance.scores import Score, final_quality, olympic_energy
 from compliance.submission import rcp_entry
 from rules.convergence.statistics import olympic_mean
 from rules.finding import Profile
@@ -42,7 +42,7 @@ def completed(working: Working) -> ScoreEntry:
         "factor": factor.value,
         "factor_source": factor.source,
         "score": score.score if _valid(working) else None,
-        "scaled_energy_joules": scaled_energy(score, working.energies),
+        "scaled_energy_joules": score.scaled(energy),
         "spread": _spread(score),
     }
     return working.entry.model_copy(update=found)

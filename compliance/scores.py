@@ -63,7 +63,11 @@ class Score(msgspec.Struct, frozen=True):
     @property
     def score(self) -> float | None:
         """Minutes after scaling."""
-        return None if self.minutes is None else self.minutes * self.factor.value
+        return self.scaled(self.minutes)
+
+    def scaled(self, mean: float | None) -> float | None:
+        """A mean of the scored runs, such as of their time or energy, after scaling."""
+        return None if mean is None else mean * self.factor.value
 
     @property
     def failed(self) -> int:
@@ -263,9 +267,3 @@ def olympic_energy(score: Score, joules: Sequence[float | None]) -> float | None
     kept = [energy for run, energy in zip(score.runs, joules, strict=True) if run.role == "scored"]
     known = [energy for energy in kept if energy is not None]
     return mean_of(known) if known and len(known) == len(kept) else None
-
-
-def scaled_energy(score: Score, joules: Sequence[float | None]) -> float | None:
-    """The mean energy of the runs that are scored, in joules, scaled as their time is."""
-    energy = olympic_energy(score, joules)
-    return None if energy is None else energy * score.factor.value

@@ -54,6 +54,9 @@ decode = msgspec.json.Decoder(Record).decode
 
 decode_brief = cast("Callable[[bytes], Record]", msgspec.json.Decoder(BriefRecord).decode)
 
+RECORD = b":::MLL"
+"""How the records of 0.6 and later begin on their lines."""
+
 HEAD = 1 << 16
 """Bytes of a large file that are kept as they are."""
 

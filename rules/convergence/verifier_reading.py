@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
+from logging_spec.log import RECORD
 from logging_spec.record import Record
 from logging_spec.words import finder
 from rules.convergence.reading import Reading, quality_number
@@ -102,8 +103,6 @@ _TURNS = (("global_batch_size", _BATCH), ("submission_benchmark", _NAME), ("run_
 _KEYS = [word for word, bit in _WORDS if bit != _SAMPLES]
 _ESCAPE = len(_KEYS)
 """The number that the finder gives the last of its words, the beginning of an escape."""
-_TOKEN = b":::MLL"
-"""How a record begins: what stands before it, or on other lines, the verifier does not read."""
 _find_words = finder([*(word.encode() for word in _KEYS), b"\\u"])
 
 
@@ -118,7 +117,8 @@ def _only_as_keys(run: Run) -> bool:
     text, found = run.text, _find_words(run.text)
     records = sum([len(run.where.get(word, ())) for word in _KEYS])
     if records and len(found) > records:
-        found = [one for one in found if _TOKEN in text[text.rfind(b"\n", 0, one[1]) + 1 : one[1]]]
+        # What stands before a record, or on other lines, the verifier does not read.
+        found = [one for one in found if RECORD in text[text.rfind(b"\n", 0, one[1]) + 1 : one[1]]]
     return len(found) == records and _ESCAPE not in [word for word, _, _ in found]
 
 
