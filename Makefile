@@ -14,7 +14,7 @@ setup: $(STAMP)  ## make the virtual environment
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	$(BIN)/python -m compileall -q compliance rules logging_spec reference_runs
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack, verify; left in demo/
@@ -39,7 +39,7 @@ bench: $(STAMP)  ## speed against the incumbent, a bare pass and cp, as ratios o
 
 docs: $(STAMP)  ## regenerate the rule pages and the record schema
 	$(BIN)/podium rules pages --write
-	$(BIN)/python -m logging_spec.record > logging_spec/record.schema.json
+	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 
 clean:  ## remove what make has made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

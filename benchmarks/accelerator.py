@@ -26,13 +26,13 @@ import torch
 from torch.utils.data import DataLoader
 from torch.utils.flop_counter import FlopCounterMode
 
-from reference_runs.catalogue import find, task_of
-from reference_runs.dlrm_dcnv2.config import ROWS
-from reference_runs.errors import RunFault
-from reference_runs.launch import told_plainly
-from reference_runs.ranks import joined
-from reference_runs.setting import Setting
-from reference_runs.stepper import Stepper
+from podium.reference_runs.catalogue import find, task_of
+from podium.reference_runs.dlrm_dcnv2.config import ROWS
+from podium.reference_runs.engine.launch import told_plainly
+from podium.reference_runs.engine.ranks import joined
+from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.engine.stepper import Stepper
+from podium.reference_runs.errors import RunFault
 
 PEAK = 989e12
 """Dense bf16 FLOPs per second of an H100 or H200 SXM, as NVIDIA's data sheets have it."""
@@ -70,8 +70,8 @@ def _images(_: Any, config: Any) -> Any:
 
 
 def _scenes(task: Any, config: Any) -> Any:
-    from reference_runs.retinanet.boxes import anchors
-    from reference_runs.retinanet.data import Batch
+    from podium.reference_runs.retinanet.boxes import anchors
+    from podium.reference_runs.retinanet.data import Batch
 
     task.anchors = anchors(config).to(task.device)
     images, _ = _images(task, config)
@@ -99,7 +99,7 @@ WORDS = 64
 
 
 def _utterances(_: Any, config: Any) -> Any:
-    from reference_runs.rnnt.data import Batch
+    from podium.reference_runs.rnnt.data import Batch
 
     count, frames, symbols = config.global_batch_size, 420, 60  # 12.6 s, about the mean
     features = torch.randn(count, frames, config.mel_bands * config.stacked_frames)
@@ -127,8 +127,8 @@ def _clicks(_: Any, config: Any) -> Any:
 
 
 def _papers(_: Any, config: Any) -> Any:
-    from reference_runs.rgat.data import Graph, Seeds
-    from reference_runs.rgat.sampling import Csr
+    from podium.reference_runs.rgat.data import Graph, Seeds
+    from podium.reference_runs.rgat.sampling import Csr
 
     rng = np.random.default_rng(1)
     kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
@@ -146,7 +146,7 @@ DEGREE = 12
 
 
 def _positions(task: Any, config: Any) -> Any:
-    from reference_runs.minigo.features import PLANES
+    from podium.reference_runs.minigo.features import PLANES
 
     task.model = task.build()
     count, points = config.global_batch_size, config.board_size**2

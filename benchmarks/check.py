@@ -29,10 +29,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from compliance.choose import Wish  # noqa: E402
-from compliance.find import Kind, kind_of, kinds_of, targets  # noqa: E402
-from compliance.session import Options, check_paths  # noqa: E402 - a script finds the packages now
-from rules.finding import Profile  # noqa: E402
+from podium.compliance.checking.session import Options, check_paths  # noqa: E402 - a script finds the packages now
+from podium.compliance.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
+from podium.compliance.inputs.round_selection import Wish  # noqa: E402
+from podium.rules.finding import Profile  # noqa: E402
 
 MEMORY_BAR_MB = 300
 START_BAR_MS = 250
@@ -103,7 +103,7 @@ def timed(works: Sequence[Callable[[], object]], repeats: int) -> list[Spent]:
 
 def peak_memory_mb(folder: Path) -> float:
     """Peak resident memory of `podium check FOLDER --jobs 1`, in a process of its own."""
-    command = [sys.executable, "-m", "compliance", "check", str(folder), "--jobs", "1"]
+    command = [sys.executable, "-m", "podium", "check", str(folder), "--jobs", "1"]
     subprocess.run([*command, "--format", "json"], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
@@ -112,7 +112,7 @@ def command_seconds(arguments: list[str]) -> float:
     """Seconds of CPU that `podium` takes with these arguments, all its processes together."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "compliance", *arguments]
+    command = [sys.executable, "-m", "podium", *arguments]
     out = subprocess.DEVNULL
     subprocess.run(command, cwd=ROOT, stdout=out, check=False, env=environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

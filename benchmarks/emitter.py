@@ -15,8 +15,8 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from logging_spec import Logger
-from logging_spec.mllog.mllog import MLLogger
+from podium.logging_spec import Logger
+from podium.logging_spec.mllog.mllog import MLLogger
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -107,7 +107,7 @@ def compare(place: Path, rounds: int) -> None:
     acts = {
         "cp -r": (["/bin/cp", "-r", "logs", "copy"], place / "copy"),
         "podium pack": (
-            [sys.executable, "-m", "compliance", "pack", ".", "--force"],
+            [sys.executable, "-m", "podium", "pack", ".", "--force"],
             place / "out",
         ),
     }

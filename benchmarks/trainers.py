@@ -14,13 +14,13 @@ from pathlib import Path
 
 import torch
 
-from logging_spec import Logger
-from reference_runs.catalogue import find, task_of
-from reference_runs.loop import train_block
-from reference_runs.progress import block_at, position
-from reference_runs.ranks import Ranks
-from reference_runs.setting import Setting
-from reference_runs.stepper import Stepper
+from podium.logging_spec import Logger
+from podium.reference_runs.catalogue import find, task_of
+from podium.reference_runs.engine.loop import train_block
+from podium.reference_runs.engine.progress import block_at, position
+from podium.reference_runs.engine.ranks import Ranks
+from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.engine.stepper import Stepper
 
 
 class Nowhere:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compliance.scoring import score as score
-    from compliance.session import check as check
-    from compliance.system_model import read_system as read_system
+    from podium.compliance.checking.session import check as check
+    from podium.compliance.scoring.session import score as score
+    from podium.compliance.systems.model import read_system as read_system
 
 __all__ = ["check", "read_system", "score"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use, so that `import compliance.cli` stays quick.
+    # Loaded on first use, so that `import podium.compliance.cli` stays quick.
     if name == "check":
-        from compliance.session import check
+        from podium.compliance.checking.session import check
 
         return check
     if name == "read_system":
-        from compliance.system_model import read_system
+        from podium.compliance.systems.model import read_system
 
         return read_system
     if name == "score":
-        from compliance.scoring import score
+        from podium.compliance.scoring.session import score
 
         return score
     raise AttributeError(name)

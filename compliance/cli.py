@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from compliance.errors import ComplianceError, interrupted
-from compliance.exits import Exit
-from compliance.garbage import fewer_collections, never_collect_again
+from podium.compliance.checking.gc_tuning import fewer_collections, never_collect_again
+from podium.compliance.errors import ComplianceError, interrupted
+from podium.compliance.exit_codes import Exit
 
 
 def main() -> None:
@@ -23,7 +23,7 @@ def run(arguments: list[str]) -> int:
     # Imported here, so that `main` can have fewer collections meanwhile.
     import typer
 
-    from compliance.commands.tree import load_commands
+    from podium.compliance.commands.registry import load_commands
 
     try:
         status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
@@ -46,7 +46,7 @@ def run(arguments: list[str]) -> int:
             return Exit.USAGE
         if interrupted(error):
             return Exit.INTERRUPTED
-        from compliance.output import own_fault
+        from podium.compliance.report.console import own_fault
 
         typer.echo(own_fault(error), err=True)
         return Exit.INTERNAL

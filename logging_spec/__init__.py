@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from logging_spec import mllog
-    from logging_spec.emit import Logger
-    from logging_spec.mllog.mllog import MLLogger
-    from logging_spec.read import read_log
+    from podium.logging_spec import mllog
+    from podium.logging_spec.emitter.emit import Logger
+    from podium.logging_spec.mllog.mllog import MLLogger
+    from podium.logging_spec.reader.read import read_log
 
 __all__ = ["Logger", "MLLogger", "mllog", "read_log"]
 
 _HOMES = {
-    "Logger": "logging_spec.emit",
-    "MLLogger": "logging_spec.mllog.mllog",
-    "read_log": "logging_spec.read",
+    "Logger": "podium.logging_spec.emitter.emit",
+    "MLLogger": "podium.logging_spec.mllog.mllog",
+    "read_log": "podium.logging_spec.reader.read",
 }
 
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name == "mllog":
-        return import_module("logging_spec.mllog")
+        return import_module("podium.logging_spec.mllog")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

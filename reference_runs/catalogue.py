@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from reference_runs.errors import TorchMissing, UnknownBenchmark
+from podium.reference_runs.errors import TorchMissing, UnknownBenchmark
 
 if TYPE_CHECKING:
-    from reference_runs.config import Config
-    from reference_runs.task import Task
+    from podium.reference_runs.engine.config import Config
+    from podium.reference_runs.engine.task import Task
 
 HOMES = {
     "llama2_70b_lora": "llama2_70b_lora",
@@ -65,7 +65,7 @@ def find(name: str) -> Benchmark:
         meant = difflib.get_close_matches(name, HOMES, 1)
         hint = f"did you mean {meant[0]}" if meant else f"there are {', '.join(names())}"
         raise UnknownBenchmark(f"no bundled trainer is named {name}; {hint}")
-    module = import_module(f"reference_runs.{HOMES[name]}.config")
+    module = import_module(f"podium.reference_runs.{HOMES[name]}.config")
     found: Benchmark = next(each for each in module.BENCHMARKS if each.name == name)
     return found
 
@@ -73,7 +73,7 @@ def find(name: str) -> Benchmark:
 def task_of(name: str) -> type[Task[Any]]:
     """The class that trains a benchmark; raises TorchMissing without torch."""
     need_torch()
-    found: type[Task[Any]] = import_module(f"reference_runs.{HOMES[name]}.train").TASK
+    found: type[Task[Any]] = import_module(f"podium.reference_runs.{HOMES[name]}.train").TASK
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rules.catalogue import Rounds
+    from podium.rules.catalogue import Rounds
 
     rounds: Rounds
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     # Building every round takes a few milliseconds that `podium --help` need not pay.
     if name == "rounds":
-        from rules.catalogue import Rounds
+        from podium.rules.catalogue import Rounds
 
         return Rounds()
     raise AttributeError(name)

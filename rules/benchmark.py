@@ -8,10 +8,10 @@ from functools import cached_property
 import msgspec
 from msgspec.structs import replace
 
-from logging_spec.keys import Key
-from logging_spec.record import Record
-from rules.table import Line, Row
-from rules.virtual import GATHERED
+from podium.logging_spec.keys import Key
+from podium.logging_spec.reader.record import Record
+from podium.rules.derived_records import GATHERED
+from podium.rules.table import Line, Row
 
 
 class RoundError(ValueError):

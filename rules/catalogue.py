@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from rules.round import Round
+from podium.rules.round import Round
 
 USAGES = ("training", "hpc")
 
@@ -32,7 +32,7 @@ class _Usage(Mapping[str, Round]):
             if name not in self.names:
                 raise KeyError(name)
             word = f"v{name.replace('.', '_')}"
-            found = getattr(import_module(f"rules.{self.usage}.{word}"), word.upper())
+            found = getattr(import_module(f"podium.rules.{self.usage}.{word}"), word.upper())
             self.loaded[name] = found
         return found
 
@@ -50,7 +50,7 @@ class _Usage(Mapping[str, Round]):
 def rounds_of(usage: str) -> Mapping[str, Round]:
     """The rounds of one usage by name, oldest first."""
     if usage in USAGES:
-        return _Usage(usage, import_module(f"rules.{usage}").ROUNDS)
+        return _Usage(usage, import_module(f"podium.rules.{usage}").ROUNDS)
     raise UnknownRound(f"no usage {usage!r}; must be {' or '.join(USAGES)}")
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from logging_spec.log import Generation
-from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
-from rules.checks import Check, Context
-from rules.constraints import one_of
-from rules.finding import StatedBy
-from rules.run import Run, metadata_of
-from rules.schedule import Schedule
-from rules.steps import Step, steps_of
-from rules.table import End, Line, Row, row
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.log import Generation
+from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
+from podium.rules.checks import Check, Context
+from podium.rules.constraints.bounds import one_of
+from podium.rules.finding import StatedBy
+from podium.rules.run import Run, metadata_of
+from podium.rules.schedule import Schedule
+from podium.rules.steps import Step, steps_of
+from podium.rules.table import End, Line, Row, row
 
 DIVISIONS = ("closed", "open")
 

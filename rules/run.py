@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from logging_spec.record import Record
+from podium.logging_spec.reader.record import Record
 
 MINUTE_MS = 60_000.0
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
-from logging_spec import keys as k
-from logging_spec.record import Record
-from rules.formula import Formula, number_text, show
-from rules.formula import logged as logged_value
-from rules.run import Run
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.formula import Formula, number_text, show
+from podium.rules.constraints.formula import logged as logged_value
+from podium.rules.run import Run
 
 Unit = Literal["samples", "tokens", "epochs"]
 

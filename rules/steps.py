@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rules.constraints import Test
-from rules.run import Run
-from rules.table import Row, Violation
+from podium.rules.constraints.bounds import Test
+from podium.rules.run import Run
+from podium.rules.table import Row, Violation
 
 
 class Step(NamedTuple):

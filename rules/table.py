@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from logging_spec.keys import Key
-from logging_spec.record import Record
-from rules.constraints import Constraint, Limit, Test
-from rules.finding import StatedBy
-from rules.formula import show
-from rules.run import Run
+from podium.logging_spec.keys import Key
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.bounds import Constraint, Limit, Test
+from podium.rules.constraints.formula import show
+from podium.rules.finding import StatedBy
+from podium.rules.run import Run
 
 
 class Times(msgspec.Struct, frozen=True):

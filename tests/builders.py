@@ -19,20 +19,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from compliance.judge import LogVerdict, judge_log
-from logging_spec import keys as k
-from logging_spec.dialects import render_v05, render_v06
-from logging_spec.read import parse_log
-from logging_spec.record import Record
-from rules import constraints as c
-from rules import formula, members, order, rounds, special
-from rules.benchmark import Benchmark, Variant
-from rules.catalogue import find_round
-from rules.finding import Profile
-from rules.round import Round, Scope, scope_of
-from rules.run import NotLogged, Run
-from rules.table import Row
-from rules.tensors import tensor_names
+from podium.compliance.logs.judge import LogVerdict, judge_log
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.dialects import render_v05, render_v06
+from podium.logging_spec.reader.read import parse_log
+from podium.logging_spec.reader.record import Record
+from podium.rules import rounds
+from podium.rules.benchmark import Benchmark, Variant
+from podium.rules.catalogue import find_round
+from podium.rules.constraints import benchmark_constraints as special
+from podium.rules.constraints import bounds as c
+from podium.rules.constraints import formula, members, order
+from podium.rules.finding import Profile
+from podium.rules.round import Round, Scope, scope_of
+from podium.rules.run import NotLogged, Run
+from podium.rules.table import Row
+from podium.rules.training.shared.tensors import tensor_names
 
 if TYPE_CHECKING:
     import random

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
-if str(ROOT) not in sys.path:
+if str(ROOT) not in sys.path:  # a script finds the tests only now
     sys.path.insert(0, str(ROOT))
 
-from compliance.judge import judge_log  # noqa: E402
-from logging_spec.read import parse_log  # noqa: E402
-from rules.catalogue import find_round  # noqa: E402
-from rules.finding import Profile, Severity  # noqa: E402
+from podium.compliance.logs.judge import judge_log  # noqa: E402
+from podium.logging_spec.reader.read import parse_log  # noqa: E402
+from podium.rules.catalogue import find_round  # noqa: E402
+from podium.rules.finding import Profile, Severity  # noqa: E402
 from tests.damage import KINDS, damage, pick_kind  # noqa: E402  (a script finds the tests only now)
 from tests.oracle import OracleVerdict, judge, usage_and_round  # noqa: E402
 

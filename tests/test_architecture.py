@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.compliance.trees import usual
+from tests.locations import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("logging_spec", "rules", "compliance", "reference_runs")
 
 
@@ -83,7 +83,8 @@ def only_for_types(module: Module) -> set[int]:
 
 
 def top(name: str) -> str:
-    return name.partition(".")[0]
+    """The distribution's package, or which of podium's four parts a module belongs to."""
+    return name.removeprefix("podium.").partition(".")[0]
 
 
 # --- imports ---
@@ -114,8 +115,8 @@ ONLY_IN = {
     "git": ("compliance/packing/git.py",),
     "scipy": ("rules/convergence/",),
     "numpy": ("rules/convergence/", "logging_spec/", "reference_runs/"),
-    "detect_secrets": ("compliance/leak",),
-    "ahocorasick_rs": ("logging_spec/words.py",),
+    "detect_secrets": ("compliance/repository/secret",),
+    "ahocorasick_rs": ("logging_spec/reader/words.py",),
 }
 """Third parties that one corner of a package uses."""
 
@@ -184,7 +185,7 @@ def test_benchmark_tables_and_checks_do_not_import_rounds() -> None:
         for module in of("rules")
         if "/benchmarks/" in module.name or module.name.startswith("rules/checks/")
         for name, *_ in imports(module)
-        if ".v" in name and name.startswith(("rules.training.v", "rules.hpc.v"))
+        if ".v" in name and name.startswith(("podium.rules.training.v", "podium.rules.hpc.v"))
     ]
     assert wrong == []
 
@@ -197,7 +198,7 @@ def test_a_round_imports_no_round_but_its_predecessor() -> None:
                 older = [
                     name.rpartition(".")[2]
                     for name, *_ in imports(module)
-                    if name.startswith(f"rules.{usage}.v")
+                    if name.startswith(f"podium.rules.{usage}.v")
                 ]
                 place = names.index(module.path.stem)
                 assert older in ([], [names[place - 1]]), module.name
@@ -235,8 +236,13 @@ def test_nothing_is_evaluated_at_run_time(name: str) -> None:
 
 
 PRINTERS = (
-    *("compliance/output.py", "compliance/cli.py", "compliance/commands/"),
-    *("reference_runs/", "logging_spec/sink.py", "logging_spec/mllog/", "logging_spec/record.py"),
+    *("compliance/report/console.py", "compliance/cli.py", "compliance/commands/"),
+    *(
+        "reference_runs/",
+        "logging_spec/emitter/sink.py",
+        "logging_spec/mllog/",
+        "logging_spec/reader/record.py",
+    ),
 )
 """Modules that may write to the terminal."""
 
@@ -331,17 +337,24 @@ def test_what_is_loaded_is_seen() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["import compliance.cli", "import compliance", "import logging_spec.read", "import rules"],
+    [
+        "import podium.compliance.cli",
+        "import podium",
+        "import podium.logging_spec.reader.read",
+        "import podium.rules",
+    ],
 )
 def test_an_import_loads_nothing_heavy(code: str) -> None:
     assert loaded(code) & set(HEAVY) == set()
 
 
 def test_the_command_does_not_build_the_rules_to_show_its_help() -> None:
-    code = "import compliance.cli; compliance.cli.run(['--help'])"
+    code = "import podium.compliance.cli; podium.compliance.cli.run(['--help'])"
     names = loaded(code)
     assert names & set(HEAVY) == set()
-    assert not {name for name in names if name.startswith(("rules.training", "rules.hpc"))}
+    assert not {
+        name for name in names if name.startswith(("podium.rules.training", "podium.rules.hpc"))
+    }
 
 
 @pytest.fixture(params=["a log", "a package"])
@@ -353,7 +366,9 @@ def checking(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     else:
         path = usual(tmp_path).root
     words = ["check", str(path), "--round", "5.1", "--output", str(tmp_path.parent / "out.json")]
-    return f"import compliance.cli; compliance.cli.run({[*words, '--format', 'json']!r})"
+    return (
+        f"import podium.compliance.cli; podium.compliance.cli.run({[*words, '--format', 'json']!r})"
+    )
 
 
 def test_a_check_loads_nothing_that_it_does_not_need(checking: str) -> None:
@@ -362,7 +377,7 @@ def test_a_check_loads_nothing_that_it_does_not_need(checking: str) -> None:
 
 def test_what_every_check_loads_makes_no_dataclass(checking: str) -> None:
     """Each takes about a millisecond to make, at every start; a msgspec.Struct 0.03."""
-    places = {name.replace(".", "/") for name in loaded(checking)}
+    places = {name.removeprefix("podium.").replace(".", "/") for name in loaded(checking)}
     made = {
         f"{module.name} {node.name}"
         for module in modules()
@@ -375,15 +390,16 @@ def test_what_every_check_loads_makes_no_dataclass(checking: str) -> None:
 
 
 def test_the_rules_of_one_usage_do_not_load_the_other() -> None:
-    code = "from rules.catalogue import find_round; find_round('training', '5.1')"
-    assert not {name for name in loaded(code) if name.startswith("rules.hpc")}
+    code = "from podium.rules.catalogue import find_round; find_round('training', '5.1')"
+    assert not {name for name in loaded(code) if name.startswith("podium.rules.hpc")}
 
 
 def test_an_old_round_does_not_load_the_newer_ones() -> None:
-    code = "from rules.catalogue import find_round; find_round('training', '5.1')"
-    assert not loaded(code) & {f"rules.training.{name}" for name in ("v0_5", "v6_0", "v6_1")}
+    code = "from podium.rules.catalogue import find_round; find_round('training', '5.1')"
+    assert not loaded(code) & {f"podium.rules.training.{name}" for name in ("v0_5", "v6_0", "v6_1")}
 
 
 def test_logging_spec_stands_alone() -> None:
-    wanted = "import logging_spec.read, logging_spec.record, logging_spec.keys, logging_spec.mllog"
+    parts = ("reader.read", "reader.record", "keys", "mllog")
+    wanted = "; ".join(f"import podium.logging_spec.{part}" for part in parts)
     assert not {name for name in loaded(wanted) if top(name) in ("rules", "compliance", "typer")}

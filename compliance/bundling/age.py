@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import IO, Any
 
-from compliance.bundling.archive import Writer
-from compliance.bundling.keys import Keys
-from compliance.bundling.refusal import Refused
-from compliance.errors import UsageFault
-from compliance.extras import needed
+from podium.compliance.bundling.archive import Writer
+from podium.compliance.bundling.keys import Keys
+from podium.compliance.bundling.refusal import Refused
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.optional_imports import needed
 
 AGE = b"age-encryption.org/v1\n"
 """What such a file begins with."""

@@ -8,10 +8,10 @@ import tarfile
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from compliance.bundling.places import Kind
-from compliance.bundling.refusal import Refused
-from compliance.bundling.tree import Entry
-from compliance.terminal import clean
+from podium.compliance.bundling.places import Kind
+from podium.compliance.bundling.refusal import Refused
+from podium.compliance.bundling.tree import Entry
+from podium.compliance.report.terminal import clean
 
 CHUNK = 1 << 18
 """Bytes read and written at a time."""

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from compliance.bundling.age import close_age
-from compliance.bundling.archive import Writer, write_archive
-from compliance.bundling.compress import Packing, compressing
-from compliance.bundling.hashes import Hashing, side_files, side_line
-from compliance.bundling.keys import Cipher
-from compliance.bundling.openssl import ITERATIONS, MOST_ITERATIONS, Encrypting
-from compliance.bundling.places import Kind
-from compliance.bundling.tree import Entry, entries_of
-from compliance.drafts import usual_mode
-from compliance.errors import NothingToJudge, UsageFault
-from compliance.output import inside, write_whole
+from podium.compliance.bundling.age import close_age
+from podium.compliance.bundling.archive import Writer, write_archive
+from podium.compliance.bundling.compress import Packing, compressing
+from podium.compliance.bundling.hashes import Hashing, side_files, side_line
+from podium.compliance.bundling.keys import Cipher
+from podium.compliance.bundling.openssl import ITERATIONS, MOST_ITERATIONS, Encrypting
+from podium.compliance.bundling.places import Kind
+from podium.compliance.bundling.tree import Entry, entries_of
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.files.atomic import usual_mode
+from podium.compliance.report.console import inside, write_whole
 
 _ENDINGS = {
     ".tar.zst": Packing.ZSTD,

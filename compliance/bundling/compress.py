@@ -8,8 +8,8 @@ import zlib
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Protocol
 
-from compliance.bundling.archive import CHUNK, Writer
-from compliance.bundling.refusal import Damaged
+from podium.compliance.bundling.archive import CHUNK, Writer
+from podium.compliance.bundling.refusal import Damaged
 
 if TYPE_CHECKING:
     import zstandard

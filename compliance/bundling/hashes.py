@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import IO
 
-from compliance.bundling.archive import CHUNK
-from compliance.bundling.refusal import Refused
-from compliance.errors import UsageFault
+from podium.compliance.bundling.archive import CHUNK
+from podium.compliance.bundling.refusal import Refused
+from podium.compliance.errors import UsageFault
 
 LONGEST_SIDE_FILE = 1 << 16
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from compliance.bundling.compress import Packing, Source
-from compliance.errors import UsageFault
+from podium.compliance.bundling.compress import Packing, Source
+from podium.compliance.errors import UsageFault
 
 
 class Cipher(StrEnum):

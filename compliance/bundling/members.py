@@ -10,11 +10,11 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compliance.bundling.archive import CHUNK
-from compliance.bundling.compress import Source
-from compliance.bundling.places import Kind
-from compliance.bundling.refusal import Damaged, Refused
-from compliance.terminal import clean
+from podium.compliance.bundling.archive import CHUNK
+from podium.compliance.bundling.compress import Source
+from podium.compliance.bundling.places import Kind
+from podium.compliance.bundling.refusal import Damaged, Refused
+from podium.compliance.report.terminal import clean
 
 BLOCK = tarfile.BLOCKSIZE
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from compliance.bundling.age import AGE, open_age
-from compliance.bundling.compress import HEAD, packing_of
-from compliance.bundling.keys import Keys, Opened
-from compliance.bundling.openssl import SALTED, open_salted
-from compliance.bundling.refusal import Refused
+from podium.compliance.bundling.age import AGE, open_age
+from podium.compliance.bundling.compress import HEAD, packing_of
+from podium.compliance.bundling.keys import Keys, Opened
+from podium.compliance.bundling.openssl import SALTED, open_salted
+from podium.compliance.bundling.refusal import Refused
 
 
 @contextmanager

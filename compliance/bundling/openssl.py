@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from compliance.bundling.archive import CHUNK, Writer
-from compliance.bundling.compress import HEAD, packing_of
-from compliance.bundling.keys import Keys, Opened
-from compliance.bundling.refusal import Damaged, Refused
-from compliance.extras import needed
+from podium.compliance.bundling.archive import CHUNK, Writer
+from podium.compliance.bundling.compress import HEAD, packing_of
+from podium.compliance.bundling.keys import Keys, Opened
+from podium.compliance.bundling.refusal import Damaged, Refused
+from podium.compliance.files.optional_imports import needed
 
 ITERATIONS = 600_000
 """Of PBKDF2, when closing."""

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from enum import StrEnum
 
-from compliance.bundling.refusal import Refused
-from compliance.terminal import clean
+from podium.compliance.bundling.refusal import Refused
+from podium.compliance.report.terminal import clean
 
 LONGEST_NAME = 4096
 """Bytes of a whole name, the longest path that Linux opens."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compliance.errors import ComplianceError
+from podium.compliance.errors import ComplianceError
 
 
 class Refused(ComplianceError):

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from compliance.bundling.places import Kind, Places, parts_of
-from compliance.bundling.refusal import Refused
-from compliance.terminal import clean
+from podium.compliance.bundling.places import Kind, Places, parts_of
+from podium.compliance.bundling.refusal import Refused
+from podium.compliance.report.terminal import clean
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from compliance.bundling.compress import Source, expanding
-from compliance.bundling.hashes import check_hashes, checked_hash, stated_hashes
-from compliance.bundling.keys import Keys
-from compliance.bundling.members import Limits, Member, Members, Meter
-from compliance.bundling.opening import opened
-from compliance.bundling.places import Kind, Places, parts_of
-from compliance.bundling.refusal import Refused
-from compliance.bundling.tree import stays_below
-from compliance.drafts import draft_folder, is_empty_folder
-from compliance.errors import NothingToJudge, UsageFault
-from compliance.terminal import clean
+from podium.compliance.bundling.compress import Source, expanding
+from podium.compliance.bundling.hashes import check_hashes, checked_hash, stated_hashes
+from podium.compliance.bundling.keys import Keys
+from podium.compliance.bundling.members import Limits, Member, Members, Meter
+from podium.compliance.bundling.opening import opened
+from podium.compliance.bundling.places import Kind, Places, parts_of
+from podium.compliance.bundling.refusal import Refused
+from podium.compliance.bundling.tree import stays_below
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.files.atomic import draft_folder, is_empty_folder
+from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
-    from compliance.receipt import Receipt
+    from podium.compliance.packing.receipt import Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
             done.all(source, os.fstat(stream.fileno()).st_size)
         if options.receipt is not None:
             # A bundle without a receipt need not wait for the library that reads receipts.
-            from compliance.bundling.verify import check_against
+            from podium.compliance.bundling.verify import check_against
 
             check_against(options.receipt, draft)
         return Unpacked(sealed.how, done.files, done.size, _checks(stated, options), sealed.old)

@@ -8,10 +8,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from compliance.bundling.archive import CHUNK
-from compliance.bundling.refusal import Refused
-from compliance.receipt import RECEIPT_FILE, PackedFile, Receipt
-from compliance.terminal import clean
+from podium.compliance.bundling.archive import CHUNK
+from podium.compliance.bundling.refusal import Refused
+from podium.compliance.packing.receipt import RECEIPT_FILE, PackedFile, Receipt
+from podium.compliance.report.terminal import clean
 
 
 def check_against(receipt: Receipt, folder: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands.options import (
+from podium.compliance.commands.options import (
     IgnoreOption,
     JobsOption,
     NoColorOption,
@@ -23,13 +23,13 @@ from compliance.commands.options import (
     UsageOption,
     globs,
 )
-from compliance.errors import UsageFault
-from compliance.exits import Exit
-from rules.finding import Profile
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from compliance.outcome import Outcome
-    from compliance.waivers import Waivers
+    from podium.compliance.report.data import Outcome
+    from podium.compliance.waivers.apply import Waivers
 
 EPILOG_CHECK = (
     "Examples:  podium check result_0.txt --round 5.1    "
@@ -85,8 +85,8 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments, 3 a fault of podium itself.
     """
-    from compliance.output import deliver, inside, progress_bar, with_scores
-    from compliance.session import Options, check_paths, find, is_internal
+    from podium.compliance.checking.session import Options, check_paths, find, is_internal
+    from podium.compliance.report.console import deliver, inside, progress_bar, with_scores
 
     if output is not None and inside(output, [*paths, *(earlier or ())]):
         raise UsageFault(
@@ -109,7 +109,7 @@ def check(
         gathered = find(paths, options, for_scores=score)
         report = check_paths(paths, options, progress, gathered)
     if score:
-        from compliance.scoring import scores_of
+        from podium.compliance.scoring.session import scores_of
 
         with_scores(report, scores_of(gathered, options), chosen, output, color=not no_color)
     else:
@@ -118,7 +118,7 @@ def check(
 
 
 def _chosen_format(asked: ReportFormat | None, score: bool) -> str:
-    from compliance.output import SCORED, default_format
+    from podium.compliance.report.console import SCORED, default_format
 
     chosen = asked.value if asked else default_format()
     if score and chosen not in SCORED:
@@ -135,6 +135,6 @@ def _status(report: Outcome, internal: bool) -> Exit:
 def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
     if path is None:
         return ()
-    from compliance.waivers_file import read_waivers
+    from podium.compliance.waivers.file import read_waivers
 
     return (read_waivers(path, str(path)),)

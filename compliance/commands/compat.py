@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from compliance.commands.group import group
-from compliance.commands.options import Usage, told
-from compliance.exits import Exit
+from podium.compliance.commands.group import group
+from podium.compliance.commands.options import Usage, told
+from podium.compliance.exit_codes import Exit
 
 app = group("The incumbent's programs by their own names and flags, with true exit codes.")
 
@@ -43,7 +43,7 @@ def compliance_checker(
     log_output: LogOption = None,
 ) -> None:
     """Check one log by the official verifier's reading; the last line says SUCCESS or FAILED."""
-    from compliance.compat import check_log
+    from podium.compliance.compat.compliance_checker import check_log
 
     text, passed = check_log(
         filename, usage.value, ruleset, config, werror=werror, quiet=quiet and not werror
@@ -64,7 +64,7 @@ def system_desc_checker(
     log_output: LogOption = None,
 ) -> None:
     """Check one system description by the official verifier's reading."""
-    from compliance.compat_package import compat_system
+    from podium.compliance.compat.desc_and_repo import compat_system
 
     del werror, quiet  # this checker of the incumbent has no warnings
     _tell(*compat_system(filename, usage.value, ruleset), log_output)
@@ -80,7 +80,7 @@ def repo_checker(
     log_output: LogOption = None,
 ) -> None:
     """Check a tree's names, sizes and links by the official verifier's reading."""
-    from compliance.compat_package import compat_repo
+    from podium.compliance.compat.desc_and_repo import compat_repo
 
     _tell(*compat_repo(folder, usage.value, ruleset), log_output)
 
@@ -108,8 +108,8 @@ def package_checker(
     log_output: LogOption = None,
 ) -> None:
     """Check a submission by the official verifier's reading; nothing in it is changed."""
-    from compliance.compat_verify import Flags, compat_package
-    from compliance.params import RCP, SEEDS, TRAIN_SAMPLES
+    from podium.compliance.compat.package_checker import Flags, compat_package
+    from podium.compliance.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES
 
     given = {RCP: rcp_bypass, SEEDS: seed_checker_bypass, TRAIN_SAMPLES: rcp_bert_train_samples}
     bypass = frozenset(flag for flag, wanted in given.items() if wanted)
@@ -126,15 +126,15 @@ def verify(
     log_output: LogOption = None,
 ) -> None:
     """The usual three programs in a row: package check, summary, repository check."""
-    from compliance.compat_verify import compat_verify
+    from podium.compliance.compat.package_checker import compat_verify
 
     _keep_out(log_output, folder)
     _tell(*compat_verify(folder, usage.value, ruleset), log_output)
 
 
 def _keep_out(log_output: Path | None, folder: Path) -> None:
-    from compliance.errors import UsageFault
-    from compliance.output import inside
+    from podium.compliance.errors import UsageFault
+    from podium.compliance.report.console import inside
 
     if log_output is not None and inside(log_output, [folder]):
         raise UsageFault(f"--log_output {log_output} lies in the submission; choose another place")
@@ -167,7 +167,7 @@ def rcp_checker(
     ] = None,
 ) -> None:
     """Hold one result against the reference points by the official verifier's reading."""
-    from compliance.compat_rcp import check_folder
+    from podium.compliance.compat.rcp_checker import check_folder
 
     with told():
         text, passed = check_folder(
@@ -212,8 +212,8 @@ def result_summarizer(
 
     Exit status 1 where a result has no score, or no description.
     """
-    from compliance.compat_score import summarize
-    from compliance.output import print_text
+    from podium.compliance.compat.result_summarizer import summarize
+    from podium.compliance.report.console import print_text
 
     with told():
         text, passed = summarize(folder, usage.value, ruleset, csv, xlsx)
@@ -224,7 +224,7 @@ def result_summarizer(
 
 def _tell(text: str, passed: bool, log_output: Path | None) -> None:
     """Print to standard error, as the incumbent does, and to a file; set the exit status."""
-    from compliance.output import write_whole
+    from podium.compliance.report.console import write_whole
 
     if log_output is not None:
         write_whole(log_output, text)

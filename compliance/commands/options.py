@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
-from compliance.errors import ComplianceError
-from compliance.exits import Exit
-from rules.finding import Profile
+from podium.compliance.errors import ComplianceError
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
 
 
 class Usage(StrEnum):
@@ -103,7 +103,7 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
     pieces = [glob.strip() for one in given or () for glob in one.split(",")]
     wanted = tuple(glob for glob in pieces if glob)
     if wanted:
-        from compliance.globs import unmatched
+        from podium.compliance.rulebook.selectors import unmatched
 
         for said in unmatched(option, wanted):
             typer.echo(f"podium: {said}", err=True)

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compliance.commands.options import AnswerFormat, Division, JobsOption, QuietOption, Usage
-from compliance.errors import UsageFault
-from compliance.exits import Exit
+from podium.compliance.commands.options import (
+    AnswerFormat,
+    Division,
+    JobsOption,
+    QuietOption,
+    Usage,
+)
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from compliance.packing.pack import Order, Packed
+    from podium.compliance.packing.pack import Order, Packed
 
 EPILOG_PACK = (
     "Examples:  podium pack --dry-run    podium pack Acme/podium.toml --into trees    "
@@ -131,8 +137,8 @@ def pack(
 
 
 def _order(config: Path, given: dict[str, Any], settings: tuple[str, ...], jobs: int) -> Order:
-    from compliance.packing.pack import Order
-    from compliance.packing.wish import fields_of, wished
+    from podium.compliance.packing.pack import Order
+    from podium.compliance.packing.pack_request import fields_of, wished
 
     found = wished(config, fields_of(given), settings)
     return Order(found.config, found.rules, found.base, found.chosen_by, jobs=jobs)
@@ -156,22 +162,22 @@ def _packed(
 ) -> Packed:
     from dataclasses import replace
 
-    from compliance.packing.pack import pack as make
-    from compliance.packing.pack import plan_only
+    from podium.compliance.packing.pack import pack as make
+    from podium.compliance.packing.pack import plan_only
 
     order = replace(order, receipt_in_tree=in_tree)
     if push and clone is None:
         raise UsageFault("--push needs --git CLONE")
     if clone is not None:
-        from compliance.packing.review import commit_to, plan_for
+        from podium.compliance.packing.review import commit_to, plan_for
 
         return plan_for(order, clone) if dry_run else commit_to(order, clone, push=push)
     return plan_only(order) if dry_run else make(order)
 
 
 def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
-    from compliance.output import print_text, width
-    from compliance.packing import outcome_text, plan_text
+    from podium.compliance.packing import outcome_text, plan_text
+    from podium.compliance.report.console import print_text, width
 
     if format_ is AnswerFormat.JSON:
         print_text(plan_text.to_json(packed))
@@ -182,9 +188,9 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
 
 
 def _bundle(tree: Path, archive: Path) -> None:
-    from compliance.bundling.bundle import BundleOptions
-    from compliance.bundling.bundle import bundle as write_bundle
-    from compliance.bundling.refusal import Refused
+    from podium.compliance.bundling.bundle import BundleOptions
+    from podium.compliance.bundling.bundle import bundle as write_bundle
+    from podium.compliance.bundling.refusal import Refused
 
     try:
         write_bundle(tree, archive, BundleOptions())
@@ -195,7 +201,7 @@ def _bundle(tree: Path, archive: Path) -> None:
 
 
 def _status(packed: Packed, *, force: bool) -> Exit:
-    from compliance.session import is_internal
+    from podium.compliance.checking.session import is_internal
 
     if packed.report is not None and is_internal(packed.report):
         return Exit.INTERNAL
@@ -204,9 +210,9 @@ def _status(packed: Packed, *, force: bool) -> Exit:
 
 
 def _since(clone: Path, ref: str, wish: tuple[str | None, str | None], jobs: int) -> Exit:
-    from compliance.choose import Wish
-    from compliance.output import print_text, width
-    from compliance.packing.since import check_since, to_text
+    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.packing.since import check_since, to_text
+    from podium.compliance.report.console import print_text, width
 
     changes = check_since(clone, ref, Wish(*wish), jobs)
     print_text(to_text(changes, width()))

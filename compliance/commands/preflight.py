@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compliance.commands.options import (
+from podium.compliance.commands.options import (
     AnswerFormat,
     AnswerFormatOption,
     Division,
@@ -15,8 +15,8 @@ from compliance.commands.options import (
     RoundOption,
     UsageOption,
 )
-from compliance.exits import Exit
-from rules.finding import Profile
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
 
 Config = Annotated[
     Path, typer.Argument(help="A JSON, TOML or YAML mapping of log keys, or a dry log.")
@@ -50,10 +50,10 @@ def preflight(
 
     Example:  podium preflight dry_run.txt --round 6.0 --format json
     """
-    from compliance.choose import Wish
-    from compliance.preflight import preflight as judge
-    from compliance.watching.config import read_declaration
-    from compliance.watching.preflight_text import deliver
+    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.live.preflight import preflight as judge
+    from podium.compliance.live.watching.config import read_declaration
+    from podium.compliance.live.watching.preflight_text import deliver
 
     declared = read_declaration(config)
     rules = Wish(usage, round).choose(config.parent).rules

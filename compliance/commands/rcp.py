@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands.group import group
-from compliance.commands.options import (
+from podium.compliance.commands.group import group
+from podium.compliance.commands.options import (
     AnswerFormat,
     AnswerFormatOption,
     BenchmarkArgument,
@@ -23,13 +23,13 @@ from compliance.commands.options import (
     UsageOption,
     told,
 )
-from compliance.exits import Exit
-from rules.finding import Profile
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from compliance.session import Options
-    from rules.convergence.data import Point
-    from rules.round import Round
+    from podium.compliance.checking.session import Options
+    from podium.rules.convergence.data import Point
+    from podium.rules.round import Round
 
 app = group("Reference convergence points: check results against them, plan runs, look at them.")
 
@@ -65,10 +65,10 @@ def check(
 
     Exit status 1 where one fails, or where points are missing.
     """
-    from compliance.commands.score import refuse_inside, send
-    from compliance.output import width
-    from compliance.rcp_view.check import check as judge
-    from compliance.rcp_view.check import check_json, check_text, draw
+    from podium.compliance.commands.score import refuse_inside, send
+    from podium.compliance.rcp.check import check as judge
+    from podium.compliance.rcp.check import check_json, check_text, draw
+    from podium.compliance.report.console import width
 
     with told():
         refuse_inside(output, folder)
@@ -110,10 +110,10 @@ def plan(
 
     Exit status 1 where no result can pass: nothing to compare with, or too many runs too early.
     """
-    from compliance.output import print_text, width
-    from compliance.rcp_view.plan import finished_values, plan_json, plan_text
-    from compliance.rcp_view.plan import plan as planned
-    from compliance.rcp_view.points import named_round, points_for, references_for
+    from podium.compliance.rcp.plan import finished_values, plan_json, plan_text
+    from podium.compliance.rcp.plan import plan as planned
+    from podium.compliance.rcp.points import named_round, points_for, references_for
+    from podium.compliance.report.console import print_text, width
 
     with told():
         rules = named_round(usage.value, round)
@@ -137,9 +137,9 @@ def show(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Show a benchmark's points: which count by the policy and by the verifier; their curve."""
-    from compliance.output import print_text, width
-    from compliance.rcp_view.points import named_round, points_for
-    from compliance.rcp_view.show import show as shown
+    from podium.compliance.rcp.points import named_round, points_for
+    from podium.compliance.rcp.show import show as shown
+    from podium.compliance.report.console import print_text, width
 
     with told():
         rules = named_round(usage.value, round)
@@ -150,9 +150,9 @@ def show(
 
 
 def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:
-    from compliance.rcp_view.plots import Curve, curve_of, write_plot
-    from compliance.rcp_view.points import references_for
-    from rules.convergence.facts import unit_of
+    from podium.compliance.rcp.plots import Curve, curve_of, write_plot
+    from podium.compliance.rcp.points import references_for
+    from podium.rules.convergence.facts import unit_of
 
     known = references_for(Profile.POLICY, rules, benchmark, points)
     unit = unit_of(rules.usage, rules.name, benchmark)
@@ -175,10 +175,10 @@ def lint(
 
     Exit status 1 where a point cannot be used: notes and warnings do not count.
     """
-    from compliance.output import print_text, width
-    from compliance.rcp_view.lint import lint as faults_of
-    from compliance.rcp_view.lint import lint_json, lint_text
-    from compliance.rcp_view.points import all_points, named_round, points_in
+    from podium.compliance.rcp.lint import lint as faults_of
+    from podium.compliance.rcp.lint import lint_json, lint_text
+    from podium.compliance.rcp.points import all_points, named_round, points_in
+    from podium.compliance.report.console import print_text, width
 
     with told():
         rules = named_round(usage.value, round)
@@ -212,11 +212,11 @@ def make(
 
     Logs that did not converge are left out, and named. Exit status 1 where runs are missing.
     """
-    from compliance.output import write_whole
-    from compliance.rcp_view.make import Origin, refuse_output
-    from compliance.rcp_view.make import make as made_of
-    from compliance.render.text import plural
-    from compliance.terminal import clean
+    from podium.compliance.rcp.make import Origin, refuse_output
+    from podium.compliance.rcp.make import make as made_of
+    from podium.compliance.report.console import write_whole
+    from podium.compliance.report.render.text import plural
+    from podium.compliance.report.terminal import clean
 
     with told():
         refuse_output(output, logs)
@@ -232,7 +232,7 @@ def make(
 
 
 def _options(usage: Usage | None, round: str | None, profile: Profile) -> Options:  # noqa: A002
-    from compliance.session import Options
+    from podium.compliance.checking.session import Options
 
     return Options(usage.value if usage else None, round, profile, os.cpu_count() or 1)
 
@@ -240,7 +240,7 @@ def _options(usage: Usage | None, round: str | None, profile: Profile) -> Option
 def _loaded(file: Path | None, round_name: str | None) -> tuple[Point, ...] | None:
     if file is None:
         return None
-    from compliance.rcp_view.points import points_in
-    from rules.catalogue import normal_name
+    from podium.compliance.rcp.points import points_in
+    from podium.rules.catalogue import normal_name
 
     return points_in(file, normal_name(round_name) if round_name else "*")

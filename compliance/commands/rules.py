@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands.group import group
-from compliance.commands.options import (
+from podium.compliance.commands.group import group
+from podium.compliance.commands.options import (
     BenchmarkArgument,
     Division,
     NewestRoundOption,
@@ -17,11 +17,11 @@ from compliance.commands.options import (
     Usage,
     told,
 )
-from compliance.errors import UsageFault
-from compliance.exits import Exit
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from rules.round import Round
+    from podium.rules.round import Round
 
 app = group("The rules themselves: list, explain and compare them; work out what is legal.")
 
@@ -50,7 +50,7 @@ DivisionOption = Annotated[
 
 
 def _round(usage: Usage, name: str | None) -> Round:
-    from rules.catalogue import UnknownRound, find_round, newest
+    from podium.rules.catalogue import UnknownRound, find_round, newest
 
     try:
         return newest(usage.value) if name is None else find_round(usage.value, name)
@@ -77,7 +77,7 @@ def list_(
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """List a round's benchmarks, or all rules that judge one's logs."""
-    from compliance.rules_view import answers
+    from podium.compliance.rulebook import answers
 
     with told():
         rules = _round(usage, round)
@@ -100,7 +100,7 @@ def show(
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Show a benchmark: target, runs, own rules, what is disputed, checks."""
-    from compliance.rules_view import answers
+    from podium.compliance.rulebook import answers
 
     with told():
         rules = _round(usage, round)
@@ -120,7 +120,7 @@ def explain(
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Explain a rule: bound, authors, history, an example and its mend."""
-    from compliance.rules_view import answers
+    from podium.compliance.rulebook import answers
 
     with told():
         answers.explained(_round(usage, round), rule, format.value)
@@ -137,7 +137,7 @@ def diff(
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Say what changed between two rounds, neighbours or not."""
-    from compliance.rules_view import answers
+    from podium.compliance.rulebook import answers
 
     with told():
         answers.differences(_round(usage, old), _round(usage, new), format.value)
@@ -165,7 +165,7 @@ def hparams(
 
     Exit status 1 where a value given is not legal.
     """
-    from compliance.rules_view import answers
+    from podium.compliance.rulebook import answers
 
     with told():
         rules = _round(usage, round)
@@ -181,7 +181,7 @@ def schema(
     of: Annotated[Schema, typer.Argument(help="Of what.")],
 ) -> None:
     """Print the JSON Schema of a report, a log record, podium.toml or a receipt."""
-    from compliance.rules_view import answers
+    from podium.compliance.rulebook import answers
 
     answers.schema(of.value)
 
@@ -197,7 +197,7 @@ def pages(
 
     Exit status 1 where some are stale.
     """
-    from compliance.pages import stale_pages, write_pages
+    from podium.compliance.rulebook.pages import stale_pages, write_pages
 
     found = write_pages(to) if write else stale_pages(to)
     for name in found:

@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands.options import Division
-from compliance.commands.run_view import follow, told
-from compliance.errors import UsageFault
-from compliance.exits import Exit
-from compliance.garbage import usual_collections
-from reference_runs.errors import RunAborted, RunFault
-from reference_runs.setting import ORG
+from podium.compliance.checking.gc_tuning import usual_collections
+from podium.compliance.commands.options import Division
+from podium.compliance.commands.run_progress import follow, told
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.reference_runs.engine.setting import ORG
+from podium.reference_runs.errors import RunAborted, RunFault
 
 if TYPE_CHECKING:
-    from reference_runs.launch import Order
-    from reference_runs.setting import Division as DivisionName
+    from podium.reference_runs.engine.launch import Order
+    from podium.reference_runs.engine.setting import Division as DivisionName
 
 
 EPILOG_RUN = (
     "Examples:  podium run llama2_70b_lora --runs 10 --output logs    "
-    "torchrun --nproc-per-node 2 -m compliance run llama31_8b"
+    "torchrun --nproc-per-node 2 -m podium run llama31_8b"
 )
 
 
@@ -51,7 +51,7 @@ class Precision(StrEnum):
 
 def _list(wanted: bool) -> None:
     if wanted:
-        from reference_runs.catalogue import find, names
+        from podium.reference_runs.catalogue import find, names
 
         for name in names():
             typer.echo(f"{name:<16} {find(name).title}")
@@ -150,8 +150,8 @@ def run(
 
     Exit status: 0 every run reached its target, 1 one did not, 2 bad arguments or nothing to train.
     """
-    from reference_runs.launch import order
-    from reference_runs.setting import Setting
+    from podium.reference_runs.engine.launch import order
+    from podium.reference_runs.engine.setting import Setting
 
     with _plain_faults():
         if processes > 1 and "RANK" not in os.environ:
@@ -193,15 +193,15 @@ def _plain_faults() -> Iterator[None]:
 
 
 def _start_ranks(processes: int) -> int:
-    from reference_runs.processes import start
+    from podium.reference_runs.engine.processes import start
 
-    return start(processes, ["-m", "compliance", *sys.argv[1:]])
+    return start(processes, ["-m", "podium", *sys.argv[1:]])
 
 
 @usual_collections()
 def _train(ordered: Order, folder: Path, runs: int, *, quiet: bool) -> bool:
     """Train one run after the other; returns whether each reached its target."""
-    from reference_runs.launch import series
+    from podium.reference_runs.engine.launch import series
 
     config, converged = ordered.config(), True
     says = os.environ.get("RANK", "0") == "0"
@@ -218,7 +218,7 @@ def _train(ordered: Order, folder: Path, runs: int, *, quiet: bool) -> bool:
 
 
 def _dry_log(ordered: Order, output: Path | None) -> None:
-    from reference_runs.launch import dry_log
+    from podium.reference_runs.engine.launch import dry_log
 
     if output is None:
         sys.stdout.flush()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands.options import (
+from podium.compliance.commands.options import (
     JobsOption,
     NoColorOption,
     OutputOption,
@@ -21,14 +21,14 @@ from compliance.commands.options import (
     UsageOption,
     told,
 )
-from compliance.errors import UsageFault
-from compliance.exits import Exit
-from rules.finding import Profile
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from compliance.score_report import Scores
-    from compliance.score_result import Working
-    from compliance.session import Options
+    from podium.compliance.checking.session import Options
+    from podium.compliance.scoring.report import Scores
+    from podium.compliance.scoring.result import Working
 
 EPILOG_SCORE = (
     "Examples:  podium score training_results_v5.1    "
@@ -91,7 +91,7 @@ def score_command(
 
     Exit status: 0 every result has a valid score, 1 at least one has not, 2 bad arguments.
     """
-    from compliance.session import Options
+    from podium.compliance.checking.session import Options
 
     count = jobs or os.cpu_count() or 1
     options = Options(usage.value if usage else None, round, profile, count)
@@ -131,16 +131,16 @@ def _refuse(
 
 def refuse_inside(output: Path | None, path: Path) -> None:
     """Refuse to write into the tree that is being read."""
-    from compliance.output import inside
+    from podium.compliance.report.console import inside
 
     if output is not None and inside(output, [path]):
         raise UsageFault(f"{output} lies in the tree being read; choose a place outside")
 
 
 def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[Working]]:
-    from compliance.output import progress_bar
-    from compliance.scoring import report_of, workings_of
-    from compliance.session import gather
+    from podium.compliance.checking.session import gather
+    from podium.compliance.report.console import progress_bar
+    from podium.compliance.scoring.session import report_of, workings_of
 
     with progress_bar(quiet) as progress:
         gathered = gather([path], options, progress, for_scores=True)
@@ -149,16 +149,16 @@ def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[
 
 
 def _write_scaling(workings: list[Working]) -> None:
-    from compliance.score_files import write_scaling
-    from compliance.terminal import clean
+    from podium.compliance.report.terminal import clean
+    from podium.compliance.scoring.write_scaling import write_scaling
 
     for line in write_scaling(workings):
         typer.echo(clean(line), err=True)
 
 
 def _explained(workings: list[Working], wanted: str) -> str:
-    from compliance.output import width
-    from compliance.score_render.explain import explain
+    from podium.compliance.report.console import width
+    from podium.compliance.scoring.render.explain import explain
 
     found = [one for one in workings if _named(one, wanted)]
     if not found:
@@ -188,9 +188,9 @@ def _compare(
 ) -> None:
     from msgspec.structs import replace
 
-    from compliance.output import width
-    from compliance.score_compare import changes
-    from compliance.score_render.comparison import comparison_json, comparison_text
+    from podium.compliance.report.console import width
+    from podium.compliance.scoring.compare import changes
+    from podium.compliance.scoring.render.comparison import comparison_json, comparison_text
 
     then, _ = _scored(other, replace(options), quiet=quiet)
     found = changes(scores, then)
@@ -207,13 +207,13 @@ def _deliver(
     quiet: bool,
     color: bool,
 ) -> None:
-    from compliance.output import width
-    from compliance.score_render import BINARY, render, write_binary
+    from podium.compliance.report.console import width
+    from podium.compliance.scoring.render import BINARY, render, write_binary
 
     if format.value in BINARY:
         write_binary(scores, format.value, output, long=long)
     elif format is Format.TEXT:
-        from compliance.score_render.text import to_text
+        from podium.compliance.scoring.render.text import to_text
 
         plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
         send(to_text(scores, width(), color and not plain, quiet), output)
@@ -223,7 +223,7 @@ def _deliver(
 
 def send(text: str, output: Path | None) -> None:
     """Print a text, or write it to a file."""
-    from compliance.output import print_text, write_whole
+    from podium.compliance.report.console import print_text, write_whole
 
     if output is None:
         print_text(text)
@@ -232,7 +232,7 @@ def send(text: str, output: Path | None) -> None:
 
 
 def _status(scores: Scores) -> Exit:
-    from compliance.reading import RULE_CRASHED
+    from podium.compliance.logs.broken_rule import RULE_CRASHED
 
     if any(one.id == RULE_CRASHED for one in scores.findings):
         return Exit.INTERNAL

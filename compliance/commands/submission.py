@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from compliance.exits import Exit
+from podium.compliance.exit_codes import Exit
 
 EPILOG_INIT = (
     "Examples:  podium init Acme --submitter Acme --round 5.1    "
@@ -33,10 +33,10 @@ def init(
     Nothing is overwritten: the folder must be new or empty. Exit status: 0 written, 2 bad arguments
     or the folder is in use.
     """
-    from compliance.choose import Wish
-    from compliance.output import print_text
-    from compliance.skeleton import Skeleton, write_skeleton
-    from compliance.terminal import clean
+    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.packing.skeleton import Skeleton, write_skeleton
+    from podium.compliance.report.console import print_text
+    from podium.compliance.report.terminal import clean
 
     rules = Wish(usage, round).choose(folder).rules
     skeleton = Skeleton(
@@ -69,9 +69,9 @@ def doctor(
 
     Exit status: 0 complete, 1 something is missing, 2 no such submission.
     """
-    from compliance.doctor import examine
-    from compliance.output import print_text, width
-    from compliance.session import Options
+    from podium.compliance.checking.doctor import examine
+    from podium.compliance.checking.session import Options
+    from podium.compliance.report.console import print_text, width
 
     options = Options(usage, round, jobs=jobs or os.cpu_count() or 1)
     text, complete = examine(submission, options, width())

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from compliance.commands.group import group
-from compliance.commands.options import (
+from podium.compliance.commands.group import group
+from podium.compliance.commands.options import (
     IgnoreOption,
     NoColorOption,
     OutputOption,
@@ -25,9 +25,9 @@ from compliance.commands.options import (
     globs,
     told,
 )
-from compliance.errors import UsageFault
-from compliance.exits import Exit
-from rules.finding import Profile
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
 
 app = group("System descriptions (systems/*.json): check them, print the schema they must fit.")
 
@@ -58,9 +58,9 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments.
     """
-    from compliance.output import default_format, deliver, inside
-    from compliance.session import Options
-    from compliance.system_report import check_systems
+    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.system_report import check_systems
+    from podium.compliance.report.console import default_format, deliver, inside
 
     with told():
         if output is not None and inside(output, paths):
@@ -83,9 +83,9 @@ def schema(
     output: OutputOption = None,
 ) -> None:
     """Print the JSON Schema (draft 2020-12) of a round's system descriptions."""
-    from compliance.choose import Wish
-    from compliance.output import write_whole
-    from compliance.system_schema import system_schema
+    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.report.console import write_whole
+    from podium.compliance.systems.schema import system_schema
 
     with told():
         rules = Wish(usage.value if usage else None, round).choose(".").rules
@@ -129,10 +129,10 @@ def init(
     sources the first wins: --set, MLPERF_* variables, --from, podium.toml, --node or a probe.
     Exit status: 0 written, 2 bad arguments.
     """
-    from compliance.choose import Wish
-    from compliance.output import print_text, width
-    from compliance.probing.filling_text import to_text
-    from compliance.probing.session import (
+    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.report.console import print_text, width
+    from podium.compliance.systems.probe.filling_text import to_text
+    from podium.compliance.systems.probe.session import (
         Sources,
         ask_for_missing,
         draft_description,
@@ -166,8 +166,8 @@ def probe_command(output: OutputOption = None) -> None:
 
     In --output, %h stands for the host's name.
     """
-    from compliance.output import print_text, write_whole
-    from compliance.probing.probe import probe_node
+    from podium.compliance.report.console import print_text, write_whole
+    from podium.compliance.systems.probe.probe import probe_node
 
     with told():
         found = probe_node()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compliance.commands.options import QuietOption
-from compliance.errors import UsageFault
-from compliance.exits import Exit
+from podium.compliance.commands.options import QuietOption
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from compliance.bundling.bundle import Bundled, BundleOptions
-    from compliance.bundling.members import Limits
-    from compliance.bundling.unpack import UnpackOptions
+    from podium.compliance.bundling.bundle import Bundled, BundleOptions
+    from podium.compliance.bundling.members import Limits
+    from podium.compliance.bundling.unpack import UnpackOptions
 
 LARGEST_KEY = 1 << 16
 """Bytes of a file with a key or a passphrase."""
@@ -63,9 +63,9 @@ def bundle(
     The same tree gives the same bytes. Exit status: 0 written, 1 the tree cannot be bundled, 2 bad
     arguments.
     """
-    from compliance.bundling.bundle import bundle as write_bundle
-    from compliance.bundling.refusal import Refused
-    from compliance.output import print_text
+    from podium.compliance.bundling.bundle import bundle as write_bundle
+    from podium.compliance.bundling.refusal import Refused
+    from podium.compliance.report.console import print_text
 
     options = _bundle_options(recipient, passphrase_file, cipher, iterations, replace=replace)
     try:
@@ -81,7 +81,7 @@ def bundle(
 
 def told_of(done: Bundled) -> str:
     """A bundle in words: what was written and how to open it without podium."""
-    from compliance.terminal import clean
+    from podium.compliance.report.terminal import clean
 
     lines = [
         f"{clean(str(done.archive))}: {done.files} files, {done.size} bytes",
@@ -100,9 +100,9 @@ def _bundle_options(
     *,
     replace: bool,
 ) -> BundleOptions:
-    from compliance.bundling.bundle import BundleOptions
-    from compliance.bundling.keys import Cipher
-    from compliance.bundling.openssl import ITERATIONS
+    from podium.compliance.bundling.bundle import BundleOptions
+    from podium.compliance.bundling.keys import Cipher
+    from podium.compliance.bundling.openssl import ITERATIONS
 
     if cipher is not None and cipher not in list(Cipher):
         raise UsageFault(f"--cipher is {cipher}; must be {', '.join(Cipher)}")
@@ -150,15 +150,15 @@ def unpack(
     The hash files beside the bundle are heeded. Exit status: 0 unpacked, 1 the bundle is hostile,
     damaged, or not what its hash or receipt says, 2 bad arguments.
     """
-    from compliance.bundling.refusal import Refused
+    from podium.compliance.bundling.refusal import Refused
 
     try:
         if output is None:
             text = _verify_only(archive, verify)
         else:
-            from compliance.bundling.keys import Keys
-            from compliance.bundling.openssl import MOST_ITERATIONS
-            from compliance.bundling.unpack import UnpackOptions
+            from podium.compliance.bundling.keys import Keys
+            from podium.compliance.bundling.openssl import MOST_ITERATIONS
+            from podium.compliance.bundling.unpack import UnpackOptions
 
             if iterations and iterations > MOST_ITERATIONS:
                 raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
@@ -171,16 +171,16 @@ def unpack(
         typer.echo(f"podium: {error}", err=True)
         raise typer.Exit(Exit.FOUND) from None
     if not quiet:
-        from compliance.output import print_text
+        from podium.compliance.report.console import print_text
 
         print_text(text)
 
 
 def _verify_only(tree: Path, verify: Path | None) -> str:
     """Check a tree that is unpacked already."""
-    from compliance.bundling.verify import check_against
-    from compliance.receipt import read_receipt
-    from compliance.terminal import clean
+    from podium.compliance.bundling.verify import check_against
+    from podium.compliance.packing.receipt import read_receipt
+    from podium.compliance.report.terminal import clean
 
     if not tree.is_dir():
         raise UsageFault("give --output, the new folder to unpack into")
@@ -194,11 +194,11 @@ def _verify_only(tree: Path, verify: Path | None) -> str:
 def _unpacked(archive: Path, output: Path, options: UnpackOptions, verify: Path | None) -> str:
     from dataclasses import replace
 
-    from compliance.bundling.unpack import unpack as unpack_whole
-    from compliance.terminal import clean
+    from podium.compliance.bundling.unpack import unpack as unpack_whole
+    from podium.compliance.report.terminal import clean
 
     if verify is not None:
-        from compliance.receipt import read_receipt
+        from podium.compliance.packing.receipt import read_receipt
 
         options = replace(options, receipt=read_receipt(verify))
     done = unpack_whole(archive, output, options)
@@ -213,7 +213,7 @@ def _unpacked(archive: Path, output: Path, options: UnpackOptions, verify: Path 
 
 
 def _limits(size: int | None, members: int | None, ratio: float | None) -> Limits:
-    from compliance.bundling.members import Limits
+    from podium.compliance.bundling.members import Limits
 
     default = Limits()
     return Limits(size or default.size, members or default.members, ratio or default.ratio)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from compliance.commands.options import (
+from podium.compliance.commands.options import (
     AnswerFormat,
     Division,
     NoColorOption,
@@ -16,7 +16,7 @@ from compliance.commands.options import (
     StrictOption,
     UsageOption,
 )
-from rules.finding import Profile
+from podium.rules.finding import Profile
 
 Logs = Annotated[
     list[Path], typer.Argument(help="Logs, also such as are yet to come.", metavar="LOG…")
@@ -73,8 +73,8 @@ def watch(
 
     Example:  podium watch results/*/llama31_8b/result_*.txt --once
     """
-    from compliance.watching.loop import Options, Watch
-    from compliance.watching.watched import Wishes
+    from podium.compliance.live.watching.loop import Options, Watch
+    from podium.compliance.live.watching.watched import Wishes
 
     wishes = Wishes(usage, round, division, benchmark, profile)
     ends = (timeout, format.value, command, exit_on_error, strict, not no_color)

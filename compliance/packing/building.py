@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from compliance.choose import Wish
-from compliance.errors import UsageFault
-from compliance.find import is_submission
-from compliance.packing.config import CONFIG_FILE, CodeConfig, PackConfig
-from compliance.packing.placing import put_file, put_folder
-from compliance.packing.plan import Plan
-from compliance.packing.results import take_results
-from compliance.packing.sources import expand, in_folder, shown_path
-from compliance.receipt import RECEIPT_FILE, SUMMARY_FILE
-from compliance.tree import is_log
-from compliance.waivers import WAIVERS_FILE
-from rules.round import Round
+from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.discover import is_submission
+from podium.compliance.inputs.layout import is_log
+from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.packing.config import CONFIG_FILE, CodeConfig, PackConfig
+from podium.compliance.packing.placing import put_file, put_folder
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE
+from podium.compliance.packing.results import take_results
+from podium.compliance.packing.sources import expand, in_folder, shown_path
+from podium.compliance.waivers.apply import WAIVERS_FILE
+from podium.rules.round import Round
 
 OWN_FILES = (CONFIG_FILE, RECEIPT_FILE, SUMMARY_FILE)
 """Files of podium at the root of a tree: no part of what is submitted."""

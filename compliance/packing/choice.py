@@ -11,17 +11,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compliance.alike import copies, spelled
-from compliance.facts import Facts
-from compliance.files import Judged
-from compliance.packing.config import ResultConfig
-from compliance.packing.sources import LeftOut, Source, same_content
-from compliance.scores import median_window
-from compliance.tree_names import benchmark_called
-from compliance.verdicts import By, few, needed_runs
-from rules.convergence.runs import dropped_of, takes_first_converging, takes_median_window
-from rules.finding import Profile
-from rules.round import Round
+from podium.compliance.checking.files import Judged
+from podium.compliance.inputs.benchmark_names import benchmark_called
+from podium.compliance.logs.facts import Facts
+from podium.compliance.packing.config import ResultConfig
+from podium.compliance.packing.sources import LeftOut, Source, same_content
+from podium.compliance.results.consistency import copies, spelled
+from podium.compliance.results.model import By, few, needed_runs
+from podium.compliance.results.score import median_window
+from podium.rules.convergence.run_counts import (
+    dropped_of,
+    takes_first_converging,
+    takes_median_window,
+)
+from podium.rules.finding import Profile
+from podium.rules.round import Round
 
 
 @dataclass(frozen=True, slots=True)

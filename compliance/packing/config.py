@@ -19,8 +19,8 @@ from pydantic import (
     field_validator,
 )
 
-from compliance.choose import config_bytes
-from compliance.errors import UsageFault
+from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.round_selection import config_bytes
 
 CONFIG_FILE = "podium.toml"
 

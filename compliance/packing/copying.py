@@ -11,8 +11,8 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from compliance.packing.plan import Entry
-from compliance.packing.sources import Source, stamp_of
+from podium.compliance.packing.plan import Entry
+from podium.compliance.packing.sources import Source, stamp_of
 
 BLOCK = 1 << 18
 """Bytes at a time: they stay in the processor's cache between copying and hashing."""

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from compliance.choose import ChosenBy, Wish
-from compliance.facts import Facts
-from compliance.files import Judged
-from compliance.find import is_submission
-from compliance.outcome import Rules, conclude
-from compliance.packing.copying import Copied
-from compliance.packing.plan import Plan
-from compliance.receipt import (
+from podium.compliance.checking.files import Judged
+from podium.compliance.checking.session import Options, check_paths, gather
+from podium.compliance.inputs.discover import is_submission
+from podium.compliance.inputs.round_selection import ChosenBy, Wish
+from podium.compliance.logs.facts import Facts
+from podium.compliance.packing.copying import Copied
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.receipt import (
     Gate,
     PackedFile,
     PackedResult,
@@ -24,11 +24,11 @@ from compliance.receipt import (
     PackedWaiver,
     Receipt,
 )
-from compliance.report import FindingEntry, Report, ResultEntry, Tool, publish
-from compliance.session import Options, check_paths, gather
-from compliance.waivers import WAIVERS_FILE
-from compliance.waivers_file import Waiver, waivers_in_tree
-from rules.finding import Finding, Profile, Severity
+from podium.compliance.report.data import Rules, conclude
+from podium.compliance.report.models import FindingEntry, Report, ResultEntry, Tool, publish
+from podium.compliance.waivers.apply import WAIVERS_FILE
+from podium.compliance.waivers.file import Waiver, waivers_in_tree
+from podium.rules.finding import Finding, Profile, Severity
 
 
 def judge(tree: Path, plan: Plan, jobs: int) -> Report:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compliance.errors import UsageFault
-from compliance.terminal import clean
+from podium.compliance.errors import UsageFault
+from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
     from git import Repo

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from compliance.packing.gate import errors_of
-from compliance.packing.pack import Packed
-from compliance.packing.plan import Plan
-from compliance.packing.summary import number, size_text
-from compliance.terminal import clean, wrap
+from podium.compliance.packing.gate import errors_of
+from podium.compliance.packing.pack import Packed
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.summary import number, size_text
+from podium.compliance.report.terminal import clean, wrap
 
 MOST = 20
 """Errors that are named; `podium check` on the tree tells them all."""

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from compliance.choose import ChosenBy
-from compliance.errors import UsageFault
-from compliance.output import inside, write_whole
-from compliance.packing.building import make_plan
-from compliance.packing.config import PackConfig
-from compliance.packing.copying import Copied, as_it_lies
-from compliance.packing.gate import judge, make_receipt
-from compliance.packing.plan import Plan
-from compliance.packing.standing import Standing, allow, compare, refuse_own_sources
-from compliance.packing.summary import to_markdown
-from compliance.packing.write import Stage, clear, locked, silent, stage
-from compliance.receipt import RECEIPT_FILE, SUMMARY_FILE, Receipt
-from compliance.report import Report
-from rules.round import Round
+from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.round_selection import ChosenBy
+from podium.compliance.packing.building import make_plan
+from podium.compliance.packing.config import PackConfig
+from podium.compliance.packing.copying import Copied, as_it_lies
+from podium.compliance.packing.existing import Standing, allow, compare, refuse_own_sources
+from podium.compliance.packing.gate import judge, make_receipt
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE, Receipt
+from podium.compliance.packing.summary import to_markdown
+from podium.compliance.packing.write import Stage, clear, locked, silent, stage
+from podium.compliance.report.console import inside, write_whole
+from podium.compliance.report.models import Report
+from podium.rules.round import Round
 
 State = Literal["planned", "refused", "rejected", "packed", "unchanged"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from compliance.packing.plan import Plan
-from compliance.packing.sources import SourceFault, in_folder, shown_path, source_of
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.sources import SourceFault, in_folder, shown_path, source_of
 
 
 def put_file(plan: Plan, place: str, path: str, what: str) -> None:

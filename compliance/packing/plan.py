@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compliance.files import Judged
-from compliance.packing.config import PackConfig
-from compliance.packing.sources import LeftOut, Source
-from rules.round import Round
+from podium.compliance.checking.files import Judged
+from podium.compliance.packing.config import PackConfig
+from podium.compliance.packing.sources import LeftOut, Source
+from podium.rules.round import Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Plan:
             self._again(before, source)
 
     def _again(self, before: Entry, source: Source) -> None:
-        from compliance.packing.sources import same_content
+        from podium.compliance.packing.sources import same_content
 
         one = before.source
         try:

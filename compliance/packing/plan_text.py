@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from compliance.packing.pack import Packed
-from compliance.packing.plan import Entry, Plan
-from compliance.packing.standing import Standing
-from compliance.packing.summary import size_text
-from compliance.terminal import clean, columns, wrap
+from podium.compliance.packing.existing import Standing
+from podium.compliance.packing.pack import Packed
+from podium.compliance.packing.plan import Entry, Plan
+from podium.compliance.packing.summary import size_text
+from podium.compliance.report.terminal import clean, columns, wrap
 
 MOST = 40
 """Lines about files left out; the JSON plan has them all."""
@@ -75,7 +75,7 @@ def _tree(plan: Plan, standing: Standing, width: int) -> Iterator[str]:
 
 def _rows(plan: Plan) -> Iterator[tuple[str, list[Entry]]]:
     """The files in order; a folder that is copied whole is one row."""
-    from compliance.tree import natural
+    from podium.compliance.inputs.layout import natural
 
     whole: dict[str, list[Entry]] = {}
     single: dict[str, list[Entry]] = {}

@@ -6,12 +6,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from compliance.facts import Facts
-from compliance.packing.choice import Candidate, Choice, Chooser, find_copies
-from compliance.packing.config import ResultConfig
-from compliance.packing.placing import put_file, put_folder
-from compliance.packing.plan import Plan
-from compliance.packing.sources import (
+from podium.compliance.checking.session import Options, gather
+from podium.compliance.inputs.benchmark_names import about_name, benchmark_called
+from podium.compliance.inputs.layout import POWER, PRUNED, SCALING_FILE, has_scalings, is_log
+from podium.compliance.logs.facts import Facts
+from podium.compliance.packing.choice import Candidate, Choice, Chooser, find_copies
+from podium.compliance.packing.config import ResultConfig
+from podium.compliance.packing.placing import put_file, put_folder
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.sources import (
     LeftOut,
     Source,
     SourceFault,
@@ -20,12 +23,9 @@ from compliance.packing.sources import (
     log_source,
     shown_path,
 )
-from compliance.session import Options, gather
-from compliance.tree import POWER, PRUNED, SCALING_FILE, has_scalings, is_log
-from compliance.tree_names import about_name, benchmark_called
-from compliance.verdicts import needed_runs
-from rules.finding import Severity
-from rules.round import Round
+from podium.compliance.results.model import needed_runs
+from podium.rules.finding import Severity
+from podium.rules.round import Round
 
 
 def take_results(plan: Plan, jobs: int) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from compliance.errors import UsageFault
-from compliance.hygiene import REFUSED
-from compliance.hygiene_names import official_name
-from compliance.packing.building import make_plan
-from compliance.packing.git import PUSHES, Clone, branch_name
-from compliance.packing.pack import (
+from podium.compliance.errors import UsageFault
+from podium.compliance.packing.building import make_plan
+from podium.compliance.packing.existing import compare
+from podium.compliance.packing.git import PUSHES, Clone, branch_name
+from podium.compliance.packing.pack import (
     Order,
     Packed,
     check_receipt,
@@ -21,11 +20,12 @@ from compliance.packing.pack import (
     remade,
     write,
 )
-from compliance.packing.plan import Plan
-from compliance.packing.standing import compare
-from compliance.packing.summary import number
-from compliance.packing.write import Stage, clear, locked
-from compliance.receipt import Receipt
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.receipt import Receipt
+from podium.compliance.packing.summary import number
+from podium.compliance.packing.write import Stage, clear, locked
+from podium.compliance.repository.check import REFUSED
+from podium.compliance.repository.file_names import official_name
 
 
 def plan_for(order: Order, place: Path) -> Packed:

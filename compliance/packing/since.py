@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compliance.choose import Wish
-from compliance.find import is_submission
-from compliance.hygiene import LARGE
-from compliance.packing.gate import errors_of
-from compliance.packing.git import Change, Clone
-from compliance.report import Report, publish
-from compliance.session import Options, check_paths
-from compliance.terminal import clean, wrap
-from rules.catalogue import find_round, rounds_of
-from rules.round import Round
+from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.inputs.discover import is_submission
+from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.packing.gate import errors_of
+from podium.compliance.packing.git import Change, Clone
+from podium.compliance.report.models import Report, publish
+from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.repository.check import LARGE
+from podium.rules.catalogue import find_round, rounds_of
+from podium.rules.round import Round
 
 MOST = 20
 

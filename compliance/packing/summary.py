@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compliance.packing.plan import Plan
-from compliance.receipt import PackedResult, Receipt
-from compliance.terminal import clean
+from podium.compliance.packing.plan import Plan
+from podium.compliance.packing.receipt import PackedResult, Receipt
+from podium.compliance.report.terminal import clean
 
 MOST_LEFT_OUT = 12
 """Files left out that the page names."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compliance.errors import UsageFault
-from compliance.packing.copying import Copied, SourceChanged, copy_all
-from compliance.packing.plan import Entry
-from compliance.packing.swap import put_in_place, recover
+from podium.compliance.errors import UsageFault
+from podium.compliance.packing.copying import Copied, SourceChanged, copy_all
+from podium.compliance.packing.plan import Entry
+from podium.compliance.packing.swap import put_in_place, recover
 
 PREFIX = ".podium-pack."
 """Names of the folders in which trees are made; they go when the work is done."""

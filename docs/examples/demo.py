@@ -46,7 +46,7 @@ def podium(*words: object, status: int = 0) -> None:
     """Show a podium command and run it; the demo ends where it does not do what it should."""
     arguments = [str(word) for word in words]
     print(f"\n$ podium {' '.join(arguments)}", flush=True)
-    done = subprocess.run([sys.executable, "-m", "compliance", *arguments], check=False)
+    done = subprocess.run([sys.executable, "-m", "podium", *arguments], check=False)
     if done.returncode != status:
         raise SystemExit(f"exit status {done.returncode}, expected {status}")
     if status:
@@ -56,7 +56,7 @@ def podium(*words: object, status: int = 0) -> None:
 def train(benchmark: str, *options: str) -> None:
     """Ten runs, half of them at a time, into folders of their own as teams do."""
     options = ("--org", "Example", *options)
-    command = [sys.executable, "-m", "compliance", "run", benchmark, "-q", *options]
+    command = [sys.executable, "-m", "podium", "run", benchmark, "-q", *options]
     halves = []
     for half in (0, 1):
         runs = ["--runs", str(RUNS // 2), "--seed", str(1 + half * RUNS // 2)]

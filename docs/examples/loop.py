@@ -9,8 +9,8 @@ import sys
 import time
 from dataclasses import dataclass
 
-from logging_spec import Logger
-from logging_spec.mllog import constants
+from podium.logging_spec import Logger
+from podium.logging_spec.mllog import constants
 
 
 @dataclass(frozen=True)

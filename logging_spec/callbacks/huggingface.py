@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from logging_spec.callbacks.phases import Phases, with_base
+from podium.logging_spec.callbacks.phases import Phases, with_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from logging_spec.emit import Logger
+    from podium.logging_spec.emitter.emit import Logger
 
 
 def trainer_callback(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from logging_spec.values import plain
+from podium.logging_spec.emitter.values import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from logging_spec.emit import Logger
-    from logging_spec.intervals import Evaluation, Interval
+    from podium.logging_spec.emitter.emit import Logger
+    from podium.logging_spec.emitter.intervals import Evaluation, Interval
 
 
 class Phases:

@@ -6,9 +6,9 @@ import logging
 import threading
 from typing import Any
 
-from logging_spec.mllog import constants, mllog
-from logging_spec.mllog.handlers import AppendingHandler
-from logging_spec.mllog.mllog import MLLogger
+from podium.logging_spec.mllog import constants, mllog
+from podium.logging_spec.mllog.handlers import AppendingHandler
+from podium.logging_spec.mllog.mllog import MLLogger
 
 __all__ = ["MLLogger", "config", "constants", "get_mllogger", "mllog", "mllogger"]
 

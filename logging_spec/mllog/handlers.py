@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from logging_spec.sink import DescriptorSink
+from podium.logging_spec.emitter.sink import DescriptorSink
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from logging_spec.mllog import constants, handlers
-from logging_spec.mllog.handlers import AppendingHandler, PrintingHandler
-from logging_spec.values import encoder
+from podium.logging_spec.emitter.values import encoder
+from podium.logging_spec.mllog import constants, handlers
+from podium.logging_spec.mllog.handlers import AppendingHandler, PrintingHandler
 
 LOG_TEMPLATE = ":::MLLOG {log_json}"
 """A line, around the JSON text of its record."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.cosmoflow.tfrecord import read_example
-from reference_runs.errors import DataMissing
+from podium.reference_runs.cosmoflow.tfrecord import read_example
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.cosmoflow.config import CosmoFlow
+    from podium.reference_runs.cosmoflow.config import CosmoFlow
 
     Counts = NDArray[np.int64]
 

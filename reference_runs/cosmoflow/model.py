@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from reference_runs.cosmoflow.config import CosmoFlow
+    from podium.reference_runs.cosmoflow.config import CosmoFlow
 
 REACH = 1.2
 """The last tanh reaches beyond the parameters' range of -1 to 1, so that its ends can be met."""

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.cosmoflow.config import CosmoFlow
-from reference_runs.cosmoflow.data import PARTS, Volumes, open_made, open_simulated, write
-from reference_runs.cosmoflow.model import Regressor
-from reference_runs.errors import DataMissing
-from reference_runs.staging import Folder, shared_folder, stage
-from reference_runs.task import Loss, Task
+from podium.reference_runs.cosmoflow.config import CosmoFlow
+from podium.reference_runs.cosmoflow.data import PARTS, Volumes, open_made, open_simulated, write
+from podium.reference_runs.cosmoflow.model import Regressor
+from podium.reference_runs.engine.staging import Folder, shared_folder, stage
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from logging_spec import Logger
+    from podium.logging_spec import Logger
 
 
 class Cosmology(Task[CosmoFlow]):

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from reference_runs.catalogue import Benchmark
-from reference_runs.config import Config, Unit
+from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.engine.config import Config, Unit
 
 CLASSES = 3
 """Background, tropical cyclone, atmospheric river."""

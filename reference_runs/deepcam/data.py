@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.deepcam.config import DeepCam
+    from podium.reference_runs.deepcam.config import DeepCam
 
     Maps = NDArray[np.float32]
     Labels = NDArray[np.uint8]

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.deepcam.config import CLASSES
-from reference_runs.normalization import GroupNormedBatch
+from podium.reference_runs.deepcam.config import CLASSES
+from podium.reference_runs.modeling.normalization import GroupNormedBatch
 
 if TYPE_CHECKING:
-    from reference_runs.deepcam.config import DeepCam
+    from podium.reference_runs.deepcam.config import DeepCam
 
 
 class Separable(nn.Sequential):

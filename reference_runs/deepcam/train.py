@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.deepcam.config import CLASSES, DeepCam
-from reference_runs.deepcam.data import Weather, write
-from reference_runs.deepcam.model import DeepLab
-from reference_runs.errors import RunFault
-from reference_runs.optimizers import LAMB
-from reference_runs.schedule import warmed_up
-from reference_runs.staging import Folder, shared_folder, stage
-from reference_runs.task import Loss, Task
+from podium.reference_runs.deepcam.config import CLASSES, DeepCam
+from podium.reference_runs.deepcam.data import Weather, write
+from podium.reference_runs.deepcam.model import DeepLab
+from podium.reference_runs.engine.staging import Folder, shared_folder, stage
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.optimizers import LAMB
+from podium.reference_runs.modeling.schedule import warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from logging_spec import Logger
+    from podium.logging_spec import Logger
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {
     "Adam": torch.optim.Adam,

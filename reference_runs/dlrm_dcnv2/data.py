@@ -8,8 +8,8 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 import torch
 
-from reference_runs.dlrm_dcnv2.config import DENSE_FEATURES, DlrmDcnv2
-from reference_runs.errors import DataMissing
+from podium.reference_runs.dlrm_dcnv2.config import DENSE_FEATURES, DlrmDcnv2
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reference_runs.dlrm_dcnv2.config import DlrmDcnv2
+    from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
 
-from reference_runs.dlrm_dcnv2.config import DENSE_FEATURES
+from podium.reference_runs.dlrm_dcnv2.config import DENSE_FEATURES
 
 
 class Cross(nn.Module):

@@ -8,11 +8,11 @@ import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 from torchmetrics.functional.classification import binary_auroc
 
-from reference_runs.dlrm_dcnv2.config import DlrmDcnv2
-from reference_runs.dlrm_dcnv2.data import Clicks, Days, synthetic
-from reference_runs.dlrm_dcnv2.model import DlrmDcn
-from reference_runs.errors import DataMissing, RunFault
-from reference_runs.task import Loss, Task
+from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
+from podium.reference_runs.dlrm_dcnv2.data import Clicks, Days, synthetic
+from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import DataMissing, RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from reference_runs.dlrm_dcnv2.data import Batch
+    from podium.reference_runs.dlrm_dcnv2.data import Batch
 
 EVALUATION_BATCH = 4096
 TRAINING_DAYS, EVALUATION_DAYS = range(23), range(23, 24)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from reference_runs.catalogue import Benchmark
-from reference_runs.llama31.config import Llama31
+from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.llama31.config import Llama31
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.llama31.model import RMS_EPSILON, Stack, attend, joined_heads, rotate
+from podium.reference_runs.llama31.model import RMS_EPSILON, Stack, attend, joined_heads, rotate
 
 if TYPE_CHECKING:
-    from reference_runs.gpt_oss_20b.config import GptOss
+    from podium.reference_runs.gpt_oss_20b.config import GptOss
 
 
 class Attention(nn.Module):

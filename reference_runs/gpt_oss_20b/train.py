@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from reference_runs.gpt_oss_20b.model import Decoder
-from reference_runs.llama31.train import Pretraining
+from podium.reference_runs.gpt_oss_20b.model import Decoder
+from podium.reference_runs.llama31.train import Pretraining
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from reference_runs.gpt_oss_20b.config import GptOss
+    from podium.reference_runs.gpt_oss_20b.config import GptOss
 
 
 class MixturePretraining(Pretraining):

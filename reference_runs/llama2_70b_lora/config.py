@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from reference_runs.catalogue import Benchmark
-from reference_runs.llama31.config import Decoder
+from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.llama31.config import Decoder
 
 
 @dataclass(frozen=True, kw_only=True)

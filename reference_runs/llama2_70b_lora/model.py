@@ -1,7 +1,7 @@
 """Llama 2 with one fused projection for query, key and value, and low-rank adapters on it.
 
 LoRA as published (Hu et al., 2021): y = W x + (alpha / rank) B A dropout(x), with W frozen and B
-zero at the start. Shape letters as in `reference_runs.llama31.model`; R is the rank.
+zero at the start. Shape letters as in `podium.reference_runs.llama31.model`; R is the rank.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, cast
 
 from torch import Tensor, nn
 
-from reference_runs.llama31.model import Llama, attend, joined_heads, rotate
+from podium.reference_runs.llama31.model import Llama, attend, joined_heads, rotate
 
 if TYPE_CHECKING:
-    from reference_runs.llama2_70b_lora.config import Llama2Lora
-    from reference_runs.llama31.config import Decoder
+    from podium.reference_runs.llama2_70b_lora.config import Llama2Lora
+    from podium.reference_runs.llama31.config import Decoder
 
 
 class Adapted(nn.Linear):

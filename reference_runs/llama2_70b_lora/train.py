@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from reference_runs.errors import DataMissing
-from reference_runs.llama2_70b_lora.config import Llama2Lora
-from reference_runs.llama2_70b_lora.model import adapted_llama
-from reference_runs.llama31.base import base_weights
-from reference_runs.llama31.train import LanguageModel
-from reference_runs.schedule import cosine
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.llama2_70b_lora.config import Llama2Lora
+from podium.reference_runs.llama2_70b_lora.model import adapted_llama
+from podium.reference_runs.llama31.base import base_weights
+from podium.reference_runs.llama31.train import LanguageModel
+from podium.reference_runs.modeling.schedule import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from reference_runs.llama31.data import Language
+    from podium.reference_runs.llama31.data import Language
 
 CHANGED_SHARE, CHANGED_SEED = 0.4, 62
 """Of the contexts of the base's language, that many go on differently in the one to be learnt."""

@@ -15,14 +15,14 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
-from reference_runs.llama31.model import Llama
+from podium.reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
+from podium.reference_runs.llama31.model import Llama
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from reference_runs.llama31.config import Decoder
-    from reference_runs.setting import Setting
+    from podium.reference_runs.engine.setting import Setting
+    from podium.reference_runs.llama31.config import Decoder
 
 STEPS, BATCH, RATE = 320, 16, 4e-3
 VERSION = 4

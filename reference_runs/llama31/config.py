@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from reference_runs.catalogue import Benchmark
-from reference_runs.config import Config, Unit
+from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.engine.config import Config, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.llama31.config import Decoder
+    from podium.reference_runs.llama31.config import Decoder
 
 CLASSES, SUCCESSORS, STARTS = 12, 6, 8
 SHARPNESS = 0.07

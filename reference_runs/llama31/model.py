@@ -18,7 +18,7 @@ from torch.utils.checkpoint import checkpoint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from reference_runs.llama31.config import Decoder
+    from podium.reference_runs.llama31.config import Decoder
 
 RMS_EPSILON = 1e-5
 LOW_FREQUENCY, HIGH_FREQUENCY = 1.0, 4.0

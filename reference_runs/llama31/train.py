@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
-from reference_runs.llama31.base import base_weights
-from reference_runs.llama31.config import Decoder, Llama31, Llama31Large
-from reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences, from_files, synthetic
-from reference_runs.llama31.model import Llama
-from reference_runs.schedule import cosine
-from reference_runs.task import Loss, Task
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.llama31.base import base_weights
+from podium.reference_runs.llama31.config import Decoder, Llama31, Llama31Large
+from podium.reference_runs.llama31.data import (
+    LANGUAGE_SEED,
+    Language,
+    Sequences,
+    from_files,
+    synthetic,
+)
+from podium.reference_runs.llama31.model import Llama
+from podium.reference_runs.modeling.schedule import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

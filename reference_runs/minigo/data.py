@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
-from reference_runs.minigo.features import PLANES
-from reference_runs.minigo.selfplay import Examples
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.minigo.features import PLANES
+from podium.reference_runs.minigo.selfplay import Examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.minigo.config import MiniGo
-    from reference_runs.minigo.model import DualNet
+    from podium.reference_runs.minigo.config import MiniGo
+    from podium.reference_runs.minigo.model import DualNet
 
 SYMMETRIES = 8
 """Ways to turn and mirror a board."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reference_runs.minigo.board import BLACK, HISTORY
+from podium.reference_runs.minigo.board import BLACK, HISTORY
 
 if TYPE_CHECKING:
-    from reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.board import Array, Goban, Positions
 
 PLANES = 2 * HISTORY + 1 + 3 + 1
 

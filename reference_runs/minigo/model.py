@@ -12,11 +12,11 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.minigo.config import numbered
-from reference_runs.minigo.features import PLANES
+from podium.reference_runs.minigo.config import numbered
+from podium.reference_runs.minigo.features import PLANES
 
 if TYPE_CHECKING:
-    from reference_runs.minigo.config import MiniGo
+    from podium.reference_runs.minigo.config import MiniGo
 
 
 MOMENTUM = 0.05

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.minigo.features import planes
+from podium.reference_runs.minigo.features import planes
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.board import Array, Goban, Positions
 
 
 class Network:

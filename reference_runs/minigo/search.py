@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.board import Array, Goban, Positions
 
 
 class Evaluate(Protocol):

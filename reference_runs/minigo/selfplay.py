@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from reference_runs.minigo.board import BLACK, WHITE
-from reference_runs.minigo.features import PLANES, planes
-from reference_runs.minigo.search import Forest
+from podium.reference_runs.minigo.board import BLACK, WHITE
+from podium.reference_runs.minigo.features import PLANES, planes
+from podium.reference_runs.minigo.search import Forest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reference_runs.minigo.board import Array, Goban, Positions
-    from reference_runs.minigo.config import MiniGo
-    from reference_runs.minigo.search import Evaluate, Search
+    from podium.reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.config import MiniGo
+    from podium.reference_runs.minigo.search import Evaluate, Search
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from logging_spec import keys
-from reference_runs.minigo.board import Goban
-from reference_runs.minigo.config import MiniGo
-from reference_runs.minigo.data import Window, load_network, together
-from reference_runs.minigo.model import DualNet
-from reference_runs.minigo.players import Network, Territory
-from reference_runs.minigo.search import Search
-from reference_runs.minigo.selfplay import Player, match, self_play
-from reference_runs.task import Loss, Task
+from podium.logging_spec import keys
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.minigo.board import Goban
+from podium.reference_runs.minigo.config import MiniGo
+from podium.reference_runs.minigo.data import Window, load_network, together
+from podium.reference_runs.minigo.model import DualNet
+from podium.reference_runs.minigo.players import Network, Territory
+from podium.reference_runs.minigo.search import Search
+from podium.reference_runs.minigo.selfplay import Player, match, self_play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from logging_spec import Logger
-    from reference_runs.minigo.selfplay import Examples
+    from podium.logging_spec import Logger
+    from podium.reference_runs.minigo.selfplay import Examples
 
 SELF_PLAY, SYMMETRY, GATE, EVALUATION = range(4)
 """What a game or a draw is for, a part of its seed."""

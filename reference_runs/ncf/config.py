@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from reference_runs.catalogue import Benchmark
-from reference_runs.config import Config, Unit
+from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.engine.config import Config, Unit
 
 
 @dataclass(frozen=True, kw_only=True)

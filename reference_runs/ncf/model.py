@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from reference_runs.ncf.config import Ncf
+    from podium.reference_runs.ncf.config import Ncf
 
 
 class NeuMF(nn.Module):

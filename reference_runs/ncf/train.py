@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.ncf.config import Ncf
-from reference_runs.ncf.data import Candidates, Pairs, candidates, from_ratings, synthetic
-from reference_runs.ncf.model import NeuMF
-from reference_runs.task import Loss, Task
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.ncf.config import Ncf
+from podium.reference_runs.ncf.data import Candidates, Pairs, candidates, from_ratings, synthetic
+from podium.reference_runs.ncf.model import NeuMF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.normalization import GroupNormedBatch
+from podium.reference_runs.modeling.normalization import GroupNormedBatch
 
 if TYPE_CHECKING:
-    from reference_runs.resnet.config import ResNet
+    from podium.reference_runs.resnet.config import ResNet
 
 EXPANSION = 4
 """A bottleneck's output is so many times as wide as its inside."""

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.errors import RunFault
-from reference_runs.optimizers import LARS
-from reference_runs.resnet.config import ResNet
-from reference_runs.resnet.data import Centres, Crops, Files, Source, normalise, synthetic
-from reference_runs.resnet.model import ResidualNet
-from reference_runs.schedule import polynomial
-from reference_runs.task import Loss, Task
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.optimizers import LARS
+from podium.reference_runs.modeling.schedule import polynomial
+from podium.reference_runs.resnet.config import ResNet
+from podium.reference_runs.resnet.data import Centres, Crops, Files, Source, normalise, synthetic
+from podium.reference_runs.resnet.model import ResidualNet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from reference_runs.retinanet.config import RetinaNet
+    from podium.reference_runs.retinanet.config import RetinaNet
 
 ASPECTS = (0.5, 1.0, 2.0)
 OCTAVES = (1.0, 2 ** (1 / 3), 2 ** (2 / 3))

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from reference_runs.errors import DataMissing
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.retinanet.boxes import decode, encode, level_sides, overlaps, suppress
-from reference_runs.retinanet.model import SHAPES
+from podium.reference_runs.retinanet.boxes import decode, encode, level_sides, overlaps, suppress
+from podium.reference_runs.retinanet.model import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.retinanet.config import RetinaNet
-    from reference_runs.retinanet.data import Batch, Source
+    from podium.reference_runs.retinanet.config import RetinaNet
+    from podium.reference_runs.retinanet.data import Batch, Source
 
 BACKGROUND, IGNORED = -1, -2
 """What stands in for an object's number where an anchor has none."""

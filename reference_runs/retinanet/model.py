@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 if TYPE_CHECKING:
-    from reference_runs.retinanet.config import RetinaNet
+    from podium.reference_runs.retinanet.config import RetinaNet
 
 EXPANSION = 4
 SHAPES = 9

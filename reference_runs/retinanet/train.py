@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
-from reference_runs.retinanet.boxes import anchors
-from reference_runs.retinanet.config import RetinaNet
-from reference_runs.retinanet.data import Batch, Files, Scenes, normalise, synthetic
-from reference_runs.retinanet.detection import detect, losses, mean_average_precision, rows
-from reference_runs.retinanet.model import Body, Detector
-from reference_runs.schedule import warmed_up
-from reference_runs.task import Loss, Task
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.modeling.schedule import warmed_up
+from podium.reference_runs.retinanet.boxes import anchors
+from podium.reference_runs.retinanet.config import RetinaNet
+from podium.reference_runs.retinanet.data import Batch, Files, Scenes, normalise, synthetic
+from podium.reference_runs.retinanet.detection import detect, losses, mean_average_precision, rows
+from podium.reference_runs.retinanet.model import Body, Detector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

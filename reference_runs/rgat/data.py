@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
-from reference_runs.rgat.config import CITES, Rgat
-from reference_runs.rgat.sampling import Csr, Sampled, Sampler
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.rgat.config import CITES, Rgat
+from podium.reference_runs.rgat.sampling import Csr, Sampled, Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reference_runs.rgat.config import Relation
+    from podium.reference_runs.rgat.config import Relation
 
     Ids = NDArray[np.int64]
 

@@ -16,8 +16,8 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reference_runs.rgat.config import Relation, Rgat
-    from reference_runs.rgat.sampling import Block, Sampled
+    from podium.reference_runs.rgat.config import Relation, Rgat
+    from podium.reference_runs.rgat.sampling import Block, Sampled
 
 SLOPE = 0.2
 """Of the leaky rectifier that attention scores go through."""

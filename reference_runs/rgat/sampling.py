@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.rgat.config import Relation
+    from podium.reference_runs.rgat.config import Relation
 
     Ids = NDArray[np.int64]
 

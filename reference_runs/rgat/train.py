@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.rgat.config import Rgat
-from reference_runs.rgat.data import Graph, Seeds, from_files, synthetic
-from reference_runs.rgat.model import RGAT
-from reference_runs.task import Loss, Task
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.rgat.config import Rgat
+from podium.reference_runs.rgat.data import Graph, Seeds, from_files, synthetic
+from podium.reference_runs.rgat.model import RGAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.optim import Optimizer
 
-    from reference_runs.rgat.sampling import Sampled
+    from podium.reference_runs.rgat.sampling import Sampled
 
 EVALUATION_BATCH = 512
 

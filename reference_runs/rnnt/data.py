@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
-from reference_runs.rnnt.features import augmented, dithered, log_mel, masked, stacked
-from reference_runs.rnnt.pieces import Pieces
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.rnnt.features import augmented, dithered, log_mel, masked, stacked
+from podium.reference_runs.rnnt.pieces import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from reference_runs.rnnt.config import RnnT
-    from reference_runs.rnnt.features import Sound
+    from podium.reference_runs.rnnt.config import RnnT
+    from podium.reference_runs.rnnt.features import Sound
 
 LETTERS = "abcdefgh"
 WORDS, LONGEST_WORD = 16, 3

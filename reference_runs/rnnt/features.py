@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from reference_runs.rnnt.config import RnnT
+    from podium.reference_runs.rnnt.config import RnnT
 
     Sound = NDArray[np.float32]
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 if TYPE_CHECKING:
-    from reference_runs.rnnt.config import RnnT
+    from podium.reference_runs.rnnt.config import RnnT
 
 State = tuple[Tensor, Tensor]
 """An LSTM's output and cell of each layer, (layers, B, H)."""

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reference_runs.errors import DataMissing
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reference_runs.averaged import Averaged
-from reference_runs.optimizers import LAMB
-from reference_runs.rnnt.config import RnnT
-from reference_runs.rnnt.data import Batch, Utterances, from_files, synthetic
-from reference_runs.rnnt.model import Transducer, greedy
-from reference_runs.rnnt.transducer import transducer_loss
-from reference_runs.task import Loss, Task
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.modeling.ema import Averaged
+from podium.reference_runs.modeling.optimizers import LAMB
+from podium.reference_runs.rnnt.config import RnnT
+from podium.reference_runs.rnnt.data import Batch, Utterances, from_files, synthetic
+from podium.reference_runs.rnnt.model import Transducer, greedy
+from podium.reference_runs.rnnt.transducer import transducer_loss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
-from reference_runs.sentiment.model import OTHER, PAD
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.sentiment.model import OTHER, PAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.sentiment.config import Sentiment
+    from podium.reference_runs.sentiment.config import Sentiment
 
 OPINIONS, NEGATORS = 30, 3
 """Words of each sentiment, and words that turn the next opinion into its contrary."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 if TYPE_CHECKING:
-    from reference_runs.sentiment.config import Sentiment
+    from podium.reference_runs.sentiment.config import Sentiment
 
 PAD, OTHER = 0, 1
 """Numbers of no word and of any word that the vocabulary lacks."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.sentiment.config import Sentiment
-from reference_runs.sentiment.data import Reviews, from_files, synthetic
-from reference_runs.sentiment.model import TextCnn
-from reference_runs.task import Loss, Task
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.sentiment.config import Sentiment
+from podium.reference_runs.sentiment.data import Reviews, from_files, synthetic
+from podium.reference_runs.sentiment.model import TextCnn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
-from reference_runs.transformer.model import END, PAD
-from reference_runs.transformer.subwords import Subwords
+from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.transformer.model import END, PAD
+from podium.reference_runs.transformer.subwords import Subwords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

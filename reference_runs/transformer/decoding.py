@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from reference_runs.transformer.model import END, PAD
+from podium.reference_runs.transformer.model import END, PAD
 
 if TYPE_CHECKING:
-    from reference_runs.transformer.config import Transformer
-    from reference_runs.transformer.model import Memory, Translator
+    from podium.reference_runs.transformer.config import Transformer
+    from podium.reference_runs.transformer.model import Memory, Translator
 
 IMPOSSIBLE = -1e9
 

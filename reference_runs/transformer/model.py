@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 if TYPE_CHECKING:
-    from reference_runs.transformer.config import Transformer
+    from podium.reference_runs.transformer.config import Transformer
 
 PAD, END = 0, 1
 """Token ids that are no words; a translation starts from PAD, whose embedding is zero."""

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.task import Loss, Task
-from reference_runs.transformer.config import Transformer
-from reference_runs.transformer.data import Pairs, from_files, synthetic
-from reference_runs.transformer.decoding import beam_search
-from reference_runs.transformer.model import PAD, Translator
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.transformer.config import Transformer
+from podium.reference_runs.transformer.data import Pairs, from_files, synthetic
+from podium.reference_runs.transformer.decoding import beam_search
+from podium.reference_runs.transformer.model import PAD, Translator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import torch
 
-from reference_runs.errors import DataMissing
+from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from reference_runs.unet3d.config import UNet3D
+    from podium.reference_runs.unet3d.config import UNet3D
 
 PAD = -2.2
 """Value of what lies outside a volume: air, in normalised units."""

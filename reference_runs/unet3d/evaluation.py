@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from reference_runs.unet3d.config import UNet3D
+    from podium.reference_runs.unet3d.config import UNet3D
 
 EVALUATION_BATCH = 64
 WIDTH = 0.125

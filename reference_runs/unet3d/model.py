@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from reference_runs.unet3d.config import UNet3D
+    from podium.reference_runs.unet3d.config import UNet3D
 
 
 class Block(nn.Sequential):

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from reference_runs.schedule import stepped, warmed_up
-from reference_runs.task import Loss, Task
-from reference_runs.unet3d.config import UNet3D
-from reference_runs.unet3d.data import Patches, Source, from_files, padded, synthetic
-from reference_runs.unet3d.evaluation import dice, dice_loss, segment
-from reference_runs.unet3d.model import SegmentationNet
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.modeling.schedule import stepped, warmed_up
+from podium.reference_runs.unet3d.config import UNet3D
+from podium.reference_runs.unet3d.data import Patches, Source, from_files, padded, synthetic
+from podium.reference_runs.unet3d.evaluation import dice, dice_loss, segment
+from podium.reference_runs.unet3d.model import SegmentationNet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rules.finding import Severity, StatedBy
-from rules.run import Run
-from rules.table import Violation
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.run import Run
+from podium.rules.table import Violation
 
 if TYPE_CHECKING:
-    from rules.benchmark import Benchmark
-    from rules.round import Limits, Round
-    from rules.schedule import Schedule
+    from podium.rules.benchmark import Benchmark
+    from podium.rules.round import Limits, Round
+    from podium.rules.schedule import Schedule
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):

@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rules.checks import Check, disclosure, evaluation, hpc, lifecycle, numbering, pairing, values
-from rules.finding import Severity
+from podium.rules.checks import (
+    Check,
+    disclosure,
+    evaluation,
+    hpc,
+    lifecycle,
+    numbering,
+    pairing,
+    values,
+)
+from podium.rules.finding import Severity
 
 ALL: tuple[Check, ...] = (
     *lifecycle.CHECKS,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logging_spec import keys as k
-from rules.checks import Context, check
-from rules.checks.excerpt import at, excerpt
-from rules.checks.points import TRAINING
-from rules.constraints import near_whole
-from rules.formula import show
-from rules.run import Run
-from rules.table import Violation
+from podium.logging_spec import keys as k
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import TRAINING
+from podium.rules.constraints.bounds import near_whole
+from podium.rules.constraints.formula import show
+from podium.rules.run import Run
+from podium.rules.table import Violation
 
 PARALLELISMS = (k.TENSOR_PARALLELISM, k.PIPELINE_PARALLELISM, k.CONTEXT_PARALLELISM)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import lt
 
-from logging_spec import keys as k
-from rules.checks import Context, check
-from rules.checks.excerpt import at, excerpt
-from rules.checks.points import (
+from podium.logging_spec import keys as k
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import (
     TRAINING,
     evaluations,
     evaluations_before,
@@ -21,11 +21,11 @@ from rules.checks.points import (
     target_of,
     where_is,
 )
-from rules.finding import Severity
-from rules.formula import show
-from rules.run import Run
-from rules.schedule import Schedule
-from rules.table import Violation
+from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity
+from podium.rules.run import Run
+from podium.rules.schedule import Schedule
+from podium.rules.table import Violation
 
 CITES = TRAINING + "Quality measure"
 CLOSED = ("closed",)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from logging_spec import keys as k
-from rules.checks import Context, check
-from rules.checks.excerpt import at, excerpt
-from rules.checks.points import TRAINING, minutes, status_of, times
-from rules.finding import Severity
-from rules.formula import show
-from rules.run import MINUTE_MS, Run
-from rules.table import Violation
+from podium.logging_spec import keys as k
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import TRAINING, minutes, status_of, times
+from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity
+from podium.rules.run import MINUTE_MS, Run
+from podium.rules.table import Violation
 
 MARKERS = ("run_start", "run_stop", "init_stop")
 

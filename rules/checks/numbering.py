@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.checks import Context, check
-from rules.checks.excerpt import at, excerpt
-from rules.checks.points import TRAINING, outcome_key, position
-from rules.finding import Severity
-from rules.run import Run
-from rules.table import Violation
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import TRAINING, outcome_key, position
+from podium.rules.finding import Severity
+from podium.rules.run import Run
+from podium.rules.table import Violation
 
 CITES = TRAINING + "Epoch numbering"
 CLOSED = ("closed",)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rules.checks import Context, check
-from rules.checks.excerpt import at, excerpt
-from rules.checks.points import (
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import (
     POSITIONS,
     TRAINING,
     Marks,
@@ -16,10 +16,10 @@ from rules.checks.points import (
     position,
     where_is,
 )
-from rules.finding import Severity
-from rules.formula import show
-from rules.run import Run, metadata_of
-from rules.table import Violation
+from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity
+from podium.rules.run import Run, metadata_of
+from podium.rules.table import Violation
 
 CITES = TRAINING + "Logging"
 

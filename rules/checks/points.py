@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from logging_spec.record import Record
-from rules.checks import Context
-from rules.formula import show
-from rules.run import Run, as_number, metadata_of
-from rules.table import Row
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks import Context
+from podium.rules.constraints.formula import show
+from podium.rules.run import Run, as_number, metadata_of
+from podium.rules.table import Row
 
 POSITIONS = ("samples_count", "epoch_num", "step_num")
 """Metadata members that say how far training is, the most telling first."""

@@ -7,13 +7,13 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from logging_spec import keys as k
-from rules.checks import PLAIN_JSON, Context, check
-from rules.checks.excerpt import at, excerpt
-from rules.checks.points import TRAINING
-from rules.formula import show
-from rules.run import Run, as_number
-from rules.table import Violation
+from podium.logging_spec import keys as k
+from podium.rules.checks import PLAIN_JSON, Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import TRAINING
+from podium.rules.constraints.formula import show
+from podium.rules.run import Run, as_number
+from podium.rules.table import Violation
 
 CLOSED = ("closed",)
 

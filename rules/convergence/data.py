@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rules.beside import read_beside
+from podium.rules.package_data import read_beside
 
 SCHEMA = "podium.rcp/1"
 

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from rules.convergence import policy_reading, verifier_reading
-from rules.finding import Profile
-from rules.round import version_of
-from rules.run import MINUTE_MS, Run, as_number, metadata_of
+from podium.rules.convergence import policy_reader as policy_reading
+from podium.rules.convergence import verifier_reader as verifier_reading
+from podium.rules.finding import Profile
+from podium.rules.round import version_of
+from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
 
 Unit = Literal["epochs", "samples", "tokens", "steps"]
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from rules.convergence.facts import RunFacts, Unit
-from rules.convergence.statistics import maximum_speedup
-from rules.convergence.way import Case, Reference
+from podium.rules.convergence.facts import RunFacts, Unit
+from podium.rules.convergence.method import Case, Reference
+from podium.rules.convergence.statistics import maximum_speedup
 
 Verdict = Literal["pass", "fail", "missing", "not_applicable"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rules.convergence.facts import RunFacts
+from podium.rules.convergence.facts import RunFacts
 
 USUAL_SPREAD = {5: 0.025}
 """By runs needed, how far runs usually spread (deviation over mean); for other counts 5 %."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from rules.convergence.student import QUANTILES
+from podium.rules.convergence.t_quantiles import QUANTILES
 
 ALPHA = 0.05
 """One-sided level of the test: training rules, RCP examples."""

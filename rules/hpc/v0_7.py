@@ -1,17 +1,17 @@
 """HPC 0.7: the first round. No verifier exists for it; these rules are the policy's."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark, by_name
-from rules.checks.catalogue import HPC, binding
-from rules.constraints import above, equals, not_empty, one_of
-from rules.first_format import TIMED, UNTIL_READY
-from rules.hpc.benchmarks.cosmoflow import COSMOFLOW
-from rules.hpc.benchmarks.deepcam import REACHED
-from rules.order import after
-from rules.reasons import OPTIMIZER
-from rules.round import Limits, Round
-from rules.special import spelt
-from rules.table import OPTIONAL, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark, by_name
+from podium.rules.checks.catalogue import HPC, binding
+from podium.rules.common_v0_7 import TIMED, UNTIL_READY
+from podium.rules.constraints.benchmark_constraints import spelt
+from podium.rules.constraints.bounds import above, equals, not_empty, one_of
+from podium.rules.constraints.order import after
+from podium.rules.hpc.benchmarks.cosmoflow import COSMOFLOW
+from podium.rules.hpc.benchmarks.deepcam import REACHED
+from podium.rules.reasons import OPTIMIZER
+from podium.rules.round import Limits, Round
+from podium.rules.table import OPTIONAL, policy_row, row
 
 DEEPCAM = Benchmark(
     name="deepcam",

@@ -2,18 +2,18 @@
 
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.checks.catalogue import HPC
-from rules.constraints import above, at_least, below, equals, whole
-from rules.hpc import schedules
-from rules.hpc.benchmarks.deepcam import DEEPCAM
-from rules.hpc.benchmarks.oc20 import OC20
-from rules.hpc.v0_7 import V0_7
-from rules.order import after, before, init_within
-from rules.reasons import PRESENCE, SAMPLES
-from rules.special import each_item
-from rules.table import OPTIONAL, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.checks.catalogue import HPC
+from podium.rules.constraints.benchmark_constraints import each_item
+from podium.rules.constraints.bounds import above, at_least, below, equals, whole
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.hpc import schedules
+from podium.rules.hpc.benchmarks.deepcam import DEEPCAM
+from podium.rules.hpc.benchmarks.oc20 import OC20
+from podium.rules.hpc.v0_7 import V0_7
+from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.table import OPTIONAL, policy_row, row
 
 V1_0 = V0_7.next(
     "1.0",

@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from rules.benchmark import Change
-from rules.hpc.v1_0 import V1_0
-from rules.order import after, before, init_within
-from rules.table import row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Change
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.hpc.v1_0 import V1_0
+from podium.rules.table import row
 
 V2_0 = V1_0.next(
     "2.0",

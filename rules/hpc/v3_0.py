@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from rules.benchmark import Change
-from rules.hpc.benchmarks.openfold import OPENFOLD
-from rules.hpc.v2_0 import V2_0
-from rules.table import OPTIONAL, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Change
+from podium.rules.hpc.benchmarks.openfold import OPENFOLD
+from podium.rules.hpc.v2_0 import V2_0
+from podium.rules.table import OPTIONAL, row
 
 V3_0 = V2_0.next(
     "3.0",

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from logging_spec.keys import V05
-from logging_spec.record import Record
-from rules.benchmark import Benchmark, by_name
-from rules.constraints import Constraint, equals, one_of
-from rules.round import Limits, Round
-from rules.run import Run, as_number
-from rules.table import AT_LEAST_ONCE, OPTIONAL, Row, row
+from podium.logging_spec.keys import V05
+from podium.logging_spec.reader.record import Record
+from podium.rules.benchmark import Benchmark, by_name
+from podium.rules.constraints.bounds import Constraint, equals, one_of
+from podium.rules.round import Limits, Round
+from podium.rules.run import Run, as_number
+from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Row, row
 
 CITES = "training rules of 0.5, Submission Compliance Logs"
 TARGETS = "training rules of 0.5, Benchmarks"

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark, by_name
-from rules.checks.catalogue import ALL
-from rules.constraints import above, at_least, equals, not_empty, of_type, one_of
-from rules.members import part
-from rules.order import after, before, init_within
-from rules.round import Limits, Round
-from rules.run import Run
-from rules.special import spelt
-from rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
-from rules.training import schedules
-from rules.training.replay import in_sequence
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark, by_name
+from podium.rules.checks.catalogue import ALL
+from podium.rules.constraints.benchmark_constraints import spelt
+from podium.rules.constraints.bounds import above, at_least, equals, not_empty, of_type, one_of
+from podium.rules.constraints.members import part
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.round import Limits, Round
+from podium.rules.run import Run
+from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
+from podium.rules.training.shared import schedules
+from podium.rules.training.shared.replay import in_sequence
 
 CITES = "training rules of 0.6, Logging"
 

@@ -1,22 +1,22 @@
 """Training 0.7: the first round of this log format with a public verifier."""
 
-from logging_spec import keys as k
-from rules.benchmark import by_name
-from rules.checks.catalogue import ALL
-from rules.constraints import not_empty
-from rules.first_format import TIMED, UNTIL_READY
-from rules.members import has
-from rules.round import Limits, Round
-from rules.table import AT_LEAST_ONCE, row
-from rules.training import schedules
-from rules.training.benchmarks.bert import BERT
-from rules.training.benchmarks.dlrm import DLRM
-from rules.training.benchmarks.gnmt import GNMT
-from rules.training.benchmarks.maskrcnn import MASKRCNN
-from rules.training.benchmarks.minigo import MINIGO
-from rules.training.benchmarks.resnet import RESNET
-from rules.training.benchmarks.ssd import SSD
-from rules.training.benchmarks.transformer import TRANSFORMER
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import by_name
+from podium.rules.checks.catalogue import ALL
+from podium.rules.common_v0_7 import TIMED, UNTIL_READY
+from podium.rules.constraints.bounds import not_empty
+from podium.rules.constraints.members import has
+from podium.rules.round import Limits, Round
+from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.training.benchmarks.bert import BERT
+from podium.rules.training.benchmarks.dlrm import DLRM
+from podium.rules.training.benchmarks.gnmt import GNMT
+from podium.rules.training.benchmarks.maskrcnn import MASKRCNN
+from podium.rules.training.benchmarks.minigo import MINIGO
+from podium.rules.training.benchmarks.resnet import RESNET
+from podium.rules.training.benchmarks.ssd import SSD
+from podium.rules.training.benchmarks.transformer import TRANSFORMER
+from podium.rules.training.shared import schedules
 
 V0_7 = Round(
     usage="training",

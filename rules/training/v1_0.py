@@ -1,16 +1,16 @@
 """Training 1.0: what changed since 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import above, at_least, below
-from rules.members import has, part, value_has
-from rules.order import after, before, init_within
-from rules.round import Limits
-from rules.table import AT_LEAST_ONCE, row
-from rules.training import schedules
-from rules.training.benchmarks.rnnt import RNNT
-from rules.training.benchmarks.unet3d import UNET3D
-from rules.training.v0_7 import V0_7
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.bounds import above, at_least, below
+from podium.rules.constraints.members import has, part, value_has
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.round import Limits
+from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.training.benchmarks.rnnt import RNNT
+from podium.rules.training.benchmarks.unet3d import UNET3D
+from podium.rules.training.shared import schedules
+from podium.rules.training.v0_7 import V0_7
 
 V1_0 = V0_7.next(
     "1.0",

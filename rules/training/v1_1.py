@@ -1,13 +1,13 @@
 """Training 1.1: what changed since 1.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import of_type
-from rules.round import Limits
-from rules.table import row
-from rules.tensors import NAMED_TENSOR, initialised
-from rules.training import schedules
-from rules.training.v1_0 import V1_0
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.bounds import of_type
+from podium.rules.round import Limits
+from podium.rules.table import row
+from podium.rules.training.shared import schedules
+from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
+from podium.rules.training.v1_0 import V1_0
 
 V1_1 = V1_0.next(
     "1.1",

@@ -2,16 +2,16 @@
 
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import above
-from rules.order import after, before, init_within
-from rules.round import Limits
-from rules.special import small_batch_multiple
-from rules.table import row
-from rules.training import schedules
-from rules.training.benchmarks.retinanet import RETINANET
-from rules.training.v1_1 import V1_1
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.benchmark_constraints import small_batch_multiple
+from podium.rules.constraints.bounds import above
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.round import Limits
+from podium.rules.table import row
+from podium.rules.training.benchmarks.retinanet import RETINANET
+from podium.rules.training.shared import schedules
+from podium.rules.training.v1_1 import V1_1
 
 V2_0 = V1_1.next(
     "2.0",

@@ -1,9 +1,9 @@
 """Training 2.1: what changed since 2.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.table import row
-from rules.training.v2_0 import V2_0
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.table import row
+from podium.rules.training.v2_0 import V2_0
 
 V2_1 = V2_0.next(
     "2.1",

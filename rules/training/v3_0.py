@@ -2,14 +2,14 @@
 
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.order import after, before, init_within
-from rules.special import init_longer_for
-from rules.table import row
-from rules.training.benchmarks.dlrm_dcnv2 import DLRM_DCNV2
-from rules.training.benchmarks.gpt3 import GPT3
-from rules.training.v2_1 import V2_1
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.benchmark_constraints import init_longer_for
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.table import row
+from podium.rules.training.benchmarks.dlrm_dcnv2 import DLRM_DCNV2
+from podium.rules.training.benchmarks.gpt3 import GPT3
+from podium.rules.training.v2_1 import V2_1
 
 V3_0 = V2_1.next(
     "3.0",

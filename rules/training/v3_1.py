@@ -1,13 +1,13 @@
 """Training 3.1: what changed since 3.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import above, at_least
-from rules.members import has, if_given, part
-from rules.order import after, before, init_within
-from rules.table import AT_LEAST_ONCE, row
-from rules.training.benchmarks.stable_diffusion import STABLE_DIFFUSION
-from rules.training.v3_0 import V3_0
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.bounds import above, at_least
+from podium.rules.constraints.members import has, if_given, part
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.training.benchmarks.stable_diffusion import STABLE_DIFFUSION
+from podium.rules.training.v3_0 import V3_0
 
 V3_1 = V3_0.next(
     "3.1",

@@ -1,15 +1,15 @@
 """Training 4.0: what changed since 3.1."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import above, any_of, at_least, at_most, equals
-from rules.members import has, if_given, part, value_has
-from rules.order import after
-from rules.reasons import OPEN_FREE, OPEN_TARGET
-from rules.table import AT_LEAST_ONCE, at_least_times, row
-from rules.training.benchmarks.gnn import GNN
-from rules.training.benchmarks.llama2_70b_lora import LLAMA2_70B_LORA
-from rules.training.v3_1 import V3_1
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
+from podium.rules.constraints.members import has, if_given, part, value_has
+from podium.rules.constraints.order import after
+from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.table import AT_LEAST_ONCE, at_least_times, row
+from podium.rules.training.benchmarks.gnn import GNN
+from podium.rules.training.benchmarks.llama2_70b_lora import LLAMA2_70B_LORA
+from podium.rules.training.v3_1 import V3_1
 
 V4_0 = V3_1.next(
     "4.0",

@@ -2,9 +2,9 @@
 
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from rules.benchmark import Change
-from rules.training.v4_0 import V4_0
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Change
+from podium.rules.training.v4_0 import V4_0
 
 V4_1 = V4_0.next(
     "4.1",

@@ -1,11 +1,11 @@
 """Training 5.0: what changed since 4.1."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.members import has
-from rules.table import AT_LEAST_ONCE, row
-from rules.training.benchmarks.llama31_405b import LLAMA31_405B
-from rules.training.v4_1 import V4_1
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.members import has
+from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.training.benchmarks.llama31_405b import LLAMA31_405B
+from podium.rules.training.v4_1 import V4_1
 
 V5_0 = V4_1.next(
     "5.0",

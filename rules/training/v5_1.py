@@ -2,19 +2,19 @@
 
 from msgspec.structs import replace
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import computes, equals, not_empty
-from rules.formula import as_of, ceil
-from rules.reasons import PRESENCE
-from rules.schedule import constant
-from rules.special import BATCH
-from rules.table import row
-from rules.training import schedules
-from rules.training.benchmarks.flux1 import FLUX1
-from rules.training.benchmarks.llama31_8b import LLAMA31_8B
-from rules.training.benchmarks.llama31_405b import WARMUP
-from rules.training.v5_0 import V5_0
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.benchmark_constraints import BATCH
+from podium.rules.constraints.bounds import computes, equals, not_empty
+from podium.rules.constraints.formula import as_of, ceil
+from podium.rules.reasons import PRESENCE
+from podium.rules.schedule import constant
+from podium.rules.table import row
+from podium.rules.training.benchmarks.flux1 import FLUX1
+from podium.rules.training.benchmarks.llama31_8b import LLAMA31_8B
+from podium.rules.training.benchmarks.llama31_405b import WARMUP
+from podium.rules.training.shared import schedules
+from podium.rules.training.v5_0 import V5_0
 
 V5_1 = V5_0.next(
     "5.1",

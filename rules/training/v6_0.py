@@ -1,15 +1,15 @@
 """Training 6.0: what changed since 5.1."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import above, at_most, below, one_of, whole
-from rules.members import has
-from rules.reasons import OPEN_LOSS, OPEN_TARGET
-from rules.table import AT_LEAST_ONCE, OPTIONAL, row
-from rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
-from rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B
-from rules.training.precisions import PRECISIONS
-from rules.training.v5_1 import V5_1
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.bounds import above, at_most, below, one_of, whole
+from podium.rules.constraints.members import has
+from podium.rules.reasons import OPEN_LOSS, OPEN_TARGET
+from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, row
+from podium.rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
+from podium.rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B
+from podium.rules.training.shared.precisions import PRECISIONS
+from podium.rules.training.v5_1 import V5_1
 
 V6_0 = V5_1.next(
     "6.0",

@@ -1,17 +1,26 @@
 """Training 6.1: what changed since 6.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Amend, Change
-from rules.constraints import above, at_least, at_most, computes, equals, not_empty, one_of, whole
-from rules.formula import as_of, ceil, floor, logged
-from rules.members import has
-from rules.reasons import PRESENCE
-from rules.special import BATCH, first_evaluation
-from rules.table import AT_LEAST_ONCE, row
-from rules.training.benchmarks.dlrmv4 import DLRMV4
-from rules.training.benchmarks.qwen35_397b_grpo import QWEN35_397B_GRPO
-from rules.training.precisions import PRECISIONS
-from rules.training.v6_0 import V6_0
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Amend, Change
+from podium.rules.constraints.benchmark_constraints import BATCH, first_evaluation
+from podium.rules.constraints.bounds import (
+    above,
+    at_least,
+    at_most,
+    computes,
+    equals,
+    not_empty,
+    one_of,
+    whole,
+)
+from podium.rules.constraints.formula import as_of, ceil, floor, logged
+from podium.rules.constraints.members import has
+from podium.rules.reasons import PRESENCE
+from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.training.benchmarks.dlrmv4 import DLRMV4
+from podium.rules.training.benchmarks.qwen35_397b_grpo import QWEN35_397B_GRPO
+from podium.rules.training.shared.precisions import PRECISIONS
+from podium.rules.training.v6_0 import V6_0
 
 UNAPPROVED = "the policy's list of approved formats has no mxfp6"
 

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from compliance.outcome import (
+from podium.compliance.report.data import (
     FileEntry,
     Outcome,
     ResultEntry,
@@ -18,7 +18,7 @@ from compliance.outcome import (
     Tool,
     conclude,
 )
-from rules.finding import Finding, Severity, StatedBy
+from podium.rules.finding import Finding, Severity, StatedBy
 
 CALM = settings(max_examples=60, deadline=None)
 RULES = Rules(usage="training", round="5.1", profile="policy", chosen_by="folder")

@@ -15,17 +15,17 @@ from typing import Any
 
 import msgspec
 
-from compliance import check
-from compliance.judge import judge_log
-from compliance.package import judge_result
-from compliance.report import FindingEntry, Report
-from compliance.system_fields import FIELDS
-from compliance.throughput import judge_throughput
-from compliance.tree import has_scalings, scan
-from compliance.verdicts import By, ResultVerdict, Run, needed_runs
-from logging_spec.read import read_log
-from rules.finding import Finding, Profile
-from rules.round import Round
+from podium.compliance import check
+from podium.compliance.inputs.layout import has_scalings, scan
+from podium.compliance.logs.judge import judge_log
+from podium.compliance.report.models import FindingEntry, Report
+from podium.compliance.results.model import By, ResultVerdict, Run, needed_runs
+from podium.compliance.results.throughput import judge_throughput
+from podium.compliance.submission.package import judge_result
+from podium.compliance.systems.fields import FIELDS
+from podium.logging_spec.reader.read import read_log
+from podium.rules.finding import Finding, Profile
+from podium.rules.round import Round
 from tests.builders import Line, LogBuilder, build
 
 Change = Callable[[LogBuilder], LogBuilder]

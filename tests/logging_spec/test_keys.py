@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from logging_spec import keys
-from logging_spec.keys import ALL, INFORMAL, V05, V05_PREFIXES, Key, known, nearest
+from podium.logging_spec import keys
+from podium.logging_spec.keys import ALL, INFORMAL, V05, V05_PREFIXES, Key, known, nearest
 
 TRAINING_ROUNDS = [
     *("0.6", "0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1"),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from compliance import check
-from reference_runs.catalogue import find
-from reference_runs.launch import order, run
-from reference_runs.setting import Setting
+from podium.compliance import check
+from podium.reference_runs.catalogue import find
+from podium.reference_runs.engine.launch import order, run
+from podium.reference_runs.engine.setting import Setting
 from tests.oracle import judge
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reference_runs.loop import Outcome
+    from podium.reference_runs.engine.loop import Outcome
 
 
 @dataclass(frozen=True, kw_only=True)

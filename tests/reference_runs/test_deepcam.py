@@ -11,15 +11,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from logging_spec import Logger  # noqa: E402
-from logging_spec.read import read_log  # noqa: E402
-from reference_runs.deepcam.config import BENCHMARKS, DeepCam, reference, smoke  # noqa: E402
-from reference_runs.deepcam.data import Weather, draw, write  # noqa: E402
-from reference_runs.deepcam.model import DeepLab  # noqa: E402
-from reference_runs.deepcam.train import Segmentation, overlap  # noqa: E402
-from reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from reference_runs.ranks import Ranks  # noqa: E402
-from reference_runs.setting import Setting  # noqa: E402
+from podium.logging_spec import Logger  # noqa: E402
+from podium.logging_spec.reader.read import read_log  # noqa: E402
+from podium.reference_runs.deepcam.config import BENCHMARKS, DeepCam, reference, smoke  # noqa: E402
+from podium.reference_runs.deepcam.data import Weather, draw, write  # noqa: E402
+from podium.reference_runs.deepcam.model import DeepLab  # noqa: E402
+from podium.reference_runs.deepcam.train import Segmentation, overlap  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
@@ -151,7 +151,7 @@ def test_staging_copies_every_file_between_its_records(tmp_path: Path) -> None:
 
 def test_staging_is_timed() -> None:
     sink = io.StringIO()
-    from reference_runs.loop import train
+    from podium.reference_runs.engine.loop import train
 
     with Logger(sink, rank=0) as log:
         train(task_of(last_step="2", target="0.0"), log)

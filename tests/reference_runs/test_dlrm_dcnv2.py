@@ -10,13 +10,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reference_runs.dlrm_dcnv2.config import BENCHMARKS, IDS, ROWS, reference, smoke  # noqa: E402
-from reference_runs.dlrm_dcnv2.data import Days, Taste  # noqa: E402
-from reference_runs.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
-from reference_runs.dlrm_dcnv2.train import Clicking  # noqa: E402
-from reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from reference_runs.ranks import Ranks  # noqa: E402
-from reference_runs.setting import Setting  # noqa: E402
+from podium.reference_runs.dlrm_dcnv2.config import BENCHMARKS, IDS, ROWS, reference, smoke  # noqa: E402
+from podium.reference_runs.dlrm_dcnv2.data import Days, Taste  # noqa: E402
+from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
+from podium.reference_runs.dlrm_dcnv2.train import Clicking  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

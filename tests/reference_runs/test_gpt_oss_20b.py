@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402, N812
 
-from reference_runs.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
-from reference_runs.gpt_oss_20b.model import Decoder, Experts, windowed  # noqa: E402
+from podium.reference_runs.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
+from podium.reference_runs.gpt_oss_20b.model import Decoder, Experts, windowed  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 RELEASED = 20_914_757_184

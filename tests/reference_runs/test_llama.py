@@ -11,12 +11,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reference_runs.errors import DataMissing  # noqa: E402
-from reference_runs.llama2_70b_lora import config as lora  # noqa: E402
-from reference_runs.llama2_70b_lora.model import adapted_llama  # noqa: E402
-from reference_runs.llama31 import config as llama31  # noqa: E402
-from reference_runs.llama31.data import from_files  # noqa: E402
-from reference_runs.llama31.model import SLICE, Llama, rotary_frequencies  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.llama2_70b_lora import config as lora  # noqa: E402
+from podium.reference_runs.llama2_70b_lora.model import adapted_llama  # noqa: E402
+from podium.reference_runs.llama31 import config as llama31  # noqa: E402
+from podium.reference_runs.llama31.data import from_files  # noqa: E402
+from podium.reference_runs.llama31.model import SLICE, Llama, rotary_frequencies  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 PUBLISHED_8B = 8_030_261_248

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from reference_runs.minigo.board import BLACK, WHITE, Goban, Positions
+from podium.reference_runs.minigo.board import BLACK, WHITE, Goban, Positions
 
 Board = tuple[tuple[int, ...], ...]
 

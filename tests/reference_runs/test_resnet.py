@@ -12,15 +12,15 @@ torch = pytest.importorskip("torch")
 
 from PIL import Image  # noqa: E402
 
-from reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from reference_runs.normalization import GroupNormedBatch  # noqa: E402
-from reference_runs.ranks import Ranks  # noqa: E402
-from reference_runs.resnet.config import BENCHMARKS, reference, smoke  # noqa: E402
-from reference_runs.resnet.data import Centres, Crops, Files, crop_box, synthetic  # noqa: E402
-from reference_runs.resnet.model import ResidualNet, logged_name  # noqa: E402
-from reference_runs.resnet.train import Classification  # noqa: E402
-from reference_runs.setting import Setting  # noqa: E402
-from rules.tensors import tensor_names  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
+from podium.reference_runs.modeling.normalization import GroupNormedBatch  # noqa: E402
+from podium.reference_runs.resnet.config import BENCHMARKS, reference, smoke  # noqa: E402
+from podium.reference_runs.resnet.data import Centres, Crops, Files, crop_box, synthetic  # noqa: E402
+from podium.reference_runs.resnet.model import ResidualNet, logged_name  # noqa: E402
+from podium.reference_runs.resnet.train import Classification  # noqa: E402
+from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

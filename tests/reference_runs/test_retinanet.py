@@ -16,12 +16,13 @@ torch = pytest.importorskip("torch")
 
 from PIL import Image  # noqa: E402
 
-from reference_runs.errors import DataMissing  # noqa: E402
-from reference_runs.ranks import Ranks  # noqa: E402
-from reference_runs.retinanet.boxes import anchors, decode, encode, overlaps, suppress  # noqa: E402
-from reference_runs.retinanet.config import BENCHMARKS, reference, smoke  # noqa: E402
-from reference_runs.retinanet.data import Batch, Files, Scenes, synthetic  # noqa: E402
-from reference_runs.retinanet.detection import (  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.retinanet.boxes import anchors, decode, encode, overlaps, suppress  # noqa: E402
+from podium.reference_runs.retinanet.config import BENCHMARKS, reference, smoke  # noqa: E402
+from podium.reference_runs.retinanet.data import Batch, Files, Scenes, synthetic  # noqa: E402
+from podium.reference_runs.retinanet.detection import (  # noqa: E402
     BACKGROUND,
     IGNORED,
     focal_loss,
@@ -29,10 +30,9 @@ from reference_runs.retinanet.detection import (  # noqa: E402
     mean_average_precision,
     rows,
 )
-from reference_runs.retinanet.model import Detector, FrozenNorm  # noqa: E402
-from reference_runs.retinanet.train import Detection, load_backbone  # noqa: E402
-from reference_runs.setting import Setting  # noqa: E402
-from rules.tensors import tensor_names  # noqa: E402
+from podium.reference_runs.retinanet.model import Detector, FrozenNorm  # noqa: E402
+from podium.reference_runs.retinanet.train import Detection, load_backbone  # noqa: E402
+from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

@@ -9,14 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reference_runs.errors import DataMissing  # noqa: E402
-from reference_runs.ranks import Ranks  # noqa: E402
-from reference_runs.rgat.config import BENCHMARKS, reference, smoke  # noqa: E402
-from reference_runs.rgat.data import Seeds, from_files, synthetic  # noqa: E402
-from reference_runs.rgat.model import RGAT  # noqa: E402
-from reference_runs.rgat.sampling import Csr  # noqa: E402
-from reference_runs.rgat.train import Classification  # noqa: E402
-from reference_runs.setting import Setting  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.rgat.config import BENCHMARKS, reference, smoke  # noqa: E402
+from podium.reference_runs.rgat.data import Seeds, from_files, synthetic  # noqa: E402
+from podium.reference_runs.rgat.model import RGAT  # noqa: E402
+from podium.reference_runs.rgat.sampling import Csr  # noqa: E402
+from podium.reference_runs.rgat.train import Classification  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

@@ -17,11 +17,12 @@ torch = pytest.importorskip("torch")
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from reference_runs.errors import DataMissing  # noqa: E402
-from reference_runs.ranks import Ranks  # noqa: E402
-from reference_runs.rnnt.config import TENSORS, RnnT, reference, smoke  # noqa: E402
-from reference_runs.rnnt.data import from_files, synthetic, without_silence  # noqa: E402
-from reference_runs.rnnt.features import (  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.rnnt.config import TENSORS, RnnT, reference, smoke  # noqa: E402
+from podium.reference_runs.rnnt.data import from_files, synthetic, without_silence  # noqa: E402
+from podium.reference_runs.rnnt.features import (  # noqa: E402
     augmented,
     changed_speed,
     log_mel,
@@ -29,11 +30,10 @@ from reference_runs.rnnt.features import (  # noqa: E402
     mel_filters,
     stacked,
 )
-from reference_runs.rnnt.model import Transducer, greedy  # noqa: E402
-from reference_runs.rnnt.pieces import SPACE, Pieces  # noqa: E402
-from reference_runs.rnnt.train import Recognition  # noqa: E402
-from reference_runs.rnnt.transducer import transducer_loss  # noqa: E402
-from reference_runs.setting import Setting  # noqa: E402
+from podium.reference_runs.rnnt.model import Transducer, greedy  # noqa: E402
+from podium.reference_runs.rnnt.pieces import SPACE, Pieces  # noqa: E402
+from podium.reference_runs.rnnt.train import Recognition  # noqa: E402
+from podium.reference_runs.rnnt.transducer import transducer_loss  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 DERIVED = 49_006_080

@@ -10,16 +10,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reference_runs.config import Unit  # noqa: E402
-from reference_runs.errors import DataMissing  # noqa: E402
-from reference_runs.ranks import Ranks  # noqa: E402
-from reference_runs.setting import Setting  # noqa: E402
-from reference_runs.unet3d.config import BENCHMARKS, UNet3D, reference, smoke  # noqa: E402
-from reference_runs.unet3d.data import PAD, Drawn, Patches, from_files, padded, synthetic  # noqa: E402
-from reference_runs.unet3d.evaluation import corners, dice, dice_loss, segment  # noqa: E402
-from reference_runs.unet3d.model import SegmentationNet, logged_name  # noqa: E402
-from reference_runs.unet3d.train import Segmentation  # noqa: E402
-from rules.tensors import tensor_names  # noqa: E402
+from podium.reference_runs.engine.config import Unit  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.errors import DataMissing  # noqa: E402
+from podium.reference_runs.unet3d.config import BENCHMARKS, UNet3D, reference, smoke  # noqa: E402
+from podium.reference_runs.unet3d.data import PAD, Drawn, Patches, from_files, padded, synthetic  # noqa: E402
+from podium.reference_runs.unet3d.evaluation import corners, dice, dice_loss, segment  # noqa: E402
+from podium.reference_runs.unet3d.model import SegmentationNet, logged_name  # noqa: E402
+from podium.reference_runs.unet3d.train import Segmentation  # noqa: E402
+from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
 from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS

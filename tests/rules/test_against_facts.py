@@ -5,28 +5,28 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import pytest
 
-from logging_spec.record import Record
-from rules.catalogue import find_round
-from rules.constraints import computes
-from rules.run import Run
-from rules.special import FIRST, INTERVAL
-from rules.table import End, Row, Times
-from rules.tensors import tensor_names
-from rules.training.benchmarks.qwen35_397b_grpo import START
+from podium.logging_spec.reader.record import Record
+from podium.rules.catalogue import find_round
+from podium.rules.constraints.benchmark_constraints import FIRST, INTERVAL
+from podium.rules.constraints.bounds import computes
+from podium.rules.run import Run
+from podium.rules.table import End, Row, Times
+from podium.rules.training.benchmarks.qwen35_397b_grpo import START
+from podium.rules.training.shared.tensors import tensor_names
+from tests.locations import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rules.constraints import Constraint
-    from rules.round import Round
+    from podium.rules.constraints.bounds import Constraint
+    from podium.rules.round import Round
 
-FACTS = Path(__file__).resolve().parents[3] / "shared" / "facts" / "rules.json"
+FACTS = SHARED / "facts" / "rules.json"
 
 pytestmark = pytest.mark.skipif(not FACTS.exists(), reason=f"no rules at {FACTS}")
 

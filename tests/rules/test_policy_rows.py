@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from compliance.judge import judge_log
-from logging_spec.read import Log
-from logging_spec.record import Record
-from rules.catalogue import USAGES, rounds_of
-from rules.finding import Profile, Severity, StatedBy
-from rules.run import Run
-from rules.table import OPTIONAL, Row
+from podium.compliance.logs.judge import judge_log
+from podium.logging_spec.reader.read import Log
+from podium.logging_spec.reader.record import Record
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.finding import Profile, Severity, StatedBy
+from podium.rules.run import Run
+from podium.rules.table import OPTIONAL, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rules.finding import Finding
-    from rules.round import Round
+    from podium.rules.finding import Finding
+    from podium.rules.round import Round
 
 POWERS_AND_NAMES = {"submission_benchmark", "weights_initialization"}
-"""Rows made by the round itself, or by rules/tensors.py."""
+"""Rows made by the round itself, or by rules/training/shared/tensors.py."""
 
 
 class Case(NamedTuple):

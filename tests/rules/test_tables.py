@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from logging_spec import keys as k
-from logging_spec.record import Record
-from rules import catalogue
-from rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
-from rules.catalogue import USAGES, newest, rounds_of
-from rules.constraints import above, equals, not_empty
-from rules.finding import StatedBy
-from rules.round import DIVISIONS, Limits, Round
-from rules.run import Run
-from rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, Violation, policy_row, row
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules import catalogue
+from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
+from podium.rules.catalogue import USAGES, newest, rounds_of
+from podium.rules.constraints.bounds import above, equals, not_empty
+from podium.rules.finding import StatedBy
+from podium.rules.round import DIVISIONS, Limits, Round
+from podium.rules.run import Run
+from podium.rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, Violation, policy_row, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rules.round import Scope
+    from podium.rules.round import Scope
 
 ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
 

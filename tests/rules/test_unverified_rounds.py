@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from compliance.judge import LogVerdict, judge_log
-from logging_spec.read import parse_log, read_log
-from rules.catalogue import find_round
-from rules.finding import Profile, Severity, StatedBy
-from rules.training.v0_5 import quality
+from podium.compliance.logs.judge import LogVerdict, judge_log
+from podium.logging_spec.reader.read import parse_log, read_log
+from podium.rules.catalogue import find_round
+from podium.rules.finding import Profile, Severity, StatedBy
+from podium.rules.training.v0_5 import quality
+from tests.locations import CORPUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 
 NOT_CONVERGED = {
     *(f"ncf/result_{number}.txt" for number in (0, 11, 12, 14, 18)),

@@ -1,12 +1,12 @@
 """Cosmology: CosmoFlow on N-body volumes, as introduced in HPC 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, below, equals, one_of, whole
-from rules.members import has, part
-from rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
-from rules.special import each_item
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import each_item
+from podium.rules.constraints.bounds import above, at_least, at_most, below, equals, one_of, whole
+from podium.rules.constraints.members import has, part
+from podium.rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 COSMOFLOW = Benchmark(
     name="cosmoflow",

@@ -1,11 +1,11 @@
 """Climate segmentation: DeepCAM on CAM5, as introduced in HPC 1.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark, Variant
-from rules.constraints import above, at_least, at_most, equals, nearly, one_of, truthy
-from rules.members import has, part
-from rules.reasons import FORGOTTEN
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark, Variant
+from podium.rules.constraints.bounds import above, at_least, at_most, equals, nearly, one_of, truthy
+from podium.rules.constraints.members import has, part
+from podium.rules.reasons import FORGOTTEN
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 REACHED = row(
     k.EVAL_ACCURACY,

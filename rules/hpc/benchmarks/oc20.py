@@ -1,12 +1,12 @@
 """Catalysis: OpenCatalyst 2020, as introduced in HPC 1.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, whole
-from rules.members import has
-from rules.reasons import PRESENCE, SAMPLES
-from rules.special import each_item
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import each_item
+from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
+from podium.rules.constraints.members import has
+from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 OC20 = Benchmark(
     name="oc20",

@@ -1,10 +1,10 @@
 """Protein structure: OpenFold, as introduced in HPC 3.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, one_of
-from rules.members import has
-from rules.table import AT_LEAST_ONCE, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import above, at_least, at_most, equals, one_of
+from podium.rules.constraints.members import has
+from podium.rules.table import AT_LEAST_ONCE, row
 
 OPENFOLD = Benchmark(
     name="openfold",

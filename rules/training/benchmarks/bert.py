@@ -1,12 +1,12 @@
 """Language model: BERT-large on Wikipedia, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, below
-from rules.members import has
-from rules.reasons import OPTIMIZER, SAMPLES
-from rules.special import relaxed_target, spelt
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import relaxed_target, spelt
+from podium.rules.constraints.bounds import at_least, below
+from podium.rules.constraints.members import has
+from podium.rules.reasons import OPTIMIZER, SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 BERT = Benchmark(
     name="bert",

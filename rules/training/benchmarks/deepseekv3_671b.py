@@ -1,13 +1,13 @@
 """Mixture-of-experts pretraining: DeepSeek-V3 671B on C4, as introduced in Training 6.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, close_to, equals
-from rules.formula import logged, sqrt
-from rules.members import has
-from rules.reasons import OPEN_FREE, OPEN_TARGET
-from rules.special import BATCH
-from rules.table import AT_LEAST_ONCE, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import BATCH
+from podium.rules.constraints.bounds import above, at_least, at_most, close_to, equals
+from podium.rules.constraints.formula import logged, sqrt
+from podium.rules.constraints.members import has
+from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.table import AT_LEAST_ONCE, row
 
 DEEPSEEKV3_671B = Benchmark(
     name="deepseekv3_671b",

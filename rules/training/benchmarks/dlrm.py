@@ -1,10 +1,10 @@
 """Recommendation: DLRM on Criteo 1TB, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, equals
-from rules.members import has
-from rules.table import AT_LEAST_ONCE, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import at_least, below, equals
+from podium.rules.constraints.members import has
+from podium.rules.table import AT_LEAST_ONCE, row
 
 DLRM = Benchmark(
     name="dlrm",

@@ -1,11 +1,11 @@
 """Recommendation: DLRM with DCNv2 on Criteo multi-hot, as introduced in Training 3.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, at_most, equals
-from rules.members import has
-from rules.reasons import SAMPLES
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import at_least, at_most, equals
+from podium.rules.constraints.members import has
+from podium.rules.reasons import SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 DLRM_DCNV2 = Benchmark(
     name="dlrm_dcnv2",

@@ -1,12 +1,8 @@
 """Sequential recommendation: DLRMv4 on Yambda-5B, as introduced in Training 6.1."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, whole
-from rules.formula import logged
-from rules.members import has
-from rules.reasons import OPEN_FREE, OPEN_TARGET
-from rules.special import (
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import (
     BATCH,
     FIRST,
     GRID_COMPUTES,
@@ -15,7 +11,11 @@ from rules.special import (
     on_multiples_of,
     within_factors,
 )
-from rules.table import AT_LEAST_ONCE, row
+from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
+from podium.rules.constraints.formula import logged
+from podium.rules.constraints.members import has
+from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.table import AT_LEAST_ONCE, row
 
 DLRMV4 = Benchmark(
     name="dlrmv4",

@@ -1,13 +1,13 @@
 """Text to image: FLUX.1 schnell on CC12M, as introduced in Training 5.1."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_least, at_most, equals
-from rules.formula import ceil
-from rules.members import has
-from rules.reasons import SAMPLES
-from rules.special import BATCH
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import BATCH
+from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
+from podium.rules.constraints.formula import ceil
+from podium.rules.constraints.members import has
+from podium.rules.reasons import SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 FLUX1 = Benchmark(
     name="flux1",

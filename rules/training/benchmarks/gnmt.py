@@ -1,11 +1,11 @@
 """Recurrent translation: GNMT on WMT16 English-German, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, equals
-from rules.members import has
-from rules.reasons import PRESENCE, SAMPLES
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import at_least, below, equals
+from podium.rules.constraints.members import has
+from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GNMT = Benchmark(
     name="gnmt",

@@ -1,11 +1,11 @@
 """Graph node classification: R-GAT on IGBH-Full, as introduced in Training 4.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, below, equals
-from rules.members import has
-from rules.reasons import SAMPLES
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import above, at_least, below, equals
+from podium.rules.constraints.members import has
+from podium.rules.reasons import SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GNN = Benchmark(
     name="gnn",

@@ -1,14 +1,14 @@
 """Large language model pretraining: GPT-3 175B on C4, as introduced in Training 3.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_least, at_most, equals, one_of
-from rules.formula import ceil, logged
-from rules.members import has
-from rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
-from rules.schedule import constant
-from rules.special import BATCH, by_batch_size
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import BATCH, by_batch_size
+from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals, one_of
+from podium.rules.constraints.formula import ceil, logged
+from podium.rules.constraints.members import has
+from podium.rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
+from podium.rules.schedule import constant
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GPT3 = Benchmark(
     name="gpt3",

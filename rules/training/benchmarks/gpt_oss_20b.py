@@ -1,12 +1,12 @@
 """Mixture-of-experts pretraining: GPT-OSS 20B on C4, as introduced in Training 6.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_most, equals
-from rules.formula import logged
-from rules.members import has
-from rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import above, any_of, at_most, equals
+from podium.rules.constraints.formula import logged
+from podium.rules.constraints.members import has
+from podium.rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GPT_OSS_20B = Benchmark(
     name="gpt_oss_20b",

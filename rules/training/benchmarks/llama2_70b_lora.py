@@ -1,12 +1,12 @@
 """Language model fine-tuning: Llama 2 70B with LoRA on GovReport, introduced in Training 4.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_most, below, equals
-from rules.members import has
-from rules.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
-from rules.special import spelt
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import spelt
+from podium.rules.constraints.bounds import above, at_most, below, equals
+from podium.rules.constraints.members import has
+from podium.rules.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 LLAMA2_70B_LORA = Benchmark(
     name="llama2_70b_lora",

@@ -1,14 +1,14 @@
 """Large language model pretraining: Llama 3.1 405B on C4, as introduced in Training 5.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, equals, product_equals
-from rules.formula import ceil
-from rules.members import has
-from rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET, PRESENCE
-from rules.schedule import constant
-from rules.special import BATCH, rounded
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import BATCH, rounded
+from podium.rules.constraints.bounds import above, at_least, at_most, equals, product_equals
+from podium.rules.constraints.formula import ceil
+from podium.rules.constraints.members import has
+from podium.rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET, PRESENCE
+from podium.rules.schedule import constant
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 WARMUP = ceil(constant(8000) * 1152 / BATCH)
 """Steps of warmup: 8000 at a batch of 1152 sequences."""

@@ -1,12 +1,12 @@
 """Small language model pretraining: Llama 3.1 8B on C4, as introduced in Training 5.1."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_most, below, equals
-from rules.formula import logged
-from rules.members import has
-from rules.reasons import FORGOTTEN, OPEN_LOSS, PRESENCE
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import above, at_most, below, equals
+from podium.rules.constraints.formula import logged
+from podium.rules.constraints.members import has
+from podium.rules.reasons import FORGOTTEN, OPEN_LOSS, PRESENCE
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 LLAMA31_8B = Benchmark(
     name="llama31_8b",

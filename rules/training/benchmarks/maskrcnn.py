@@ -1,12 +1,12 @@
 """Heavy object detection: Mask R-CNN on COCO, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, below, equals, multiple_of
-from rules.members import has, part, value_has
-from rules.reasons import FIXED
-from rules.special import stretched
-from rules.table import AT_LEAST_ONCE, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import stretched
+from podium.rules.constraints.bounds import above, at_least, below, equals, multiple_of
+from podium.rules.constraints.members import has, part, value_has
+from podium.rules.reasons import FIXED
+from podium.rules.table import AT_LEAST_ONCE, row
 
 MASKRCNN = Benchmark(
     name="maskrcnn",

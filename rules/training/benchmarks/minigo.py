@@ -1,11 +1,11 @@
 """Reinforcement learning: MiniGo, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, below, equals, whole
-from rules.members import has
-from rules.reasons import PRESENCE
-from rules.table import AT_LEAST_ONCE, OPTIONAL, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import above, at_least, below, equals, whole
+from podium.rules.constraints.members import has
+from podium.rules.reasons import PRESENCE
+from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, row
 
 MINIGO = Benchmark(
     name="minigo",

@@ -2,15 +2,27 @@
 
 from collections.abc import Iterator
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, at_most, close_to, computes, equals, whole
-from rules.formula import ceil, sqrt
-from rules.members import has
-from rules.reasons import OPEN_FREE, OPEN_TARGET
-from rules.run import Run
-from rules.special import BATCH, batch_is_prompts_times, every_batch_from
-from rules.table import AT_LEAST_ONCE, CannotJudge, End, Violation, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import (
+    BATCH,
+    batch_is_prompts_times,
+    every_batch_from,
+)
+from podium.rules.constraints.bounds import (
+    above,
+    at_least,
+    at_most,
+    close_to,
+    computes,
+    equals,
+    whole,
+)
+from podium.rules.constraints.formula import ceil, sqrt
+from podium.rules.constraints.members import has
+from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.run import Run
+from podium.rules.table import AT_LEAST_ONCE, CannotJudge, End, Violation, row
 
 START = BATCH * ceil(2.5 + 3840 / BATCH)
 """Samples before the first validation."""

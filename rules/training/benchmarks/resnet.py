@@ -1,8 +1,9 @@
 """Image classification: ResNet-50 v1.5 on ImageNet, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark, Variant
-from rules.constraints import (
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark, Variant
+from podium.rules.constraints.benchmark_constraints import fixed_below_batch
+from podium.rules.constraints.bounds import (
     above,
     at_least,
     below,
@@ -12,10 +13,9 @@ from rules.constraints import (
     power_of_two_times,
     whole,
 )
-from rules.members import has
-from rules.reasons import PRESENCE, SAMPLES
-from rules.special import fixed_below_batch
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.rules.constraints.members import has
+from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 RESNET = Benchmark(
     name="resnet",

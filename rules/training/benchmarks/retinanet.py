@@ -1,12 +1,12 @@
 """Light object detection: RetinaNet on OpenImages, as introduced in Training 2.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, equals, whole
-from rules.members import has
-from rules.reasons import WHOLE
-from rules.table import AT_LEAST_ONCE, row
-from rules.tensors import NAMED_TENSOR, initialised
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import at_least, below, equals, whole
+from podium.rules.constraints.members import has
+from podium.rules.reasons import WHOLE
+from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
 
 RETINANET = Benchmark(
     name="retinanet",

@@ -2,12 +2,12 @@
 
 import math
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, any_of, at_most, below, equals
-from rules.members import has
-from rules.table import AT_LEAST_ONCE, row
-from rules.tensors import NAMED_TENSOR, initialised
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import above, any_of, at_most, below, equals
+from podium.rules.constraints.members import has
+from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
 
 RNNT = Benchmark(
     name="rnnt",

@@ -1,12 +1,12 @@
 """Light object detection: SSD with ResNet-34 on COCO, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, one_of, whole
-from rules.members import has
-from rules.reasons import WHOLE
-from rules.special import second_boundary, stretched
-from rules.table import AT_LEAST_ONCE, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import second_boundary, stretched
+from podium.rules.constraints.bounds import at_least, below, one_of, whole
+from podium.rules.constraints.members import has
+from podium.rules.reasons import WHOLE
+from podium.rules.table import AT_LEAST_ONCE, row
 
 SSD = Benchmark(
     name="ssd",

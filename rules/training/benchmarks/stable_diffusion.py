@@ -1,11 +1,11 @@
 """Text to image: Stable Diffusion v2 on LAION, as introduced in Training 3.1."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, at_most, equals
-from rules.members import part, value_has
-from rules.reasons import SAMPLES
-from rules.table import AT_LEAST_ONCE, at_least_times, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import at_least, at_most, equals
+from podium.rules.constraints.members import part, value_has
+from podium.rules.reasons import SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, at_least_times, policy_row, row
 
 STABLE_DIFFUSION = Benchmark(
     name="stable_diffusion",

@@ -1,11 +1,11 @@
 """Translation: Transformer big on WMT17 English-German, as introduced in Training 0.7."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import above, at_least, below, equals, one_of
-from rules.members import has, part
-from rules.reasons import SAMPLES
-from rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.bounds import above, at_least, below, equals, one_of
+from podium.rules.constraints.members import has, part
+from podium.rules.reasons import SAMPLES
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 TRANSFORMER = Benchmark(
     name="transformer",

@@ -1,12 +1,12 @@
 """Medical segmentation: 3D U-Net on KiTS19, as introduced in Training 1.0."""
 
-from logging_spec import keys as k
-from rules.benchmark import Benchmark
-from rules.constraints import at_least, below, equals
-from rules.members import has
-from rules.reasons import PRESENCE
-from rules.special import cube
-from rules.table import AT_LEAST_ONCE, row
+from podium.logging_spec import keys as k
+from podium.rules.benchmark import Benchmark
+from podium.rules.constraints.benchmark_constraints import cube
+from podium.rules.constraints.bounds import at_least, below, equals
+from podium.rules.constraints.members import has
+from podium.rules.reasons import PRESENCE
+from podium.rules.table import AT_LEAST_ONCE, row
 
 UNET3D = Benchmark(
     name="unet3d",

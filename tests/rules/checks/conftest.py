@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from logging_spec.read import parse_log
-from logging_spec.record import Record
-from rules.catalogue import USAGES, rounds_of
-from rules.checks import Check, Context
-from rules.checks.catalogue import HPC
-from rules.checks.excerpt import START_MS, at
-from rules.round import Round
-from rules.run import MINUTE_MS, Run
-from rules.table import Violation
+from podium.logging_spec.reader.read import parse_log
+from podium.logging_spec.reader.record import Record
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.checks import Check, Context
+from podium.rules.checks.catalogue import HPC
+from podium.rules.checks.excerpt import START_MS, at
+from podium.rules.round import Round
+from podium.rules.run import MINUTE_MS, Run
+from podium.rules.table import Violation
 
 ROUNDS: dict[str, Round] = {
     f"{usage} {name}": rules for usage in USAGES for name, rules in rounds_of(usage).items()

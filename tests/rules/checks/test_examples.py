@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from logging_spec.read import parse_log
-from rules.checks.catalogue import ALL, HPC, binding
-from rules.finding import Severity
-from rules.run import Run
+from podium.logging_spec.reader.read import parse_log
+from podium.rules.checks.catalogue import ALL, HPC, binding
+from podium.rules.finding import Severity
+from podium.rules.run import Run
 
 from .conftest import BY_ID, ROUNDS, GoodLog, records
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.checks.excerpt import at
+from podium.rules.checks.excerpt import at
 
 from .conftest import GoodLog
 

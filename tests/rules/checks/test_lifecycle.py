@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rules.checks.excerpt import at
-from rules.checks.lifecycle import init_limit
+from podium.rules.checks.excerpt import at
+from podium.rules.checks.lifecycle import init_limit
 
 from .conftest import ROUNDS, GoodLog
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rules.checks.excerpt import at
+from podium.rules.checks.excerpt import at
 
 from .conftest import GoodLog
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from rules.training import schedules
+from podium.rules.training.shared import schedules
 
 from .conftest import GoodLog
 

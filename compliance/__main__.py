@@ -1,5 +1,0 @@
-"""`python -m compliance` is `podium`."""
-
-from compliance.cli import main
-
-main()

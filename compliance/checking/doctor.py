@@ -1,0 +1,186 @@
+"""`podium doctor`: what a submission still lacks, in the order in which to mend it."""
+
+from __future__ import annotations
+
+import fnmatch
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.compliance.errors import NothingToJudge
+from podium.compliance.report.terminal import clean, wrap
+
+if TYPE_CHECKING:
+    from podium.compliance.checking.session import Options
+    from podium.compliance.report.data import Outcome
+    from podium.rules.finding import Finding
+
+SHOWN = 5
+"""Things told of one step; the command lists them all."""
+
+FOLDERS = {
+    "systems": "one description per system; podium system init writes one",
+    "results": "the logs: results/<system>/<benchmark>/result_<i>.txt",
+}
+"""Folders without which nothing can be judged as a submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to get right: the rules it is judged by, and the command that tells more.
+
+    Errors are always to be mended; `missing` are rules of which a warning, too, says that something
+    the submission needs is not there.
+    """
+
+    title: str
+    rules: tuple[str, ...]
+    command: str
+    missing: tuple[str, ...] = ()
+
+
+STEPS = (
+    Step(
+        "places of files",
+        ("tree.*",),
+        "podium check {path} --select 'tree.*'",
+        ("tree.no-*", "tree.misplaced", "tree.unknown-benchmark"),
+    ),
+    Step(
+        "system descriptions",
+        ("system.*",),
+        "podium system check {path}",
+        ("system.missing-field", "system.empty-field", "system.placeholder"),
+    ),
+    Step(
+        "runs of each result",
+        ("result.*", "throughput.*"),
+        "podium check {path} --select 'result.*' --select 'throughput.*'",
+        ("result.not-converged", "result.copied-run", "throughput.*"),
+    ),
+    Step("logs", ("log.*", "common.*", "closed.*", "open.*"), "podium check {path}/results"),
+    Step("seeds", ("seed.*", "seeds.*"), "podium check {path} --select 'seeds.*'"),
+    Step("convergence", ("rcp.*",), "podium rcp check {path}"),
+    Step(
+        "power",
+        ("power.*",),
+        "podium check {path} --select 'power.*'",
+        ("power.no-run-folder", "power.node-count"),
+    ),
+    Step(
+        "code and documents",
+        ("code.*",),
+        "podium check {path} --select 'code.*'",
+        ("code.none", "code.no-*", "code.thin-readme"),
+    ),
+    Step("names, sizes, links, secrets", ("repo.*",), "podium check {path} --select 'repo.*'"),
+    Step("everything else", ("*",), "podium check {path}"),
+)
+
+
+@dataclass(slots=True)
+class Part:
+    """A step with what was found: what is to do, and how many things are only advised."""
+
+    step: Step
+    to_do: list[Finding] = field(default_factory=list)
+    advised: int = 0
+
+
+def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
+    """The text for a submission, and whether it is complete.
+
+    Raises ComplianceError where there is no such folder, or it holds several submissions.
+    """
+    from podium.compliance.checking.session import check_paths
+    from podium.compliance.inputs.discover import Kind, kind_of
+
+    if not path.is_dir():
+        what = "is no folder" if path.exists() else "does not exist"
+        raise NothingToJudge(f"{path} {what}; must be a submission's folder")
+    absent = [name for name in FOLDERS if not (path / name).is_dir()]
+    if absent:
+        if kind_of(path) is Kind.ROUND:
+            raise NothingToJudge(f"{path} holds several submissions; name one of them")
+        return _unbegun(path, absent, width), False
+    report = check_paths([path], options)
+    parts = sort_out(report)
+    return _text(path, report, parts, width), not any(part.to_do for part in parts)
+
+
+def sort_out(report: Outcome) -> list[Part]:
+    """The findings by step; waived ones are left out."""
+    parts = [Part(step) for step in STEPS]
+    for finding in report.findings:
+        if finding.waived or finding.severity == "note":
+            continue
+        part = next(part for part in parts if _matches(finding.id, part.step.rules))
+        if finding.severity == "error" or _matches(finding.id, part.step.missing):
+            part.to_do.append(finding)
+        else:
+            part.advised += 1
+    return parts
+
+
+def _matches(rule: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(rule, glob) for glob in globs)
+
+
+# --- text ---
+
+
+def _unbegun(path: Path, absent: list[str], width: int) -> str:
+    lines = [f"{clean(str(path))} is no submission yet:", ""]
+    for name in absent:
+        lines += wrap(f"{name}/ is missing: {FOLDERS[name]}", width, "  - ", "    ")
+    return "\n".join([*lines, "", "Not complete.", ""])
+
+
+def _text(path: Path, report: Outcome, parts: list[Part], width: int) -> str:
+    rules = report.rules
+    name = path.absolute().name
+    head = f"{clean(name)}, by the policy of {rules.usage} {rules.round}"
+    lines = [head]
+    if rules.chosen_by == "default":
+        lines += wrap(
+            "nothing names its round: put round and usage into podium.toml, or give --round",
+            width,
+            "  ! ",
+            "    ",
+        )
+    lines.append("")
+    for number, part in enumerate(parts, 1):
+        lines += _part(number, part, _quoted(path), width)
+    count = sum(len(part.to_do) for part in parts)
+    lines += ["", _last(count, path)]
+    return "\n".join(lines) + "\n"
+
+
+def _part(number: int, part: Part, path: str, width: int) -> Iterator[str]:
+    state = f"{len(part.to_do)} to do" if part.to_do else "done"
+    if part.advised:
+        state += f" ({part.advised} advised)"
+    yield f"{number:2}. {part.step.title}: {state}"
+    told = part.to_do[:SHOWN]
+    for finding in told:
+        yield from wrap(
+            f"{clean(finding.path)}: {clean(finding.message)}", width, "    - ", "      "
+        )
+        if finding.hint:
+            yield from wrap(clean(finding.hint), width, "      > ", "        ")
+    if len(part.to_do) > len(told):
+        yield f"    - and {len(part.to_do) - len(told)} more"
+    if part.to_do:
+        yield f"      $ {part.step.command.format(path=path)}"
+
+
+def _last(count: int, path: Path) -> str:
+    if count:
+        return f"Not complete: {count} {'thing is' if count == 1 else 'things are'} to do."
+    return f"Complete.\n      $ podium pack {_quoted(path)}"
+
+
+def _quoted(path: Path) -> str:
+    return clean(shlex.quote(str(path)))

@@ -1,0 +1,155 @@
+"""Each file judged by itself, in this process or in several."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from podium.compliance.errors import interrupted
+from podium.compliance.inputs.discover import Kind, Target
+from podium.compliance.inputs.round_selection import Choice
+from podium.compliance.logs.broken_rule import RULE_CRASHED
+from podium.compliance.logs.judge import LogVerdict, judge_log, load_facts
+from podium.logging_spec.reader.read import read_log, unread_log
+from podium.rules.catalogue import find_round
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.round import Round
+
+FEW_BYTES = 1 << 22
+"""Below this much to read, starting a second process costs more than it saves."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One file to judge, as a process is told of it; `submission` is the folder of its package.
+
+    A link that `leads_out` of that is not followed.
+    """
+
+    path: str
+    shown: str
+    usage: str
+    round: str
+    profile: Profile
+    kind: Literal["log", "system"]
+    with_facts: bool
+    with_sources: bool
+    submission: str
+    leads_out: bool
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """One file judged, small enough to travel between processes."""
+
+    path: str
+    shown: str
+    kind: Literal["log", "system"]
+    round: str
+    verdict: LogVerdict
+
+
+def task_for(
+    target: Target, choice: Choice, profile: Profile, *, with_facts: bool, with_sources: bool
+) -> Task:
+    """What there is to do for one file; a log of a package always gives its facts.
+
+    `with_sources` are the source files that the log names among them.
+    """
+    rules = choice.rules
+    return Task(
+        target.path,
+        target.shown,
+        rules.usage,
+        rules.name,
+        profile,
+        "system" if target.kind is Kind.SYSTEM else "log",
+        with_facts or bool(target.submission),
+        with_sources,
+        target.submission,
+        target.leads_out,
+    )
+
+
+def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
+    """The files judged, in the order of the tasks, some at a time; nothing raises."""
+    if jobs > 1:
+        from podium.compliance.checking.workers import spread
+
+        if any(task.with_facts for task in tasks):
+            load_facts(tasks[0].profile)
+        yield from spread(_judge_some, tasks, jobs)
+        return
+    for task in tasks:
+        yield [_judge(task)]
+
+
+def worth_spreading(tasks: list[Task], jobs: int) -> int:
+    """How many of so many processes are worth their start: all, or this one alone."""
+    size = 0
+    for task in tasks if jobs > 1 < len(tasks) else ():
+        try:
+            size += os.stat(task.path).st_size
+        except OSError:
+            continue
+        if size > FEW_BYTES:
+            return jobs
+    return 1
+
+
+def _judge_some(tasks: list[Task]) -> list[Judged]:
+    return [_judge(task) for task in tasks]
+
+
+def _judge(task: Task) -> Judged:
+    rules = find_round(task.usage, task.round)
+    try:
+        if task.kind == "system":
+            verdict = _judge_system(task, rules)
+        else:
+            sources = task.with_facts and task.with_sources
+            if task.leads_out:
+                log = unread_log("a link out of the submission, which is not followed")
+            else:
+                log = read_log(task.path, rules.generation, brief=not sources)
+            verdict = judge_log(
+                log,
+                rules,
+                task.profile,
+                task.shown,
+                with_facts=task.with_facts,
+                with_sources=sources,
+            )
+    except Exception as error:
+        verdict = LogVerdict([internal_fault(task.shown, error)])
+    return Judged(task.path, task.shown, task.kind, f"{task.usage} {task.round}", verdict)
+
+
+def _judge_system(task: Task, rules: Round) -> LogVerdict:
+    from podium.compliance.systems.check import check_system
+
+    found = check_system(Path(task.path), task.shown, rules, task.profile)
+    return LogVerdict(found.findings)
+
+
+def internal_fault(shown: str, error: Exception) -> Finding:
+    """The finding that podium itself failed on a file or a submission.
+
+    Raises KeyboardInterrupt where it did not fail, but was interrupted.
+    """
+    if interrupted(error):
+        raise KeyboardInterrupt from None
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return Finding(
+        RULE_CRASHED,
+        Severity.ERROR,
+        shown,
+        None,
+        None,
+        f"podium itself failed on this: {type(error).__name__}: {error} ({where})",
+        hint="please report this, with the file if you may share it",
+    )

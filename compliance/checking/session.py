@@ -1,0 +1,370 @@
+"""`check`: every file below the paths judged, by one process or several, into one Report."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.compliance.checking.files import (
+    Judged,
+    Task,
+    internal_fault,
+    judge_files,
+    task_for,
+    worth_spreading,
+)
+from podium.compliance.checking.gc_tuning import fewer_collections
+from podium.compliance.inputs.discover import (
+    Target,
+    kinds_of,
+    linked_folders,
+    nearly_submissions,
+    submissions,
+    targets,
+)
+from podium.compliance.inputs.listing import Disk
+from podium.compliance.inputs.round_selection import Choice, Wish, forget
+from podium.compliance.inputs.source_files import came_along
+from podium.compliance.logs.broken_rule import RULE_CRASHED
+from podium.compliance.logs.judge import LogVerdict
+from podium.compliance.report.data import (
+    FileEntry,
+    Outcome,
+    ResultEntry,
+    Rules,
+    SubmissionEntry,
+    conclude,
+)
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.round import Round
+
+if TYPE_CHECKING:
+    from podium.compliance.history.prior_submission import Earlier
+    from podium.compliance.inputs.layout import Tree
+    from podium.compliance.report.models import Report
+    from podium.compliance.results.consistency import Seen
+    from podium.compliance.submission.judge import Leave
+    from podium.compliance.waivers.apply import Waivers
+
+Progress = Callable[[int, int], None]
+"""Told of files done, and of files in all."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to judge: what the shared options of the command line say."""
+
+    usage: str | None = None
+    round: str | None = None
+    profile: Profile = Profile.POLICY
+    jobs: int = 1
+    strict: bool = False
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    waivers: tuple[Waivers, ...] = ()
+    waivers_in_tree: bool = True
+    earlier: tuple[Path, ...] = ()
+
+    def wants(self, rule: str) -> bool:
+        """Whether findings of a rule are to be reported."""
+        if rule == RULE_CRASHED or not (self.select or self.ignore):
+            return True
+        if self.select and not _matches(rule, self.select):
+            return False
+        return not _matches(rule, self.ignore)
+
+
+def _matches(rule: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(rule, glob) for glob in globs)
+
+
+def check(
+    path: Path | str,
+    *,
+    round: str | None = None,  # noqa: A002 - the contract's name
+    usage: str | None = None,
+    profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
+    jobs: int = 1,
+    strict: bool = False,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Report:
+    """Judge a log, a folder of logs, a submission or a round; returns the whole report.
+
+    Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
+    anything wrong with the content is a finding of the report.
+    """
+    options = Options(usage, round, Profile(profile), jobs, strict, tuple(select), tuple(ignore))
+    from podium.compliance.report.models import publish
+
+    return publish(check_paths([Path(path)], options))
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
+
+    `packages` are the submissions, with the path a report shows; `nearly` look like some, `linked`
+    are links to folders beside them.
+    """
+
+    targets: list[Target]
+    packages: list[tuple[Path, str]]
+    choices: list[Choice]
+    nearly: list[str]
+    linked: list[str]
+    judged: dict[str, Judged]
+    tasks: list[Task]
+    disks: dict[Path, Disk]
+
+    @property
+    def several(self) -> bool:
+        """Whether the files are of several rounds."""
+        return len({(c.rules.usage, c.rules.name) for c in self.choices}) > 1
+
+
+@fewer_collections()
+def find(
+    paths: list[Path],
+    options: Options,
+    *,
+    for_scores: bool = False,
+    known: Mapping[str, Judged] | None = None,
+) -> Gathered:
+    """Find every file to judge below the paths, and by which rules; none is judged yet.
+
+    `for_scores` is to take the facts of loose logs, too; `known` are verdicts there are already, by
+    the paths of their files. Raises NothingToJudge where a path does not exist or holds nothing.
+    """
+    forget()
+    wish = Wish(options.usage, options.round)
+    held = kinds_of(paths, wish)
+    packages = submissions(held)
+    disks = {root: Disk(root) for root, _ in packages}
+    found = targets(held, disks, empty=bool(packages))
+    choices = [wish.choose(target.folder) for target in found]
+    choices += [wish.choose(root) for root, _ in packages]
+    judged = dict(known or {})
+    pairs = zip(found, choices, strict=False)
+    # Published copies often come without code: then the check asks for no sources of the logs.
+    bare = set() if for_scores else {str(root) for root in disks if not came_along(root)}
+    tasks = [
+        task_for(
+            t, c, options.profile, with_facts=for_scores, with_sources=t.submission not in bare
+        )
+        for t, c in pairs
+        if t.path not in judged
+    ]
+    nearly, linked = nearly_submissions(held), linked_folders(held)
+    return Gathered(found, packages, choices, nearly, linked, judged, tasks, disks)
+
+
+@fewer_collections()
+def gather(
+    paths: list[Path],
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    for_scores: bool = False,
+    known: Mapping[str, Judged] | None = None,
+) -> Gathered:
+    """Find and judge every file below the paths, each by itself; see `find`."""
+    gathered = find(paths, options, for_scores=for_scores, known=known)
+    for _ in _judge_rest(gathered, options.jobs, progress):
+        pass
+    return gathered
+
+
+@fewer_collections()
+def check_paths(
+    paths: list[Path],
+    options: Options,
+    progress: Progress | None = None,
+    gathered: Gathered | None = None,
+) -> Outcome:
+    """Judge several paths at once; `gathered`, where given, is what there is below them.
+
+    Its files that are not judged yet are judged, and kept there.
+    """
+    gathered = gathered or find(paths, options)
+    wish = Wish(options.usage, options.round)
+    session = _Session(options, gathered)
+    if options.earlier:
+        from podium.compliance.history.prior_submission import read_earlier
+
+        session.earlier = read_earlier(options)
+    for root, shown in _judge_rest(gathered, options.jobs, progress):
+        rules = wish.choose(root).rules
+        session.take_submission(root, shown, rules, gathered.disks.pop(root, None))
+    session.take_files()
+    session.take_folders(gathered.nearly, gathered.linked)
+    session.finish()
+    return conclude(
+        rules_of(gathered, options),
+        session.files,
+        session.findings,
+        submissions=session.submissions,
+        results=session.results,
+        strict=options.strict,
+    )
+
+
+def _judge_rest(
+    gathered: Gathered, jobs: int, progress: Progress | None
+) -> Iterator[tuple[Path, str]]:
+    """Judge the files not judged yet; yields each submission, in order, once all of its are.
+
+    So a submission is judged while other processes still read the logs of the next. In one process
+    the code for logs and that for packages would push each other out of its caches: packages wait.
+    """
+    tasks = gathered.tasks
+    jobs = worth_spreading(tasks, jobs)
+    waiting = Counter(task.submission for task in tasks)
+    packages = deque((str(root), root, shown) for root, shown in gathered.packages)
+    done = 0
+    for batch in judge_files(tasks, jobs):
+        for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
+            gathered.judged[one.path] = one
+            waiting[task.submission] -= 1
+        done += len(batch)
+        if progress is not None:
+            progress(done, len(tasks))
+        while jobs > 1 and packages and not waiting[packages[0][0]]:
+            yield packages.popleft()[1:]
+    yield from (package[1:] for package in packages)
+    tasks.clear()
+
+
+def rules_of(gathered: Gathered, options: Options) -> Rules:
+    """What a report says of the rules by which all was judged."""
+    first, several = gathered.choices[0], gathered.several
+    return Rules(
+        usage=first.rules.usage if not several else "several",
+        round=first.rules.name if not several else "several",
+        profile=options.profile.value,
+        chosen_by=first.chosen_by,
+    )
+
+
+class _Session:
+    """What a report is made of, gathered file by file and submission by submission."""
+
+    def __init__(self, options: Options, gathered: Gathered) -> None:
+        self.options, self.judged, self.several = options, gathered.judged, gathered.several
+        self.logs_of: dict[str, list[str]] = {}
+        for target in gathered.targets:
+            self.logs_of.setdefault(target.submission, []).append(target.path)
+        self.files: list[FileEntry] = []
+        self.findings: list[Finding] = []
+        self.submissions: list[SubmissionEntry] = []
+        self.results: list[ResultEntry] = []
+        self.tolerated: set[str] = set()
+        self.seen: dict[tuple[str, str], Seen] = {}
+        self.earlier: Earlier | None = None
+
+    def take_submission(
+        self, root: Path, shown: str, rules: Round, disk: Disk | None = None
+    ) -> None:
+        """Judge a package on top of its logs' verdicts; a fault of podium ends no other's."""
+        from podium.compliance.inputs.layout import scan, submitter_of
+
+        try:
+            self._take(scan(root, shown, rules, disk), rules)
+        except Exception as error:
+            place = shown or "."
+            self.findings.append(internal_fault(place, error))
+            entry = SubmissionEntry(submitter=submitter_of(root), path=place, verdict="rejected")
+            self.submissions.append(entry)
+
+    def _take(self, tree: Tree, rules: Round) -> None:
+        from podium.compliance.results.consistency import Seen
+        from podium.compliance.results.model import By
+        from podium.compliance.submission.judge import judge_submission
+
+        inside = f"{tree.root}/"
+
+        def verdict(path: str) -> LogVerdict | None:
+            one = self.judged.get(inside + path)
+            return None if one is None else one.verdict
+
+        package = judge_submission(
+            tree,
+            By(rules, self.options.profile),
+            verdict,
+            self._leave(),
+            seen=self.seen.setdefault((rules.usage, rules.name), Seen(earlier=self.earlier)),
+        )
+        self.findings += [f for f in package.findings if self.options.wants(f.id)]
+        self.submissions.append(package.entry)
+        self.results += package.results
+        # Logs of no result decide nothing: pruned and misplaced ones are told of apart.
+        counted = {tree.place(path) for folder in tree.results for path in folder.logs}
+        self.tolerated |= package.tolerated
+        self.tolerated |= {
+            shown
+            for path in self.logs_of.get(str(tree.root), ())
+            if (shown := self.judged[path].shown) not in counted
+        }
+        for path, passed in package.systems:
+            state: Literal["pass", "fail"] = "pass" if passed else "fail"
+            self.files.append(FileEntry(path=path, kind="system", verdict=state))
+
+    def _leave(self) -> Leave:
+        from podium.compliance.submission.judge import Leave
+
+        options = self.options
+        some = options.select or options.ignore
+        wants = options.wants if some else None
+        return Leave(options.waivers, options.waivers_in_tree, wants=wants)
+
+    def take_files(self) -> None:
+        """Add every file's own verdict and findings; a tolerated failure is marked as waived."""
+        for one in self.judged.values():
+            self._waive(one.verdict)
+            kept = [f for f in one.verdict.findings if self.options.wants(f.id)]
+            self.files.append(self._entry(one, kept))
+            if one.shown in self.tolerated:
+                kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
+            self.findings += kept
+
+    def take_folders(self, nearly: list[str], linked: list[str]) -> None:
+        """Tell of folders judged as loose logs that look like submissions, and of links to some."""
+        if (nearly or linked) and self.options.profile is Profile.POLICY:
+            from podium.compliance.submission.layout_rules import linked_folder, no_systems
+
+            told = [*map(no_systems, nearly), *map(linked_folder, linked)]
+            self.findings += [finding for finding in told if self.options.wants(finding.id)]
+
+    def _waive(self, verdict: LogVerdict) -> None:
+        if self.options.waivers:
+            verdict.findings = self._leave().mark(verdict.findings)
+
+    def finish(self) -> None:
+        """Tell of waivers that the user gave and that have ended, or cover nothing."""
+        for waivers in self.options.waivers:
+            from podium.compliance.submission.judge import Leave
+
+            self.findings += Leave(own=waivers).about(self.findings)
+
+    def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
+        failing = (Severity.ERROR, Severity.WARNING) if self.options.strict else (Severity.ERROR,)
+        verdict = one.verdict
+        return FileEntry(
+            path=one.shown,
+            kind=one.kind,
+            verdict="fail" if any(f.severity in failing and not f.waived for f in kept) else "pass",
+            benchmark=verdict.benchmark,
+            division=verdict.division,
+            minutes=verdict.minutes,
+            converged=verdict.converged,
+            round=one.round if self.several else None,
+        )
+
+
+def is_internal(report: Outcome | Report) -> bool:
+    """Whether the report tells of a fault of podium itself."""
+    return any(finding.id == RULE_CRASHED for finding in report.findings)

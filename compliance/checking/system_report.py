@@ -1,0 +1,71 @@
+"""`podium system check`: several system descriptions judged into one Report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.compliance.errors import NothingToJudge
+from podium.compliance.inputs.round_selection import Choice, Wish
+from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude
+from podium.compliance.systems.check import SystemVerdict, check_system
+from podium.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from podium.compliance.checking.session import Options
+
+
+def check_systems(paths: list[Path], options: Options) -> Outcome:
+    """Judge every description in the paths; a folder stands for those in it, or in its `systems`.
+
+    Raises ComplianceError for a path that does not exist or holds no description.
+    """
+    alone = len(paths) == 1
+    found = [(file, shown) for path in paths for file, shown in _files(path, alone=alone)]
+    wish = Wish(options.usage, options.round)
+    choices = [wish.choose(file.parent) for file, _ in found]
+    several = len({choice.rules.title for choice in choices}) > 1
+    files, findings = [], []
+    for (file, shown), choice in zip(found, choices, strict=True):
+        verdict = check_system(file, shown, choice.rules, options.profile, by_schema=True)
+        verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
+        files.append(_entry(verdict, shown, choice, strict=options.strict, several=several))
+        findings += verdict.findings
+    first = choices[0]
+    rules = Rules(
+        usage="several" if several else first.rules.usage,
+        round="several" if several else first.rules.name,
+        profile=options.profile.value,
+        chosen_by=first.chosen_by,
+    )
+    return conclude(rules, files, findings, strict=options.strict)
+
+
+def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
+    """(file, path to show) of the descriptions that a path stands for."""
+    if not path.exists():
+        raise NothingToJudge(f"no such file or folder: {path}")
+    if not path.is_dir():
+        return [(path, path.name if alone else str(path))]
+    folder = path / "systems" if (path / "systems").is_dir() else path
+    try:
+        files = sorted(each for each in folder.iterdir() if each.name.endswith(".json"))
+    except OSError as error:
+        raise NothingToJudge(f"{folder} cannot be read: {error.strerror}") from None
+    if not files:
+        raise NothingToJudge(f"no system description (*.json) in {folder}")
+    return [(each, str(each.relative_to(path)) if alone else str(each)) for each in files]
+
+
+def _entry(
+    verdict: SystemVerdict, shown: str, choice: Choice, *, strict: bool, several: bool
+) -> FileEntry:
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    failed = any(finding.severity in failing for finding in verdict.findings)
+    return FileEntry(
+        path=shown,
+        kind="system",
+        verdict="fail" if failed else "pass",
+        division=verdict.description.division if verdict.description else None,
+        round=choice.rules.title if several else None,
+    )

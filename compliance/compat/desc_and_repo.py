@@ -1,0 +1,67 @@
+"""What the incumbent's checkers of a system description and of a repository print last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.report.terminal import clean
+from podium.compliance.repository.check import check_repository
+from podium.compliance.systems.check import SystemVerdict, check_system
+from podium.rules.finding import Finding, Profile
+from podium.rules.round import Round
+
+
+def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:
+    """The text for one system description, and whether the official checker accepts it.
+
+    Where that ends in a traceback the last line says `failed`, as for any other fault.
+    """
+    if not path.exists():
+        raise UsageFault(f"no such file: {path}")
+    if path.is_dir():
+        raise UsageFault(f"{path} is a folder; must be one system description")
+    rules = _rules(usage, ruleset, path.parent)
+    verdict = check_system(path, str(path), rules, Profile.VERIFIER)
+    lines = [f"INFO - {clean(str(path))} by {rules.title}", *map(_line, verdict.findings)]
+    lines.append(_last(verdict))
+    return "\n".join(lines) + "\n", verdict.passed
+
+
+def _last(verdict: SystemVerdict) -> str:
+    given = verdict.description.given if verdict.description else {}
+    name = given.get("system_name", " ")
+    shown = clean(name if isinstance(name, str) else str(name))
+    if verdict.passed:
+        return f"INFO -   System description checker passed for {shown}"
+    said = [clean(_said(finding)) for finding in verdict.findings]
+    return f"ERROR -   System description checker failed for {shown} : {said}"
+
+
+def _said(finding: Finding) -> str:
+    """A missing field in the words that scripts look for; other faults in podium's own."""
+    if finding.id == "system.missing-field":
+        return f"Missing field {finding.key}"
+    return finding.message
+
+
+def compat_repo(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
+    """The text for one tree, and whether the official checker accepts it."""
+    if not folder.is_dir():
+        raise UsageFault(f"no such folder: {folder}")
+    rules = _rules(usage, ruleset, folder)
+    findings = sorted(check_repository(folder, rules, Profile.VERIFIER), key=Finding.sort_key)
+    lines = [f"INFO - {clean(str(folder))} by {rules.title}"]
+    lines += [_line(finding, place=finding.path) for finding in findings]
+    lines.append("INFO - CHECKS FAILED." if findings else "INFO - ALL CHECKS PASSED.")
+    return "\n".join(lines) + "\n", not findings
+
+
+def _rules(usage: str, ruleset: str, folder: Path) -> Round:
+    return Wish(usage, ruleset).choose(folder).rules
+
+
+def _line(finding: Finding, place: str = "") -> str:
+    where = f"line {finding.line}: " if finding.line else f"{place}: " if place else ""
+    return f"ERROR - {clean(where)}{clean(finding.message)} [{finding.id}]"

@@ -1,0 +1,188 @@
+"""What the incumbent's package checker prints last, and the usual three programs in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.compat.desc_and_repo import compat_repo
+from podium.compliance.compat.result_summarizer import summarize
+from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.discover import is_submission
+from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.report.terminal import clean
+from podium.compliance.results.convergence import judge_convergence
+from podium.compliance.waivers.apply import Waivers
+from podium.compliance.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
+from podium.compliance.waivers.file import Waiver
+from podium.logging_spec.reader.read import read_log
+from podium.rules.convergence.facts import run_facts
+from podium.rules.convergence.run_counts import dropped_of
+from podium.rules.finding import Finding, Profile
+from podium.rules.run import Run
+
+if TYPE_CHECKING:
+    from podium.compliance.report.data import Outcome, ResultEntry
+
+GOOD = "INFO - PACKAGE CHECKER FOUND NO ERRORS, SUCCESS !"
+BAD = "INFO - PACKAGE CHECKER FOUND ERRORS, LOOK INTO ERROR LOG LINES AND FIX THEM."
+RULE = f"INFO - {'-' * 30}"
+"""Scripts look for these lines."""
+
+_BYPASSED = {RCP: "rcp.*", SEEDS: "seeds.*"}
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The incumbent's flags. `bypass` are those of package_checker_params, by their names there."""
+
+    werror: bool = False
+    quiet: bool = False
+    bypass: frozenset[str] = frozenset()
+
+
+def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool]:
+    """The text for one submission, and whether the official package checker accepts it.
+
+    Where that ends in a traceback, the submission is not accepted.
+    """
+    text, passed, _ = _checked(folder, usage, ruleset, flags)
+    return text, passed
+
+
+def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
+    """Package check, summary of results, repository check; whether both checks pass.
+
+    The flags are those of the submission's own package_checker_params, as the official script has
+    it; here in every spelling.
+    """
+    _must_be_submission(folder, Wish(usage, ruleset))
+    params = Params(folder, Profile.POLICY, str)
+    flags = Flags(bypass=params.flags(""))
+    told, accepted, _ = _checked(folder, usage, ruleset, flags)
+    summary, _ = summarize(str(folder), usage, ruleset, None, None)
+    repository, clean_tree = compat_repo(folder, usage, ruleset)
+    return f"{told}{summary}{repository}", accepted and clean_tree
+
+
+def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Outcome]:
+    _must_be_submission(folder, Wish(usage, ruleset))
+    options = Options(
+        usage, ruleset, Profile.VERIFIER, strict=flags.werror, waivers=_waivers(flags)
+    )
+    report = check_paths([folder], options)
+    passed = report.submissions[0].verdict == "accepted"
+    lines = [_line(finding) for finding in report.findings if _told(finding, flags)]
+    if flags.werror:
+        wrong = [entry for entry in report.results if _fails_strictly(entry, report)]
+        lines += [f"ERROR - {clean(w.path)}: too many logs have warnings" for w in wrong]
+        passed = passed and not wrong
+    if TRAIN_SAMPLES in flags.bypass:
+        passed, more = _by_train_samples(folder, report, passed, flags)
+        lines += more
+    text = "\n".join([*lines, RULE, GOOD if passed else BAD, RULE])
+    return f"{text}\n", passed, report
+
+
+def _must_be_submission(folder: Path, wish: Wish) -> None:
+    if not folder.is_dir():
+        raise UsageFault(f"no such folder: {folder}")
+    if not is_submission(folder, wish):
+        raise UsageFault(f"{folder} is no submission; must have results and systems")
+
+
+def _waivers(flags: Flags) -> tuple[Waivers, ...]:
+    """What is let through: by the flags, and what only the official shell scripts stumble over."""
+    rules = [(rule, f"--{flag}") for flag, rule in _BYPASSED.items() if flag in flags.bypass]
+    rules.append(("params.refused", "the program itself does not read the file"))
+    items = tuple(
+        Waiver(rule=rule, place="*", reason=why, who="the command line", until=date.max)
+        for rule, why in rules
+    )
+    return (Waivers("", items, (None,) * len(items)),)
+
+
+def _fails_strictly(entry: ResultEntry, report: Outcome) -> bool:
+    logs = [f for f in report.files if f.kind == "log" and f.path.rpartition("/")[0] == entry.path]
+    failed = sum(file.verdict == "fail" for file in logs)
+    return failed > dropped_of(entry.benchmark)
+
+
+def _told(finding: Finding, flags: Flags) -> bool:
+    if finding.id.startswith("repo."):
+        return False  # another program's
+    return finding.severity == "error" or (finding.severity == "warning" and not flags.quiet)
+
+
+def _line(finding: Finding) -> str:
+    word = "ERROR" if finding.severity == "error" and not finding.waived else "WARNING"
+    where = f"{finding.path}, line {finding.line}" if finding.line else finding.path
+    return f"{word} - {clean(where)}: {clean(finding.message)} [{finding.id}]"
+
+
+# --- bert in train_samples ---
+
+
+def _by_train_samples(
+    folder: Path, report: Outcome, passed: bool, flags: Flags
+) -> tuple[bool, list[str]]:
+    """BERT's convergence once more, counted in train_samples; the verdict with it.
+
+    The verdict changes only where convergence alone decided it.
+    """
+    lines, failing = [], set()
+    for entry in report.results:
+        if entry.benchmark != "bert" or entry.rcp is None:
+            continue
+        verdict, said = _recount(folder, entry, report)
+        lines.append(
+            f"INFO - {clean(entry.path)}: by train_samples {verdict} {clean(said)}".rstrip()
+        )
+        if verdict not in ("pass", "not_applicable") and RCP not in flags.bypass:
+            failing.add(entry.path)
+    if not lines:
+        return passed, []
+    places = {entry.path for entry in report.results if entry.benchmark == "bert"}
+    others = any(
+        finding.severity == "error"
+        and not finding.waived
+        and not finding.id.startswith("repo.")
+        and not (finding.id.startswith("rcp.") and finding.path in places)
+        and not _tolerated(finding, report)
+        for finding in report.findings
+    )
+    return not failing and not others, lines
+
+
+def _tolerated(finding: Finding, report: Outcome) -> bool:
+    """Whether a log's error counts only through its result, which says so itself."""
+    logs = {file.path for file in report.files if file.kind == "log"}
+    return finding.path in logs and not finding.id.startswith("seeds.")
+
+
+def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, str]:
+    rules = report.rules
+    runs = []
+    for file in report.files:
+        if file.kind == "log" and file.path.rpartition("/")[0] == entry.path:
+            log = read_log(str(folder / file.path))
+            run = Run(log.records, log.line)
+            facts = run_facts(
+                run, rules.usage, rules.round, Profile.VERIFIER, file.path, train_samples=True
+            )
+            runs.append(replace(facts, name=file.path))
+    judged = judge_convergence(
+        rules.usage,
+        rules.round,
+        entry.benchmark,
+        runs,
+        Profile.VERIFIER,
+        division=entry.division or None,
+        weak=entry.scaling == "weak",
+    )
+    return judged.verdict, "; ".join(judged.messages)

@@ -1,0 +1,215 @@
+"""Systems that an earlier round previewed: they must come back as available, and be as fast.
+
+Source: submission rules, Preview Systems (2.0 and later). At least one benchmark that both rounds
+can compare must be handed in on the available system, at the smallest and the largest scale that
+were previewed, and lose at most 2 %: at the same or a larger scale in time, at a smaller one in
+time times accelerators. Where both were measured, what counts is the performance for the power
+drawn, which is as much better as the energy of a run is less.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+
+import msgspec
+
+from podium.compliance.history.prior_submission import Earlier, EarlierResult
+from podium.compliance.inputs.layout import Tree
+from podium.compliance.results.model import By, ResultVerdict, few
+from podium.compliance.results.score_inputs import energy_of, score_of
+from podium.compliance.scoring.session import Descriptions
+from podium.compliance.systems.agreement import same_organisation
+from podium.compliance.systems.fields import Category, letters
+from podium.compliance.systems.values import SystemDescription, says_nothing
+from podium.rules.finding import Finding, StatedBy
+from podium.rules.round import Round
+
+SINCE = (2, 0)
+"""The first round that says how a Preview is to be followed up."""
+
+MOST_LOST = 0.02
+"""Share of the performance previewed that may be lost."""
+
+_ROUNDING = 1e-9
+
+_AVAILABLE = (Category.ON_PREMISE, Category.CLOUD, Category.AVAILABLE)
+
+
+class _Timed(msgspec.Struct, frozen=True):
+    """A result with a score: minutes on so many accelerators (or nodes), and in which round.
+
+    `joules` is the energy of a run, where it was measured.
+    """
+
+    title: str
+    shown: str
+    benchmark: str
+    division: str
+    scale: int
+    minutes: float
+    joules: float | None = None
+
+    def lost_to(self, preview: _Timed) -> tuple[float, str]:
+        """By what share it takes more than the preview, and of what; less where below 0."""
+        if self.joules is not None and preview.joules:
+            return self.joules / preview.joules - 1, "energy"
+        lost = self.minutes / preview.minutes
+        if self.scale >= preview.scale:
+            return lost - 1, "time"
+        return lost * self.scale / preview.scale - 1, "time on all accelerators together"
+
+    def told(self) -> str:
+        """What it takes, for a message."""
+        energy = "" if self.joules is None else f" and {self.joules / 1e6:.4g} MJ"
+        return f"{self.minutes:.4g} min{energy} at scale {self.scale}"
+
+
+def followed(
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: By
+) -> Iterator[Finding]:
+    """What is to be told of the systems that this submitter previewed in an earlier round."""
+    if by.rules.version < SINCE:
+        return
+    previews = _previews(earlier, tree, by.rules)
+    if not previews:
+        return
+    available = _available(tree, results, by)
+    for hardware, previewed in previews.items():
+        alike = [found for name, found in available.items() if hardware in name or name in hardware]
+        yield from _followed(previewed, [*chain(*alike)] if alike else None, tree, by)
+
+
+def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
+    """The results previewed in earlier rounds, by the hardware."""
+    found: dict[str, list[EarlierResult]] = defaultdict(list)
+    for one in earlier.results:
+        before = one.rules.usage == rules.usage and one.rules.version < rules.version
+        if not before or one.scaling == "weak" or one.description is None:
+            continue
+        hardware = _hardware(one.description)
+        if (
+            hardware
+            and one.description.category is Category.PREVIEW
+            and same_organisation(one.submitter, tree.submitter)
+        ):
+            found[hardware].append(one)
+    return found
+
+
+def _available(tree: Tree, results: Sequence[ResultVerdict], by: By) -> dict[str, list[_Timed]]:
+    """The scored results of available systems, by the hardware."""
+    described, title = Descriptions(), by.rules.title
+    found: dict[str, list[_Timed]] = {}
+    for verdict in results:
+        folder = verdict.folder
+        description = described.of(tree, folder.system)
+        if description is None or description.category not in _AVAILABLE:
+            continue
+        hardware = _hardware(description)
+        if not hardware:
+            continue
+        timed = found.setdefault(hardware, [])
+        scale, minutes = _scale(description), score_of(verdict, by).score
+        if scale and minutes is not None and folder.scaling == "strong":
+            where = tree.place(folder.path)
+            named = title, where, folder.benchmark, verdict.division
+            timed.append(_Timed(*named, scale, minutes, energy_of(verdict, by)))
+    return found
+
+
+def _hardware(description: SystemDescription) -> str:
+    """What a system computes with, however it is spelt: its accelerators, else its processors.
+
+    A Preview may call shorter what later has a longer name: a TPU became a TPU-v4.
+    """
+    name = description.accelerator_model_name
+    if not description.accelerators or says_nothing(name):
+        name = description.host_processor_model_name
+    return letters(name)
+
+
+def _scale(description: SystemDescription) -> int | None:
+    return description.accelerators or description.nodes
+
+
+def _followed(
+    previewed: list[EarlierResult], available: list[_Timed] | None, tree: Tree, by: By
+) -> Iterator[Finding]:
+    first = previewed[0]
+    told = f"{first.system} was previewed in {first.rules.title} ({first.shown})"
+    comparable = [timed for one in previewed if (timed := _comparable(one, by.rules))]
+    slower: list[Finding] = []
+    for benchmark in dict.fromkeys(one.benchmark for one in comparable):
+        mine = [one for one in available or () if one.benchmark == benchmark]
+        pairs = [*_pairs([one for one in comparable if one.benchmark == benchmark], mine)]
+        lost = [(then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING]
+        if pairs and not lost:
+            return  # one benchmark is enough
+        slower += [_slower(then, now, by) for then, now in lost]
+    if slower:
+        yield from slower
+        return
+    names = few(sorted({one.benchmark for one in comparable or previewed}))
+    if available is None:
+        told += ", and no available system here has its hardware; must be available by the next "
+        told += "submission, or the first one after 140 days"
+        hint = "hand the system in as available, or tell the committee why it is not"
+    elif comparable:
+        told += f", and its available system has no scored result of {names}"
+        hint = "hand in one of them at the smallest and the largest scale previewed"
+    else:
+        told += f" with {names}: no score that {by.rules.title} can be compared with"
+        hint = "show the committee privately, at the smallest and the largest scale, that the "
+        hint += "available system is as fast"
+    unseen = available is not None and not comparable
+    yield by.finding(
+        "preview.not-comparable" if unseen else "preview.not-followed",
+        tree.place("systems"),
+        told,
+        hint,
+        stated_by=StatedBy.POLICY,
+        note=unseen,
+    )
+
+
+def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
+    """The result, where it has a score and the later round its benchmark, with the same target."""
+    scale = None if one.description is None else _scale(one.description)
+    then = one.rules.benchmarks.get(one.benchmark)
+    if then is None or one.benchmark not in rules.listed(one.division):
+        return None
+    old, new = then.quality, rules.benchmarks[one.benchmark].quality
+    if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
+        return None
+    named = one.rules.title, one.shown, one.benchmark, one.division
+    return _Timed(*named, scale, one.minutes, one.joules)
+
+
+def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
+    """The smallest and the largest result previewed, each with the one to compare it with."""
+    ordered = sorted(previewed, key=_SCALE)
+    for then, pick in {ordered[-1]: max, ordered[0]: min}.items():
+        alike = [one for one in mine if one.division == then.division]
+        same = [one for one in alike if one.scale == then.scale]
+        if alike:
+            yield then, min(same, key=_MINUTES) if same else pick(alike, key=_SCALE)
+
+
+_SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
+
+
+def _slower(then: _Timed, now: _Timed, by: By) -> Finding:
+    lost, what = now.lost_to(then)
+    return by.finding(
+        "preview.slower",
+        now.shown,
+        f"{now.benchmark} takes {now.told()}; previewed in {then.title} it took {then.told()} "
+        f"({then.shown}): {lost:.1%} more {what}; at most {MOST_LOST:.0%} may be lost",
+        "find out what made the available system slower, or tell the committee",
+        stated_by=StatedBy.POLICY,
+        expected=f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if what == "time" else "",
+        actual=round(now.minutes, 4),
+    )

@@ -1,0 +1,243 @@
+"""What a PATH holds: which files are to be judged, and as what."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from podium.compliance.errors import NothingToJudge
+from podium.compliance.inputs.listing import Disk
+from podium.compliance.inputs.listing import Kind as OnDisk
+from podium.compliance.inputs.round_selection import Wish
+
+LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
+
+FIRST, DEEPEST = "0.5", 3
+"""In 0.5 submissions lie up to so many folders lower: of the version, the submitter, a task."""
+
+_LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
+
+
+class Kind(StrEnum):
+    """What a PATH is, by the contract's table."""
+
+    LOG = "log"
+    SYSTEM = "system"
+    SUBMISSION = "submission"
+    ROUND = "round"
+    LOOSE = "loose logs"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """One file to judge: where it is, and the path a report shows.
+
+    `submission` is the folder of the submission that the file belongs to, where it does;
+    `leads_out` that it is a link out of it, which is not followed.
+    """
+
+    path: str
+    shown: str
+    kind: Kind
+    submission: str = ""
+    leads_out: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Where the file lies."""
+        return os.path.dirname(self.path)
+
+
+class Held(msgspec.Struct, frozen=True):
+    """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
+
+    `nearly` have the `results` of a submission, but not its `systems`; `linked` are links to
+    folders in a round, which are not followed.
+    """
+
+    kind: Kind
+    submissions: tuple[Path, ...] = ()
+    nearly: tuple[Path, ...] = ()
+    linked: tuple[Path, ...] = ()
+
+
+def kind_of(path: Path) -> Kind:
+    """What PATH is; raises NothingToJudge where there is no such path."""
+    return _held(path, None).kind
+
+
+def _held(path: Path, wish: Wish | None) -> Held:
+    try:
+        folder = stat.S_ISDIR(path.stat().st_mode)
+    except OSError as error:
+        if path.is_symlink():
+            raise NothingToJudge(f"{path} is a link to nothing") from None
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise NothingToJudge(f"no such file or folder: {path}") from None
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise NothingToJudge(f"no such file or folder: {path}") from None
+    if not folder:
+        return Held(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
+    if is_submission(path, wish):
+        return Held(Kind.SUBMISSION, (path,))
+    folders, links = _folders(path)
+    found = tuple(_below(path, folders, wish))
+    nearly = [path, *(sub for sub in folders if sub not in found)] if wish else []
+    return Held(
+        Kind.ROUND if found else Kind.LOOSE,
+        found,
+        tuple(each for each in nearly if (each / "results").is_dir()),
+        tuple(links) if found else (),
+    )
+
+
+def is_submission(folder: Path, wish: Wish | None = None) -> bool:
+    """Whether a folder has the `results` and `systems` of a submitter.
+
+    Rounds 0.5 and 0.6, as `wish` tells them, do without `systems`: descriptions lay with results.
+    """
+    if not (folder / "results").is_dir():
+        return False
+    if (folder / "systems").is_dir():
+        return True
+    from podium.compliance.inputs.benchmark_names import is_early
+
+    return wish is not None and is_early(wish.choose(folder).rules)
+
+
+def _below(path: Path, folders: list[Path], wish: Wish | None) -> Iterator[Path]:
+    """The submissions in a folder: just below it, or deeper in the layout of 0.5."""
+    for sub in folders:
+        if is_submission(sub, wish):
+            yield sub
+        elif wish is not None and wish.choose(path).rules.name == FIRST:
+            yield from _deeper(sub, wish)
+
+
+def _deeper(path: Path, wish: Wish) -> Iterator[Path]:
+    for folder, subfolders, _ in os.walk(path):
+        here = Path(folder)
+        subfolders.sort()
+        if is_submission(here, wish):
+            yield here
+            subfolders.clear()
+        elif len(here.parts) - len(path.parts) >= DEEPEST:
+            subfolders.clear()
+
+
+def _folders(path: Path) -> tuple[list[Path], list[Path]]:
+    """The folders in a folder, and the links to folders."""
+    try:
+        with os.scandir(path) as entries:
+            folders = [each for each in entries if os.path.isdir(each.path)]
+    except OSError as error:
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    places = sorted((each.is_symlink(), path / each.name) for each in folders)
+    return [place for link, place in places if not link], [p for link, p in places if link]
+
+
+def submissions(held: Mapping[Path, Held]) -> list[tuple[Path, str]]:
+    """The submissions among the paths and below them, with the path a report shows."""
+    found: dict[Path, str] = {}
+    for path, what in held.items():
+        for one in what.submissions:
+            found.setdefault(one, _shown(one, path, alone=len(held) == 1))
+    return list(found.items())
+
+
+def nearly_submissions(held: Mapping[Path, Held]) -> list[str]:
+    """Folders that lack only `systems` to be submissions, as a report shows them."""
+    return _told(held, lambda what: what.nearly)
+
+
+def linked_folders(held: Mapping[Path, Held]) -> list[str]:
+    """Links to folders that stand where submissions do, as a report shows them."""
+    return _told(held, lambda what: what.linked)
+
+
+def _told(held: Mapping[Path, Held], which: Callable[[Held], Iterable[Path]]) -> list[str]:
+    alone = len(held) == 1
+    return [
+        _shown(one, path, alone=alone) or "." for path, what in held.items() for one in which(what)
+    ]
+
+
+def _shown(folder: Path, root: Path, *, alone: bool) -> str:
+    if not alone:
+        return str(folder)
+    return "" if folder == root else folder.relative_to(root).as_posix()
+
+
+def kinds_of(paths: list[Path], wish: Wish | None = None) -> dict[Path, Held]:
+    """What each path holds; raises NothingToJudge where one does not exist."""
+    return {path: _held(path, wish or Wish()) for path in paths}
+
+
+def targets(
+    held: Mapping[Path, Held], disks: Mapping[Path, Disk] | None = None, *, empty: bool = False
+) -> list[Target]:
+    """Every file to judge below the paths, in order; `disks` are those of submissions.
+
+    Raises NothingToJudge where there is none, unless `empty` allows it: a submission without logs
+    is judged, too.
+    """
+    found: dict[str, Target] = {}
+    for path, what in held.items():
+        for target in _targets(path, what, disks or {}, alone=len(held) == 1):
+            found.setdefault(target.path, target)
+    if not found and not empty:
+        names = ", ".join(str(path) for path in held)
+        raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
+    return list(found.values())
+
+
+def _targets(
+    path: Path, held: Held, disks: Mapping[Path, Disk], *, alone: bool
+) -> Iterator[Target]:
+    kind, tops = held.kind, held.submissions
+    if kind in (Kind.LOG, Kind.SYSTEM):
+        yield Target(str(path), path.name if alone else str(path), kind)
+        return
+    for top in tops:
+        shown = top.relative_to(path).as_posix() if alone else str(top)
+        yield from _results(disks.get(top) or Disk(top), "" if shown == "." else f"{shown}/")
+    if kind is Kind.LOOSE:
+        yield from _loose(path, path, alone=alone)
+    elif kind is Kind.ROUND:
+        # What a folder that is no submission holds must not be passed over in silence.
+        for sub in _folders(path)[0]:
+            if sub not in tops:
+                yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
+
+
+def _results(disk: Disk, shown: str) -> Iterator[Target]:
+    """The logs of a submission; a folder named like a log is judged, so that it is reported."""
+    submission = str(disk.root)
+    for _, folder in disk.walk("results", links=True):
+        for item in folder.items:
+            if _LOG_NAME.match(item.name):
+                out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
+                yield Target(item.full, shown + item.path, Kind.LOG, submission, out)
+
+
+def _loose(
+    below: Path, root: Path, *, alone: bool, without: frozenset[str] = frozenset()
+) -> Iterator[Target]:
+    start, inner = len(str(below)), os.path.relpath(below, root)
+    # Links to folders are not followed: they may lead out of the tree, or in a circle.
+    for folder, subfolders, files in os.walk(below):
+        subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
+        shown = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
+        names = [name for name in files if _LOG_NAME.match(name)]
+        # A folder named like a log is judged, so that it is reported and not passed over.
+        names += [name for name in subfolders if _LOG_NAME.match(name)]
+        for name in sorted(names):
+            inside = name if shown == "." else f"{shown}/{name}"
+            yield Target(f"{folder}/{name}", inside, Kind.LOG)

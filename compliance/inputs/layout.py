@@ -1,0 +1,275 @@
+"""The shape of a submission, as data: what lies where, by round. Shared by checks and packager.
+
+Links to folders are told of, and followed as far as `Disk.follows`; what cannot be read is told of.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from podium.compliance.inputs.benchmark_names import about_name, benchmark_called, is_early
+from podium.compliance.inputs.listing import Disk, Item, Kind
+from podium.rules.round import Round
+
+Scaling = Literal["strong", "weak"]
+
+RESULT_NAME = re.compile(r"result_(\d+)\.txt")
+"""The name of a run's log: `result_<i>.txt`, i from 0."""
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+SCALINGS: tuple[Scaling, ...] = ("strong", "weak")
+PRUNED, POWER = "pruned_results", "power"
+PARAMS, SCALING_FILE, PRIVATE_ID = "package_checker_params", "scaling.json", "privateid.json"
+ENTRY = "entry.json"
+"""What described a system in 0.5 and, for some, in 0.6: it lies with the system's results."""
+
+KNOWN_FILES = frozenset({PARAMS, SCALING_FILE})
+"""Files beside the logs of a result that belong there."""
+
+TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentation"})
+"""Folders of a submission: submission rules, Directory structure."""
+
+
+class ResultFolder(msgspec.Struct, frozen=True):
+    """All runs of one benchmark on one system; paths are relative to the submission.
+
+    `official` is False where the official verifier passes over the folder for its name.
+    """
+
+    system: str
+    benchmark: str
+    scaling: Scaling
+    path: str
+    logs: tuple[str, ...]
+    pruned: tuple[str, ...] = ()
+    power: bool = False
+    strange: tuple[str, ...] = ()
+    official: bool = True
+
+
+class Misplaced(msgspec.Struct, frozen=True):
+    """Something that is not where a submission has it: where, what is wrong, how to mend it.
+
+    `official` says that the official verifier does not accept it either.
+    """
+
+    path: str
+    rule: str
+    why: str
+    hint: str
+    official: bool = False
+
+
+class Tree(msgspec.Struct):
+    """One submission as it lies on disk. `shown` is put in front of paths in reports.
+
+    `disk` lists its folders, each once. `holding` are the systems whose folders hold folders of
+    benchmarks, whatever their names; `entries` those described beside their results, as 0.5 had it.
+    """
+
+    root: Path
+    shown: str
+    submitter: str
+    disk: Disk
+    systems: dict[str, str] = msgspec.field(default_factory=dict)
+    results: list[ResultFolder] = msgspec.field(default_factory=list)
+    misplaced: list[Misplaced] = msgspec.field(default_factory=list)
+    result_systems: tuple[str, ...] = ()
+    holding: set[str] = msgspec.field(default_factory=set)
+    entries: set[str] = msgspec.field(default_factory=set)
+
+    def place(self, path: str) -> str:
+        """A path of this submission as a report shows it."""
+        return f"{self.shown}/{path}" if self.shown else path
+
+
+class Listing(msgspec.Struct):
+    """The names in one folder, sorted; `links` lead to folders, those followed are among these."""
+
+    files: list[str] = msgspec.field(default_factory=list)
+    folders: list[str] = msgspec.field(default_factory=list)
+    links: list[str] = msgspec.field(default_factory=list)
+    problem: str = ""
+
+
+def has_scalings(rules: Round) -> bool:
+    """Whether results lie in `strong` and `weak` below their system: HPC from 1.0 on."""
+    return rules.usage == "hpc" and rules.name != "0.7"
+
+
+def scan(root: Path, shown: str, rules: Round, disk: Disk | None = None) -> Tree:
+    """Read the shape of a submission; never raises. `disk` is what was listed of it already."""
+    return _Scan(Tree(root, shown, submitter_of(root), disk or Disk(root)), rules).tree
+
+
+def submitter_of(root: Path) -> str:
+    """Who submits, by the folder's name; in 0.5 the submitter's lies right below `v0.5.x`."""
+    parts = root.absolute().parts
+    for version, below in itertools.pairwise(parts):
+        if version.startswith("v0.5.") and version[5:].isdigit():
+            return below
+    return parts[-1]
+
+
+class _Scan:
+    def __init__(self, tree: Tree, rules: Round) -> None:
+        self.tree, self.rules = tree, rules
+        self._top()
+        self._systems()
+        results = self._list("results")
+        tree.result_systems = tuple(results.folders)
+        self._loose("results", results, "any result", "results/<system>/<benchmark>/")
+        self._strange("results", results.files, ())
+        for system in results.folders:
+            self._system(system)
+
+    def _top(self) -> None:
+        for name in self._list("").folders:
+            if name not in TOP_FOLDERS and not name.startswith("."):
+                why = f"{name} is none of the folders of a submission"
+                hint = f"a submission has {', '.join(sorted(TOP_FOLDERS))}"
+                self._tell("tree.unknown-folder", name, why, hint)
+
+    def _systems(self) -> None:
+        listing = self._list("systems")
+        # A folder called like a description is none, and is judged so that it is told of.
+        for name in sorted([*listing.files, *listing.folders, *listing.links]):
+            if name.endswith(".json"):
+                self.tree.systems[name[:-5]] = f"systems/{name}"
+
+    def _system(self, system: str) -> None:
+        base, tree = f"results/{system}", self.tree
+        listing = self._list(base)
+        if ENTRY in listing.files:
+            tree.entries.add(system)
+        described = (ENTRY,) if is_early(self.rules) else ()
+        self._strange(base, listing.files, (PARAMS, PRIVATE_ID, *described))
+        if not has_scalings(self.rules):
+            self._loose(base, listing, "any benchmark's folder", f"{base}/<benchmark>/")
+            self._benchmarks(system, "strong", base, listing)
+            return
+        self._loose(base, listing, "any benchmark's folder", f"{base}/strong/<benchmark>/")
+        for name in listing.folders:
+            inner = self._list(f"{base}/{name}")
+            if name in SCALINGS:
+                where = f"{base}/{name}"
+                self._loose(where, inner, "any benchmark's folder", f"{where}/<benchmark>/")
+                self._strange(where, inner.files, (PARAMS,))
+                self._benchmarks(system, "weak" if name == "weak" else "strong", where, inner)
+                continue
+            why = f"{name} is neither strong nor weak"
+            hint = "HPC results lie in results/<system>/strong/<benchmark> or .../weak/..."
+            # The official verifier stumbles over the folders in it, not over the folder itself.
+            official = bool(inner.folders or inner.links)
+            self._tell("tree.misplaced", f"{base}/{name}", why, hint, official=official)
+
+    def _benchmarks(self, system: str, scaling: Scaling, base: str, listing: Listing) -> None:
+        if listing.folders or listing.links:
+            self.tree.holding.add(system)
+        for name in listing.folders:
+            benchmark = benchmark_called(name, self.rules)
+            if benchmark:
+                self._result(system, scaling, f"{base}/{name}", benchmark)
+            else:
+                why, hint = about_name(name, self.rules)
+                self._tell("tree.unknown-benchmark", f"{base}/{name}", why, hint)
+
+    def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
+        listing = self._list(path)
+        usual = {POWER, PRUNED} if scaling == "weak" else {POWER}
+        strange = [f for f in listing.files if f not in KNOWN_FILES]
+        strange += [f for f in listing.folders if f not in usual]
+        # A folder called like a log is none, and is judged so that it is told of.
+        logs = natural(name for name in listing.files + listing.folders if is_log(name))
+        pruned: list[str] = []
+        if scaling == "weak" and PRUNED in listing.folders:
+            inner = self._list(f"{path}/{PRUNED}")
+            pruned = natural(name for name in inner.files + inner.folders if is_log(name))
+            strange += [f"{PRUNED}/{n}" for n in inner.files + inner.folders if not is_log(n)]
+        self.tree.results.append(
+            ResultFolder(
+                system,
+                benchmark,
+                scaling,
+                path,
+                tuple(f"{path}/{name}" for name in logs),
+                tuple(f"{path}/{PRUNED}/{name}" for name in pruned),
+                POWER in listing.folders,
+                tuple(name for name in strange if not is_log(name)),
+                path.endswith(f"/{benchmark}"),
+            )
+        )
+
+    # --- telling ---
+
+    def _list(self, path: str) -> Listing:
+        """What is in a folder; tells of what cannot be read and of links to folders."""
+        folder = self.tree.disk.folder(path)
+        listing = Listing(problem=folder.problem if folder.there else "")
+        for item in folder.items:
+            _sort_into(listing, item).append(item.name)
+            if listing.links[-1:] == [item.name] and self.tree.disk.follows(item):
+                listing.folders.append(item.name)
+        if listing.problem:
+            why = f"the folder cannot be read ({listing.problem}), so nothing in it is judged"
+            hint = "make it readable"
+            self._tell("tree.unreadable", path or ".", why, hint, official=True)
+        if path.startswith("results"):
+            for name in listing.links:
+                followed = name in listing.folders
+                why = f"{name} is a link to a folder" + (
+                    ": it is judged as that folder, which not every copy of a tree has there"
+                    if followed
+                    else " that leads out of the submission, in a circle or to another link; such "
+                    "a link is not followed, so it is not judged"
+                )
+                hint = "put the folder itself in its place"
+                official = not followed
+                self._tell("tree.linked-folder", f"{path}/{name}", why, hint, official=official)
+        return listing
+
+    def _loose(self, base: str, listing: Listing, outside: str, target: str) -> None:
+        for name in filter(is_log, listing.files):
+            why = f"a log lies outside {outside}"
+            self._tell("tree.misplaced", f"{base}/{name}", why, f"move it to {target}")
+
+    def _strange(self, base: str, names: list[str], known: tuple[str, ...]) -> None:
+        for name in names:
+            readme = name.lower().startswith("readme")
+            if name not in known and not is_log(name) and not readme:
+                why = f"{name} does not belong among the results"
+                hint = "remove it, or move it to benchmarks"
+                self._tell("tree.unknown-file", f"{base}/{name}", why, hint)
+
+    def _tell(self, rule: str, path: str, why: str, hint: str, *, official: bool = False) -> None:
+        self.tree.misplaced.append(Misplaced(path, rule, why, hint, official))
+
+
+def _sort_into(listing: Listing, item: Item) -> list[str]:
+    if item.kind is Kind.FOLDER:
+        return listing.folders
+    return listing.links if item.kind is Kind.LINK and os.path.isdir(item.full) else listing.files
+
+
+def is_log(name: str) -> bool:
+    """Whether the official checker takes a name for that of a run's log."""
+    return name.startswith("result_") and name.endswith(".txt")
+
+
+def natural(names: Iterable[str]) -> list[str]:
+    """Names in the order people count: result_2 before result_10."""
+    return sorted(names, key=_as_counted)
+
+
+@lru_cache(maxsize=4096)
+def _as_counted(name: str) -> list[tuple[int, str]]:
+    return [(int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(name)]

@@ -1,0 +1,122 @@
+"""Which round's rules a file is judged by: options, podium.toml, folder names, else the newest."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
+from podium.rules.round import Round
+
+ChosenBy = Literal["option", "config", "folder", "default"]
+
+LARGEST_CONFIG = 1 << 20
+"""Bytes of a podium.toml; a file that people write by hand is far smaller."""
+
+_FOLDER = re.compile(r"(training|hpc)[_-](?:results|submissions?)?[_-]?v?(\d+\.\d+)(?:\.\d+)?$")
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A round and how it was chosen."""
+
+    rules: Round
+    chosen_by: ChosenBy
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What the user's options say; None where they say nothing."""
+
+    usage: str | None = None
+    round: str | None = None
+
+    def choose(self, folder: str | Path) -> Choice:
+        """The round for what lies in a folder; raises UsageFault for one that does not exist."""
+        return _choose(self, str(folder))
+
+
+def forget() -> None:
+    """Read podium.toml files anew: they may have changed since the last call."""
+    _choose.cache_clear()
+    _configured.cache_clear()
+
+
+@lru_cache(maxsize=4096)
+def _choose(wish: Wish, place: str) -> Choice:
+    folder = os.path.abspath(place)
+    sources: list[tuple[ChosenBy, str | None, str | None]] = [("option", wish.usage, wish.round)]
+    sources += [("config", *_configured(folder)), ("folder", *_named(folder))]
+    usage = next((given for _, given, _ in sources if given), "training")
+    for chosen_by, source_usage, name in sources:
+        if not name or (source_usage and source_usage != usage):
+            continue
+        if chosen_by == "folder" and name not in rounds_of(usage):
+            continue  # a later round than podium knows: judged by the newest
+        return Choice(_find(usage, name), chosen_by)
+    chosen_by = next((by for by, given, _ in sources if given), "default")
+    return Choice(_newest(usage), chosen_by)
+
+
+def _find(usage: str, name: str) -> Round:
+    try:
+        return find_round(usage, name)
+    except UnknownRound as error:
+        raise UsageFault(str(error)) from None
+
+
+def _newest(usage: str) -> Round:
+    try:
+        return newest(usage)
+    except UnknownRound as error:
+        raise UsageFault(str(error)) from None
+
+
+@lru_cache(maxsize=65536)
+def _configured(folder: str) -> tuple[str | None, str | None]:
+    """What the nearest podium.toml says, from this folder upwards; each folder is asked once."""
+    found = _read_config(os.path.join(folder, "podium.toml"))
+    above = os.path.dirname(folder)
+    if found is None and above != folder:
+        return _configured(above)
+    return found or (None, None)
+
+
+def config_bytes(path: str | Path) -> bytes:
+    """What a podium.toml holds; raises UsageFault for what is no file or too large, or OSError."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageFault(f"{path} cannot be read: it is no regular file")
+    if status.st_size > LARGEST_CONFIG:
+        raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def _read_config(path: str) -> tuple[str | None, str | None] | None:
+    try:
+        text = config_bytes(path).decode("utf-8")
+        import tomllib  # most folders have no such file
+
+        data = tomllib.loads(text)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    usage, name = data.get("usage"), data.get("round")
+    return (str(usage) if usage else None, normal_name(str(name)) if name else None)
+
+
+@lru_cache(maxsize=65536)
+def _named(folder: str) -> tuple[str | None, str | None]:
+    """The round that the nearest folder name tells, from this folder upwards."""
+    above, name = os.path.split(folder)
+    match = _FOLDER.search(name.lower())
+    if match:
+        return match[1], match[2]
+    return _named(above) if above != folder else (None, None)

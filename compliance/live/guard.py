@@ -1,0 +1,254 @@
+"""Judges a run record by record: tells what is wrong with it as soon as that is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+from podium.compliance.live.watching.certain import TARGET, Partial, Reading, slices
+from podium.compliance.live.watching.declared import Declared, declared
+from podium.compliance.live.watching.gates import GATES, OUTCOMES, Gates
+from podium.compliance.live.watching.missing import Missing, missing_keys
+from podium.compliance.live.watching.table import Table
+from podium.compliance.logs.broken_rule import Broken, text_of
+from podium.compliance.logs.judge import judge_log
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.log import Log
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks import Check
+from podium.rules.derived_records import GATHERED
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.round import DIVISIONS, Round, Scope
+from podium.rules.run import Run
+
+NOT_YET = "guard.not-yet-logged"
+OTHERWISE = "guard.declared-otherwise"
+
+NAMES = ("submission_division", "submission_benchmark")
+
+_LATE_ROLES = frozenset({"submission", "statistic", "interval_end"})
+"""Roles of keys that may still come after run_stop."""
+
+_RANK = {Severity.NOTE: 1, Severity.WARNING: 2, Severity.ERROR: 3}
+
+
+class Guard:
+    """The rules of a round, held against the records of one run as they come.
+
+    Called with a record, it returns the findings that became certain with it: no later record can
+    take them back. `finish` returns what only the end of the log decides; all together are the
+    rules that `podium check` finds broken. Division and benchmark are what the log says; until it
+    says so, what is given here. With `advises`, a note at run_start names what is required and not
+    logged yet. Rounds before 0.7 are judged at the end only.
+    """
+
+    def __init__(
+        self,
+        round: str | Round | None = None,  # noqa: A002 - the contract's name
+        division: str | None = None,
+        benchmark: str | None = None,
+        usage: str = "training",
+        *,
+        profile: Profile | Literal["policy", "verifier"] = Profile.POLICY,
+        path: str = "",
+        line_of: Callable[[int], int] = lambda index: index + 1,
+        advises: bool = True,
+    ) -> None:
+        self.declared: Declared = declared(round, division, benchmark, usage)
+        self.rules = self.declared.rules
+        self.profile, self.path, self.advises = Profile(profile), path, advises
+        self.run = Run([], line_of)
+        self.findings: list[Finding] = []
+        self._said: dict[str, Severity] = {}
+        self._at_once = self.rules.generation == "mllog"
+        self._settle()
+
+    # --- what a user calls ---
+
+    def __call__(self, record: Record) -> tuple[Finding, ...]:
+        """The findings that are certain now that this record is there."""
+        run, key = self.run, record.key
+        where = run.where.get(key)
+        if where is None:
+            run.where[key] = [len(run.records)]
+        else:
+            where.append(len(run.records))
+        run.records.append(record)
+        run.memo.clear()  # what was worked out of the shorter run
+        if key not in self._looked_at:
+            return ()
+        if key in self._deciding and (where is None or key not in NAMES):
+            return self.tell([*self._contradicted(record), *self._settle_again()])
+        return self.tell([*self._broken_by(record)])
+
+    def finish(self, log: Log | None = None) -> tuple[Finding, ...]:
+        """What only the end decides. `log`: where the records come from, if that is at hand."""
+        return self.tell(self.verdict(log))
+
+    def verdict(self, log: Log | None = None) -> list[Finding]:
+        """All findings about the log as it stands, as `podium check` has them."""
+        return judge_log(log or self._log(), self.rules, self.profile, self.path).findings
+
+    def missing(self) -> list[Missing]:
+        """The required keys that have not been logged, in the order of the tables."""
+        return missing_keys(self.scopes, self.run, self._undecided)
+
+    # --- which rules apply ---
+
+    def _settle(self) -> list[Finding]:
+        """Find the rules for what the log says it is; what makes the official verifier end."""
+        run, rules = self.run, self.rules
+        division = text_of(run.value(NAMES[0])) or self.declared.division
+        benchmark = text_of(rules.named_by(run)) or self.declared.benchmark
+        named = bool(benchmark) or NAMES[1] in run.where
+        self.settled = named and (not rules.divided or bool(division) or NAMES[0] in run.where)
+        reading = Reading(run, rules)
+        self.scopes: list[Scope] = reading.scopes_of(division, benchmark)
+        self._undecided = frozenset(self._may_be_overruled(self.scopes))
+        self.context = rules.context(division, benchmark)
+        self._table = Table(self.scopes, self._undecided)
+        self._gates = Gates(self.context, self._checks, self.settled)
+        for rule in self._said:
+            self._gates.retire(rule)
+        choosing = {v.chosen_by.name for scope in self.scopes for v in scope.variants}
+        self._deciding = frozenset((*NAMES, *choosing))
+        keys = {*self._table.entries, *self._table.needed_by, *self._gates.by_key}
+        self._looked_at = keys | self._deciding | {"run_start", "run_stop"}
+        if not self._at_once:
+            self._looked_at = set()
+        reading.given = ()
+        return Partial(reading, self.profile, self.path).findings() if reading.crash else []
+
+    @property
+    def _checks(self) -> tuple[Check, ...]:
+        by_policy = self.profile is Profile.POLICY or not self.rules.verified
+        return self.rules.checks if by_policy else ()
+
+    def _may_be_overruled(self, scopes: list[Scope]) -> Iterator[str]:
+        """Keys that rules of a scope still unknown may decide."""
+        if self.settled:
+            for variant in (v for scope in scopes for v in scope.variants):
+                if variant.chosen_by.name not in self.run.where:
+                    yield from (row.key.name for row in variant.rows if hasattr(row, "key"))
+            return
+        for benchmark in self.rules.benchmarks:
+            for division in DIVISIONS:
+                for scope in self.rules.scopes(division, benchmark)[1:]:
+                    yield from scope.keys
+
+    def _settle_again(self) -> Iterator[Finding]:
+        yield from self._settle()
+        run = self.run
+        for record in run.records:
+            for _, worth in self._gates.by_key.get(record.key, ()):
+                worth(run, record)
+        yield from self._judge(run.where)
+        for check in self._gates.checks:
+            yield from self._look_at(check)
+
+    def _contradicted(self, record: Record) -> Iterator[Finding]:
+        given = {
+            NAMES[0]: self.declared.division,
+            NAMES[1]: self.declared.benchmark,
+        }.get(record.key)
+        if given and record.value != given:
+            yield Finding(
+                OTHERWISE,
+                Severity.ERROR,
+                self.path,
+                self.run.line(len(self.run.records) - 1),
+                record.key,
+                f"{record.key} is {record.value!r:.60}, but the guard was made for {given}",
+                given,
+                record.value,
+                "give the logger the division and benchmark that the run logs",
+            )
+
+    # --- one record ---
+
+    def _broken_by(self, record: Record) -> Iterator[Finding]:
+        run = self.run
+        names = self._table.broken_by(record, run)
+        if names:
+            yield from self._judge(names)
+        for check, worth in self._gates.by_key.get(record.key, ()):
+            if worth(run, record):
+                yield from self._look_at(check)
+        first = len(run.where[record.key]) == 1
+        if record.key == k.RUN_START.name and first and self.advises:
+            yield from self._advice()
+        elif record.key == k.RUN_STOP.name and first:
+            yield from self._at_stop()
+
+    def _judge(self, names: Iterable[str]) -> Iterator[Finding]:
+        wanted = {*names} - self._undecided
+        reading = Reading(self.run, self.rules, slices(self.scopes, wanted, self.run))
+        for found in Partial(reading, self.profile, self.path).findings():
+            if not found.id.endswith(TARGET):
+                yield found
+
+    def _look_at(self, check: Check) -> list[Finding]:
+        run = self.run
+        run.ordered = run.exact = False
+        try:
+            found = [*check.find(run, self.context)]
+        except Exception:  # told at the end, as a fault of podium's own
+            return []
+        if not found:
+            return []
+        broken = Broken(check.id, check.key, found, check.severity, check.stated_by, run)
+        broken.cites = check.cites
+        return Partial(Reading(run, self.rules), self.profile, self.path).told(broken)
+
+    def _advice(self) -> Iterator[Finding]:
+        late = ("interval_start", "interval_end", "result", "statistic", "submission")
+        keys = [each.key for each in self.missing() if each.role not in late]
+        if keys and self.settled:
+            yield Finding(
+                NOT_YET,
+                Severity.NOTE,
+                self.path,
+                None,
+                None,
+                f"the run starts and {', '.join(keys)} {_is(keys)} not logged yet; must be logged",
+                hint="log what is missing before the run stops, best of all before it starts",
+            )
+
+    def _at_stop(self) -> Iterator[Finding]:
+        """What is still missing when the run stops, but for what may come after that."""
+        if not self.settled:
+            return
+        evaluated_later = self.context.offline
+        reading = Reading(self.run, self.rules, self.scopes)
+        for found in Partial(reading, self.profile, self.path).findings():
+            name = found.id.rpartition(".")[2]
+            if found.id.endswith(TARGET) or name in (*OUTCOMES, GATHERED):
+                if not evaluated_later:
+                    yield found
+            elif found.line is None and name not in self._undecided:
+                key = k.known(name)
+                if key is not None and key.role not in _LATE_ROLES:
+                    yield found
+
+    # --- what has been said ---
+
+    def tell(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Note findings; returns those that say more than what has been said."""
+        said = self._said
+        fresh = [f for f in findings if _RANK[f.severity] > _RANK.get(said.get(f.id), 0)]  # type: ignore[arg-type]
+        for found in fresh:
+            said[found.id] = max(found.severity, said.get(found.id, found.severity), key=_RANK.get)  # type: ignore[arg-type]
+            if found.id in GATES:
+                self._gates.retire(found.id)
+        self.findings += fresh
+        return tuple(fresh)
+
+    def _log(self) -> Log:
+        run = self.run
+        count = len(run.records)
+        lines = [run.line_of(index) for index in range(count)]
+        return Log(self.rules.generation, run.records[:], places=[*range(count)], lines=lines)
+
+
+def _is(keys: list[str]) -> str:
+    return "is" if len(keys) == 1 else "are"

@@ -1,0 +1,174 @@
+"""Hyperparameters as somebody declares them: a JSON, TOML or YAML mapping, or a dry log."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.read import parse_log
+from podium.logging_spec.reader.record import Record
+
+_TOKENS = (b":::MLLOG", b":::MLL ", b":::MLPv")
+
+
+@dataclass(slots=True)
+class Declaration:
+    """What is declared: keys of a log with their values, in order, and the names that are none.
+
+    `records` and `lines` are those of a dry log; a mapping has none, as its order says nothing.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    others: list[str] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+    @property
+    def misspelt(self) -> dict[str, str]:
+        """Names that look like a key, and which."""
+        near = {name: k.nearest(name) for name in self.others}
+        return {name: key.name for name, key in near.items() if key is not None}
+
+
+def read_declaration(path: Path) -> Declaration:
+    """Read a file; raises ComplianceError where it holds no mapping and no log."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    if any(token in data for token in _TOKENS):
+        return _of_log(data)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageFault(f"{path} is no text in UTF-8") from None
+    found = Declaration()
+    for name, value in _leaves(_mapping(path, text)):
+        if k.known(name) is None:
+            found.others.append(name)
+        else:
+            found.values[name] = value
+    return found
+
+
+def _of_log(data: bytes) -> Declaration:
+    log = parse_log(data)
+    found = Declaration(records=log.records)
+    found.lines = [log.line(index) for index in range(len(log.records))]
+    for record in log.records:
+        found.values.setdefault(record.key, record.value)
+    found.others = [name for name in found.values if k.known(name) is None]
+    return found
+
+
+def _leaves(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names and values at any depth; a group that has the name of a key is its value."""
+    for name, value in members.items():
+        if isinstance(value, dict) and k.known(name) is None:
+            yield from _leaves(value)
+        else:
+            yield name, value
+
+
+def _mapping(path: Path, text: str) -> dict[str, Any]:
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".json" or (suffix not in (".toml", ".yaml", ".yml") and text[:1] == "{"):
+            found = json.loads(text)
+        elif suffix == ".toml":
+            found = tomllib.loads(text)
+        else:
+            found = parse_yaml(text)
+    except ValueError as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageFault(f"{path} holds no mapping of keys to values")
+    return found
+
+
+# --- the part of YAML that settings are written in ---
+
+_ENTRY = re.compile(r"""^(\s*)(?:"([^"]+)"|'([^']+)'|([^\s"'#\-\[{][^:]*?))\s*:(?:\s+(.*))?$""")
+_ITEM = re.compile(r"^(\s*)-\s+(.*)$")
+_NUMBER = re.compile(r"^[+-]?(\d[\d_]*)?(\.\d[\d_]*|\d\.)?([eE][+-]?\d+)?$")
+_WORDS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("null", "Null", "NULL", "~", ""), None),
+}
+
+
+def parse_yaml(text: str) -> dict[str, Any]:
+    """Mappings by indentation, lists of plain values, and values on one line.
+
+    Raises ValueError for what goes beyond: anchors, tags, blocks of text, lists of mappings.
+    """
+    root: dict[str, Any] = {}
+    open_: list[tuple[int, dict[str, Any]]] = [(-1, root)]
+    last: tuple[int, dict[str, Any], str] | None = None
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = _without_comment(raw)
+        if not line.strip() or line.strip() == "---":
+            continue
+        if item := _ITEM.match(line):
+            _append(last, item, number)
+            continue
+        entry = _ENTRY.match(line)
+        if entry is None:
+            raise ValueError(f"line {number} is no `key: value`")
+        indent, name = len(entry[1]), entry[2] or entry[3] or entry[4]
+        while indent <= open_[-1][0]:
+            open_.pop()
+        if last is not None and last[0] < indent and last[1][last[2]] is None:
+            inner: dict[str, Any] = {}
+            last[1][last[2]] = inner
+            open_.append((last[0], inner))
+        members = open_[-1][1]
+        members[name] = _scalar(entry[5] or "", number)
+        last = (indent, members, name)
+    return root
+
+
+def _append(last: tuple[int, dict[str, Any], str] | None, item: re.Match[str], number: int) -> None:
+    if last is None or not (last[1][last[2]] is None or isinstance(last[1][last[2]], list)):
+        raise ValueError(f"line {number} is an item of no list")
+    if _ENTRY.match(item[2]):
+        raise ValueError(f"line {number} is a mapping in a list, which is not read")
+    items = last[1][last[2]] or []
+    last[1][last[2]] = [*items, _scalar(item[2], number)]
+
+
+def _without_comment(line: str) -> str:
+    quoted = ""
+    for index, char in enumerate(line):
+        if quoted:
+            quoted = "" if char == quoted else quoted
+        elif char in "\"'":
+            quoted = char
+        elif char == "#" and (index == 0 or line[index - 1] in " \t"):
+            return line[:index].rstrip()
+    return line.rstrip()
+
+
+def _scalar(text: str, number: int) -> Any:
+    text = text.strip()
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] in "|>&*!%@`":
+        raise ValueError(f"line {number} begins a value with {text[0]}, which is not read")
+    if text[0] == text[-1] and text[0] in "\"'" and len(text) > 1:
+        return json.loads(text) if text[0] == '"' else text[1:-1].replace("''", "'")
+    if text[0] == "[" and text[-1] == "]":
+        inner = text[1:-1].strip()
+        return [_scalar(part, number) for part in inner.split(",")] if inner else []
+    if any(char.isdigit() for char in text) and _NUMBER.match(text):
+        plain = text.replace("_", "")
+        return int(plain) if plain.lstrip("+-").isdigit() else float(plain)
+    return text

@@ -1,0 +1,94 @@
+"""A log put together piece by piece; the same in the end as if it were read at once."""
+
+from __future__ import annotations
+
+from msgspec import structs
+from msgspec.structs import replace
+
+from podium.logging_spec.reader.inflate import GZIP, ZSTD
+from podium.logging_spec.reader.log import Log
+from podium.logging_spec.reader.read import parse_log, read_log
+from podium.logging_spec.reader.record import Record
+
+_AGE = ("mllog", "mll", "mlpv", "alibaba", "none")
+"""Line formats, newest first: lines of an older one than the newest in the file do not count."""
+
+_LONGEST = 1 << 28
+
+
+class GrowingLog:
+    """The whole lines of a log so far, and the beginning of the next."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.log = Log(places=[])
+        self.rest = b""
+        self.lines = 0
+        self.odd = False
+        self.compressed = False
+        self.begun_anew = False
+
+    def feed(self, data: bytes) -> list[Record]:
+        """Take new bytes; gives the records that they complete."""
+        if self.compressed or (not self.log.size and data.startswith((GZIP, ZSTD))):
+            self.compressed = True
+            return self._read_again()
+        data = self.rest + data
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) > _LONGEST:
+            cut = len(data)
+        self.rest = data[cut:]
+        return self._take(data[:cut]) if cut else []
+
+    def whole(self) -> Log:
+        """The log, with a last line that has no end yet."""
+        log = self.log
+        if self.rest:
+            last = GrowingLog(self.path)
+            last.lines, last.odd = self.lines, self.odd
+            last.log = replace(
+                log,
+                records=log.records[:],
+                faults=log.faults[:],
+                lenient=log.lenient[:],
+                places=[*(log.places or ())],
+                lines=[*log.lines],
+            )
+            last._take(self.rest)
+            log, odd = last.log, last.odd
+        else:
+            odd = self.odd
+        # Where each token-bearing line is a record, `places` is left out, as by the reader.
+        return log if odd or self.compressed else replace(log, places=None)
+
+    def _take(self, data: bytes) -> list[Record]:
+        piece = parse_log(data)
+        log = self.log
+        log.size += len(data)
+        # A text in two formats counts as one of the newer.
+        older = _AGE.index(piece.generation) - _AGE.index(log.generation)
+        numbers = [self.lines + line for line in piece.lines]
+        self.lines += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+        if piece.generation == "none" or older > 0:
+            return []
+        if older < 0:
+            self.begun_anew = bool(log.records or log.faults)
+            self.log = log = Log(piece.generation, places=[], size=log.size)
+            self.odd = False
+        assert isinstance(log.lines, list)
+        base = len(log.lines)
+        log.lines += numbers
+        log.records += piece.records
+        log.faults += (structs.replace(f, position=f.position + base) for f in piece.faults)
+        log.lenient += ((base + place, record) for place, record in piece.lenient)
+        places = range(len(piece.records)) if piece.places is None else piece.places
+        assert log.places is not None
+        log.places += (base + place for place in places)
+        self.odd = self.odd or piece.places is not None
+        return piece.records
+
+    def _read_again(self) -> list[Record]:
+        """What is compressed cannot be read from the middle."""
+        known = len(self.log.records)
+        self.log = read_log(self.path)
+        return self.log.records[known:]

@@ -1,0 +1,233 @@
+"""`podium watch`: look at every log, show what is new, and know when to end."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import asdict
+
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.compliance.live.watching.outputs import Json, Live, Output, Plain, document, print_page
+from podium.compliance.live.watching.status import Status
+from podium.compliance.live.watching.watched import Watched, Wishes
+from podium.compliance.logs.broken_rule import RULE_CRASHED
+from podium.compliance.report.console import print_text, width
+from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude
+from podium.compliance.report.json_text import json_text
+from podium.rules.finding import Severity
+
+GRACE_S = 30
+"""Seconds that a command started by --exec has after the watch has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    wishes: Wishes = field(default_factory=Wishes)
+    interval: float = 1.0
+    once: bool = False
+    follow: bool = False
+    timeout: float | None = None
+    format: str = "text"
+    command: str = ""
+    exit_on_error: bool = False
+    strict: bool = False
+    color: bool = True
+
+
+class Watch:
+    """Several logs, watched together. Clock and sleep are given by tests."""
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        options: Options,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        if options.command and not shlex.split(options.command):
+            raise UsageFault("--exec gives no command")
+        self.options, self.sleep, self.now = options, sleep, now
+        self.logs = [Watched(path, options.wishes) for path in dict.fromkeys(paths)]
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.alarmed: set[str] = set()
+
+    def run(self) -> Exit:
+        """Watch until there is nothing more to come; the exit status."""
+        output = self._output()
+        try:
+            self._follow(output)
+        finally:
+            output.close()
+            for log in self.logs:
+                log.tail.close()
+        self._conclude()
+        self._wait_for_commands()
+        if not any(log.tail.seen for log in self.logs):
+            raise NothingToJudge(f"there is no log: {', '.join(log.path for log in self.logs)}")
+        return self._status()
+
+    # --- while it goes on ---
+
+    def _follow(self, output: Output) -> None:
+        options = self.options
+        ends = None if options.timeout is None else self.now() + options.timeout
+        first = True
+        while True:
+            changed = [log.poll()[0] for log in self.logs]
+            # Most of the work of a status is wasted where nothing happens.
+            if first or any(changed) or isinstance(output, Live):
+                output.show(self._statuses(), first or any(changed))
+            first = False
+            for log in self.logs:
+                self._alarm(log)
+            if self._is_over(ends):
+                return
+            self.sleep(options.interval)
+
+    def _is_over(self, ends: float | None) -> bool:
+        options = self.options
+        if options.once or (options.exit_on_error and self.alarmed):
+            return True
+        if not options.follow and all(log.stopped and log.quiet for log in self.logs):
+            return True
+        return ends is not None and self.now() >= ends
+
+    def _alarm(self, log: Watched) -> None:
+        """Tell the first error of a log to the command of --exec, once."""
+        fatal = log.fatal
+        if fatal is None or log.path in self.alarmed:
+            return
+        self.alarmed.add(log.path)
+        if self.options.command:
+            words = shlex.split(self.options.command)
+            told = {
+                "PODIUM_LOG": log.path,
+                "PODIUM_RULE": fatal.id,
+                "PODIUM_LINE": "" if fatal.line is None else str(fatal.line),
+                "PODIUM_MESSAGE": fatal.message,
+            }
+            try:
+                # The caller's own command, by the caller's own words; no shell reads a log's text.
+                process = subprocess.Popen(  # noqa: S603
+                    words, env={**os.environ, **told}, stdin=subprocess.DEVNULL
+                )
+            except OSError as error:
+                raise UsageFault(f"--exec {words[0]}: {error.strerror or error}") from None
+            self.started.append(process)
+
+    def _wait_for_commands(self) -> None:
+        for process in self.started:
+            try:
+                process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                continue
+
+    # --- at the end ---
+
+    def _conclude(self) -> None:
+        """The full judgement of the logs that have ended, and how the others stand."""
+        ended = [log for log in self.logs if log.stopped]
+        for log in ended:
+            log.judge()
+        report = self.report(ended) if ended else None
+        statuses = self._statuses()
+        if self.options.format == "json":
+            told = document(statuses, asdict(self._rules())) | {"done": True}
+            told["report"] = report
+            print_text(json_text(told, indent=2 if self.options.once else None))
+            return
+        going_on = [s for s in statuses if s.phase != "stopped"]
+        print_page(statuses if self.options.once else going_on, plain=not _shows_blocks())
+        if report is not None:
+            from podium.compliance.report.render.text import render
+
+            print_text(render(report, width=width(), color=self._colored()))
+
+    def report(self, logs: Sequence[Watched]) -> Outcome:
+        """The report that `podium check` gives on these logs."""
+        files, failing = [], self._failing()
+        for log in logs:
+            verdict = log.judge()
+            failed = any(found.severity in failing for found in verdict.findings)
+            files.append(
+                FileEntry(
+                    path=log.path,
+                    kind="log",
+                    verdict="fail" if failed else "pass",
+                    benchmark=verdict.benchmark,
+                    division=verdict.division,
+                    minutes=verdict.minutes,
+                    converged=verdict.converged,
+                )
+            )
+        findings = [found for log in logs for found in log.judge().findings]
+        return conclude(self._rules(), files, findings, strict=self.options.strict)
+
+    def _status(self) -> Exit:
+        found = [
+            each
+            for log in self.logs
+            for each in (log.verdict.findings if log.verdict else log.guard.findings)
+        ]
+        if any(each.id == RULE_CRASHED for each in found):
+            return Exit.INTERNAL
+        failing = self._failing()
+        return Exit.FOUND if any(each.severity in failing for each in found) else Exit.CLEAN
+
+    def _failing(self) -> set[Severity]:
+        strict = self.options.strict
+        return {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+
+    def _rules(self) -> Rules:
+        choices = {(log.choice.rules.usage, log.choice.rules.name) for log in self.logs}
+        first = self.logs[0].choice
+        several = len(choices) > 1
+        return Rules(
+            usage="several" if several else first.rules.usage,
+            round="several" if several else first.rules.name,
+            profile=self.options.wishes.profile.value,
+            chosen_by=first.chosen_by,
+        )
+
+    # --- what is shown ---
+
+    def _statuses(self) -> list[Status]:
+        now = self.now() * 1000
+        return [log.status(now) for log in self.logs]
+
+    def _output(self) -> Output:
+        if self.options.format == "json":
+            return _Silent() if self.options.once else Json(asdict(self._rules()))
+        if self.options.once:
+            return _Silent()
+        if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+            return Plain()
+        from rich.console import Console
+
+        console = Console(highlight=False, no_color=not self._colored())
+        return Live(console, plain=not _shows_blocks())
+
+    def _colored(self) -> bool:
+        return self.options.color and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+class _Silent:
+    def show(self, statuses: Sequence[Status], changed: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _shows_blocks() -> bool:
+    return (sys.stdout.encoding or "").lower().startswith("utf")

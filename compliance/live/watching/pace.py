@@ -1,0 +1,95 @@
+"""Positions in training, followed record by record: cheap tests that nearly every one passes."""
+
+from __future__ import annotations
+
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks import Context
+from podium.rules.checks.points import marks_of, outcome_key, position
+from podium.rules.run import Run
+from podium.rules.schedule import DRIFT, Due
+
+
+class Progress:
+    """The highest position of one key so far, and the latest time."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.unit = ""
+        self.highest = self.latest = float("-inf")
+
+    def goes_back(self, run: Run, record: Record) -> bool:
+        """Whether position or time is behind that of an earlier record."""
+        found = position(record, (self.unit,) if self.unit else self.names)
+        if found is None:
+            return False
+        self.unit = found[0]
+        back = found[1] < self.highest or record.time_ms < self.latest
+        self.highest, self.latest = max(self.highest, found[1]), max(self.latest, record.time_ms)
+        return back
+
+
+class Grids:
+    """The grids of a schedule that all evaluations so far fit.
+
+    Where evaluations overlap, their outcomes come in any order, and a gap may yet be filled: then
+    only the end of the log decides.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.schedule = context.schedule
+        self.dues: list[Due] | None = None
+        self.unit = ""
+        self.first = self.last = 0.0
+        self.count = 0
+        self.overlap = False
+
+    def leaves(self, run: Run, record: Record) -> bool:
+        """Whether an evaluation leaves the last of the grids; it may still be in order."""
+        if self.schedule is None or self.overlap:
+            return False
+        found = position(record, (self.unit,) if self.unit else self.schedule.positions)
+        if found is None or self._set_up(run) is None:
+            return True
+        unit, point = found
+        self.unit = unit
+        if self.count and point == self.last:
+            return False
+        if point < self.last:
+            self.overlap = True
+            return False
+        if point <= 0:
+            return True
+        if not self.count:
+            self.first = point
+        self.dues = [due for due in self.dues or () if self._fits(point, due)]
+        self.last = point
+        self.count += 1
+        return not self.dues and not self._awaits_another(run, point)
+
+    def _awaits_another(self, run: Run, point: float) -> bool:
+        """Whether an earlier evaluation was started and has no outcome yet."""
+        starts = marks_of(run, "eval_start", (self.unit,))
+        outcomes = marks_of(run, outcome_key(run), (self.unit,))
+        if starts is None or outcomes is None:
+            return False
+        return any(at < point for _, at in starts.not_among(outcomes))
+
+    def _set_up(self, run: Run) -> list[Due] | None:
+        if self.dues is None and self.schedule is not None:
+            batch = run.number(k.GLOBAL_BATCH_SIZE.name)
+            if batch is None or batch <= 0:
+                return None
+            self.dues = [*self.schedule.due(batch)]
+        return self.dues
+
+    def _fits(self, point: float, due: Due) -> bool:
+        assert self.schedule is not None
+        if not self.count:
+            return not self.schedule._first_is_off(point, due)
+        if self.schedule._bad_intervals([self.last, point], due):
+            return False
+        way = point - self.first
+        return self.schedule.often or (
+            abs(way - self.count * due.interval) <= max(due.slack, DRIFT * way)
+        )

@@ -1,0 +1,155 @@
+"""One log being watched: its file, its guard, and what has happened since the last look."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from podium.compliance.inputs.round_selection import Choice, Wish
+from podium.compliance.live.guard import Guard
+from podium.compliance.live.watching.certain import line_findings
+from podium.compliance.live.watching.follow import Piece, Tail
+from podium.compliance.live.watching.growing import GrowingLog
+from podium.compliance.live.watching.reference import Expected, reference_at
+from podium.compliance.live.watching.status import Status, status_of_run
+from podium.compliance.logs.judge import LogVerdict, judge_log
+from podium.logging_spec.reader.record import Record
+from podium.rules.finding import Finding, Profile, Severity
+
+_OPENERS = frozenset({"cache_clear", "init_start", "init_stop", "run_start"})
+"""Keys that begin a run: a file that replaces another and begins so is another run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How to judge: what the options say."""
+
+    usage: str | None = None
+    round: str | None = None
+    division: str | None = None
+    benchmark: str | None = None
+    profile: Profile = Profile.POLICY
+
+
+class Watched:
+    """A log as far as it has been read."""
+
+    def __init__(self, path: str, wishes: Wishes) -> None:
+        self.path, self.wishes = path, wishes
+        folder = os.path.dirname(path) or "."
+        self.choice: Choice = Wish(wishes.usage, wishes.round).choose(folder)
+        self.tail = Tail(path)
+        self.quiet = False
+        self.verdict: LogVerdict | None = None
+        self._held: bytes | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self.log = GrowingLog(self.path)
+        self.guard = self._guard()
+        self.faults = 0
+        self.verdict = None
+        self._expected: tuple[object, Expected] | None = None
+
+    def _guard(self) -> Guard:
+        wishes = self.wishes
+        return Guard(
+            self.choice.rules,
+            wishes.division,
+            wishes.benchmark,
+            profile=wishes.profile,
+            path=self.path,
+            line_of=lambda index: self.log.log.line(index),
+            advises=False,
+        )
+
+    def poll(self) -> tuple[bool, list[Finding]]:
+        """Read what is new: whether there was any, and the findings that are certain with it."""
+        found: list[Finding] = []
+        any_ = False
+        for piece in self.tail.poll():
+            any_ = True
+            found += self._take(piece)
+        self.quiet = not any_
+        if any_:
+            self.verdict = None
+        return any_, found
+
+    def _take(self, piece: Piece) -> list[Finding]:
+        if piece.kind == "anew":
+            self._held = None
+            self._begin()
+            return []
+        if piece.kind == "replaced":
+            self._held = b""
+            return []
+        records = self._feed(piece.data)
+        if self.log.begun_anew:
+            self.log.begun_anew = False
+            self.guard, records = self._guard(), self.log.log.records[:]
+        return [*self._judge(records), *self._judge_faults()]
+
+    def _feed(self, data: bytes) -> list[Record]:
+        """The records that new bytes complete; those of a new file once it tells what it is."""
+        if self._held is None:
+            return self.log.feed(data)
+        self._held = held = self._held + data
+        first = GrowingLog(self.path).feed(held)
+        if not first:
+            return []
+        self._held = None
+        if any(record.key in _OPENERS for record in first[:50]):
+            self._begin()
+        return self.log.feed(held)
+
+    def _judge(self, records: list[Record]) -> list[Finding]:
+        if self.log.log.generation != self.choice.rules.generation:
+            return []
+        found: list[Finding] = []
+        for record in records:
+            found += self.guard(record)
+        return found
+
+    def _judge_faults(self) -> list[Finding]:
+        log = self.log.log
+        new, self.faults = log.faults[self.faults :], len(log.faults)
+        if not new:
+            return []
+        return [*self.guard.tell(line_findings(log, new, self.choice.rules, self.path))]
+
+    # --- what is known ---
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run has ended."""
+        return "run_stop" in self.guard.run.where
+
+    @property
+    def fatal(self) -> Finding | None:
+        """The first error, if there is any."""
+        errors = (f for f in self.guard.findings if f.severity is Severity.ERROR)
+        return next(errors, None)
+
+    def judge(self) -> LogVerdict:
+        """The verdict on the log as it stands: that of `podium check`."""
+        if self.verdict is None:
+            rules, profile = self.choice.rules, self.wishes.profile
+            self.verdict = judge_log(self.log.whole(), rules, profile, self.path)
+            self.guard.tell(self.verdict.findings)
+        return self.verdict
+
+    def status(self, now_ms: float) -> Status:
+        """Where the run stands."""
+        return status_of_run(self.path, self.guard, self._reference(), now_ms, self.tail.problem)
+
+    def _reference(self) -> Expected:
+        """The reference for the run's batch size, worked out once."""
+        guard = self.guard
+        benchmark = guard.context.benchmark
+        if benchmark is None:
+            return Expected(reason="the benchmark is not known yet")
+        known = (benchmark.name, guard.context.division, guard.run.number("global_batch_size"))
+        if self._expected is None or self._expected[0] != known:
+            rules, profile = self.choice.rules, self.wishes.profile
+            self._expected = (known, reference_at(rules, *known, profile))
+        return self._expected[1]

@@ -1,0 +1,33 @@
+"""A broken rule as a reading of a run finds it, before it becomes findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.run import Run
+from podium.rules.table import Row, Violation
+
+RULE_CRASHED = "internal.rule-crashed"
+"""A fault of podium's own: the process ends with the exit status for it."""
+
+
+class Broken(msgspec.Struct):
+    """A broken rule, before it becomes findings. `row` is the table row, where there is one."""
+
+    id: str
+    key: str | None
+    violations: list[Violation]
+    severity: Severity
+    stated_by: StatedBy
+    run: Run
+    row: Row | None = None
+    cites: str = ""
+    disputed: bool = False
+
+
+def text_of(value: Any) -> str:
+    """A string as it is; nothing for what is none."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,188 @@
+"""What a submission's checks need to know of each log, gathered while the log is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from podium.compliance.logs.policy import tolerant_run
+from podium.compliance.results.seeds import SeededRun, seeded_run
+from podium.logging_spec import keys
+from podium.logging_spec.reader.read import Log
+from podium.rules.convergence.facts import RunFacts, run_facts
+from podium.rules.finding import Profile
+from podium.rules.round import Round
+from podium.rules.run import Run
+
+if TYPE_CHECKING:
+    from podium.compliance.repository.secrets import Secrets
+
+
+class Marks(msgspec.Struct, frozen=True, eq=False):
+    """What no two honest runs share: the times of a run and of its evaluations, and their values.
+
+    Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
+    long, and is done only where all times are equal: as good as never.
+    """
+
+    times: tuple[float, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Marks) or self.times != other.times:
+            return False
+        return repr(self.values) == repr(other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.times)
+
+
+NO_MARKS = Marks()
+
+
+class Settings(msgspec.Struct, frozen=True, gc=False):
+    """The hyperparameters that a log gives, each with its first value: runs of a result agree."""
+
+    keys: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The values by their keys."""
+        return dict(zip(self.keys, self.values, strict=True))
+
+    def kinds(self) -> list[type]:
+        """The values' types: 8 and 8.0 are equal, and not the same."""
+        return [*map(type, self.values)]
+
+
+NO_SETTINGS = Settings()
+
+
+class Facts(msgspec.Struct):
+    """Facts of one log beside its findings; small enough to travel between processes.
+
+    `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target.
+    """
+
+    run: RunFacts
+    seeds: SeededRun
+    settings: Settings = NO_SETTINGS
+    broken: bool = False
+    missed_only: bool = False
+    org: str | None = None
+    platform: str | None = None
+    status: str | None = None
+    nodes: int | None = None
+    accelerators_per_node: int | None = None
+    fingerprint: Marks = NO_MARKS
+    config: str | None = None
+    secrets: Secrets | None = None
+    sources: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+def gather(
+    log: Log,
+    run: Run,
+    rules: Round,
+    profile: Profile,
+    name: str,
+    ids: set[str],
+    with_sources: bool,
+) -> Facts:
+    """The facts of one log; `ids` are those of its error findings.
+
+    What only the policy asks for stays unsaid in the verifier's profile.
+    """
+    told = run_facts(_whole_run(log, run, rules, profile), rules.usage, rules.name, profile, name)
+    places = run.where.get("seed", ()) if run.records is log.records else None
+    seeds = seeded_run(log, name, places)
+    missed_only = bool(ids) and all(rule.endswith(".target") for rule in ids)
+    if profile is Profile.VERIFIER:
+        return Facts(told, seeds, _settings(run), bool(ids), missed_only)
+    return Facts(
+        told,
+        seeds,
+        _settings(run),
+        bool(ids),
+        missed_only,
+        _text(run, "submission_org"),
+        _text(run, "submission_platform"),
+        _text(run, "submission_status"),
+        _whole(run, "number_of_nodes"),
+        _whole(run, "accelerators_per_node"),
+        _fingerprint(run),
+        _text(run, "config_filename"),
+        secrets_finder()(log),
+        sources_of(run) if with_sources else {},
+    )
+
+
+@cache
+def secrets_finder() -> Callable[[Log], Secrets | None]:
+    """What finds the secrets in a log, loaded when asked for: the verifier's profile never asks."""
+    from podium.compliance.repository.secrets import secrets_of
+
+    return secrets_of
+
+
+def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
+    """The run with what only a tolerant reader gets: a score of 0.5 or 0.6 may rest on it."""
+    if profile is Profile.VERIFIER and rules.verified:
+        return run
+    if not log.lenient and len(run.records) == len(log.records):
+        return run
+    return tolerant_run(log)
+
+
+def _whole(run: Run, key: str) -> int | None:
+    number = run.number(key)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def _text(run: Run, key: str) -> str | None:
+    value = run.value(key)
+    return value if isinstance(value, str) else None
+
+
+def _settings(run: Run) -> Settings:
+    records, where = run.records, run.where
+    keys = _hyperparameters(tuple(where))
+    return Settings(keys, tuple([records[where[key][0]].value for key in keys]))
+
+
+@lru_cache(maxsize=256)
+def _hyperparameters(logged: tuple[str, ...]) -> tuple[str, ...]:
+    """The hyperparameters among the keys of a log, which those of its program mostly share."""
+    return tuple([key for key in logged if key in _HYPERPARAMETERS])
+
+
+def _fingerprint(run: Run) -> Marks:
+    """The marks of a run: its start and stop, and its first evaluations."""
+    records, where = run.records, run.where
+    ends = [*where.get("run_start", ())[:1], *where.get("run_stop", ())[:1]]
+    if not ends:
+        return NO_MARKS
+    evaluations = (where.get("eval_accuracy") or where.get("eval_error") or ())[:20]
+    marked = [records[index] for index in (*ends, *evaluations)]
+    return Marks(
+        tuple([record.time_ms for record in marked]),
+        tuple([record.value for record in marked[len(ends) :]]),
+    )
+
+
+def sources_of(run: Run) -> dict[str, int]:
+    """Each source file that the log names, with the highest line it names of it."""
+    sources: dict[str, int] = {}
+    firsts = [run.entire(places[0]).metadata for places in run.where.values()]
+    for file, lineno in [(m.get("file"), m.get("lineno")) for m in firsts if type(m) is dict]:
+        if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
+            sources[file] = lineno
+    return sources
+
+
+_HYPERPARAMETERS = frozenset(
+    name for name, key in keys.ALL.items() if key.role == "hyperparameter" and name != "seed"
+)

@@ -1,0 +1,211 @@
+"""One log against one round: facts, then rules, then findings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from podium.compliance.logs.broken_rule import Broken, text_of
+from podium.compliance.logs.policy import PolicyReading
+from podium.compliance.logs.verifier import VerifierReading
+from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.round import Round
+from podium.rules.table import Violation
+
+if TYPE_CHECKING:
+    from podium.compliance.logs.facts import Facts
+
+MOST_PER_RULE = 20
+"""Findings of one rule in one file beyond this many are counted in the last one."""
+
+
+class LogVerdict(msgspec.Struct):
+    """What is known of one log once judged. `minutes` is run_start to run_stop."""
+
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    benchmark: str | None = None
+    division: str | None = None
+    minutes: float | None = None
+    converged: bool | None = None
+    facts: Facts | None = None
+
+
+def judge_log(
+    log: Log,
+    rules: Round,
+    profile: Profile,
+    path: str,
+    *,
+    with_facts: bool = False,
+    with_sources: bool = True,
+) -> LogVerdict:
+    """All findings about one log; `with_facts` also what the checks of a submission need of it.
+
+    `with_sources` belongs to the facts: it may be left out where no code came along.
+    """
+    judgement = _Judgement(log, rules, profile, path)
+    verdict = judgement.verdict()
+    if with_facts:
+        errors = {f.id for f in verdict.findings if f.severity is Severity.ERROR}
+        gather = _gather()
+        verdict.facts = gather(log, judgement.run, rules, profile, path, errors, with_sources)
+    return verdict
+
+
+def load_facts(profile: Profile) -> None:
+    """Load what the facts of logs need: processes forked later have it then."""
+    _gather()
+    if profile is Profile.POLICY:
+        from podium.compliance.logs.facts import secrets_finder
+
+        secrets_finder()
+
+
+@cache
+def _gather() -> Callable[..., Facts]:
+    from podium.compliance.logs.facts import gather  # logs alone need not wait for it to load
+
+    return gather
+
+
+class _Judgement:
+    def __init__(self, log: Log, rules: Round, profile: Profile, path: str) -> None:
+        self.log, self.rules, self.profile, self.path = log, rules, profile, path
+        self.verifier = VerifierReading(log, rules)
+        self.run = self.verifier.run
+
+    def verdict(self) -> LogVerdict:
+        verdict = LogVerdict()
+        broken = [*self.verifier.review()]
+        if self.profile is Profile.POLICY or not self.rules.verified:
+            broken = [*PolicyReading(self.verifier).review(broken)]
+        verdict.findings = [*self._line_findings(), *self._findings(broken)]
+        verdict.division = text_of(self.run.value("submission_division")) or None
+        verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
+        verdict.minutes = self.run.minutes()
+        verdict.converged = self._converged(broken)
+        return verdict
+
+    def _findings(self, broken: Iterable[Broken]) -> Iterator[Finding]:
+        for rule in broken:
+            for violation, more in _few(rule.violations):
+                yield self._finding(rule, violation, violation.message + more)
+        if self.verifier.crash:
+            yield self._about_crash(self.verifier.crash)
+
+    def _finding(self, rule: Broken, violation: Violation, message: str) -> Finding:
+        line = None if violation.position is None else rule.run.line(violation.position)
+        return Finding(
+            rule.id,
+            Severity.WARNING if violation.repeats else rule.severity,
+            self.path,
+            line,
+            rule.key,
+            message,
+            violation.expected,
+            violation.actual,
+            violation.hint,
+            rule.cites,
+            rule.stated_by,
+        )
+
+    def _about_crash(self, why: str) -> Finding:
+        excused = self.profile is Profile.POLICY and self.verifier.known_as
+        return Finding(
+            "log.verifier-crash",
+            Severity.WARNING if excused else Severity.ERROR,
+            self.path,
+            None,
+            None,
+            f"the official verifier ends without a verdict on this log: {why}",
+            hint="see the other findings; without them it would reach one",
+            stated_by=StatedBy.VERIFIER,
+        )
+
+    def _line_findings(self) -> Iterator[Finding]:
+        crashing = next((fault for fault in self.log.faults if fault.kind in CRASHING), None)
+        if crashing is not None:
+            where = self.log.line_at(crashing.position)
+            self.verifier.crashes(None, f"line {where}: {crashing.message}")
+        by_kind: dict[Fault, list[LineFault]] = {}
+        for fault in self.log.faults:
+            by_kind.setdefault(fault.kind, []).append(fault)
+        for faults in by_kind.values():
+            for fault, more in _few(faults):
+                yield self._about_fault(fault, fault.message + more)
+        if not self.run.records:
+            yield self._about_nothing()
+
+    def _about_fault(self, fault: LineFault, message: str) -> Finding:
+        # A glued line is still read by the verifier, from its last token on.
+        error = fault.kind not in (Fault.GLUED, Fault.KEY, Fault.IGNORED)
+        return Finding(
+            f"log.{fault.kind}",
+            Severity.ERROR if error else Severity.WARNING,
+            self.path,
+            None if fault.position < 0 else self.log.line_at(fault.position),
+            None,
+            message,
+            actual=fault.excerpt or None,
+            hint=_FAULT_HINTS[fault.kind],
+        )
+
+    def _about_nothing(self) -> Finding:
+        held = {
+            "none": "it holds no log line at all",
+            "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
+            "mll": "its lines are in the format of 0.6 (:::MLL)",
+            "mlpv": "its lines are in the format of 0.5 (:::MLPv0.5.0)",
+            "alibaba": "its lines are in a format no round accepts (MLPerf: …)",
+        }[self.log.generation]
+        if self.verifier.readable and self.log.generation != "none":
+            held = "none of its lines can be read"
+        return Finding(
+            "log.no-records",
+            Severity.ERROR,
+            self.path,
+            None,
+            None,
+            f"{self.rules.title} finds no record in this file: {held}",
+            expected="the log lines of one run",
+            hint="check that this is the log of a run, and that --round names its round",
+        )
+
+    def _converged(self, broken: Iterable[Broken]) -> bool | None:
+        if not self.run.records:
+            return None
+        missed = any(
+            rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken
+        )
+        return self.rules.succeeded(self.run) and not missed
+
+
+_T = TypeVar("_T")
+
+
+def _few(found: list[_T]) -> Iterator[tuple[_T, str]]:
+    """The first of what one rule finds, each with what its message ends in."""
+    kept = found[:MOST_PER_RULE]
+    more = len(found) - len(kept)
+    for index, one in enumerate(kept, 1):
+        last = more and index == len(kept)
+        yield one, f" (and {more} more like it in this log)" if last else ""
+
+
+_FAULT_HINTS = {
+    Fault.JSON: "write each record as one line of JSON after the token, from one process",
+    Fault.OBJECT: "write each record as a JSON object with key, value, time_ms and metadata",
+    Fault.MISSING: "give every record key, value, time_ms and metadata",
+    Fault.TIME: "give time_ms as integer milliseconds since 1970",
+    Fault.KEY: "give the key as a string",
+    Fault.GLUED: "end each record with a line end before the next is written",
+    Fault.DIALECT: "write the record as JSON, as the round's format demands",
+    Fault.IGNORED: "give every record a value, null where there is none",
+    Fault.LONG: "keep each record well below a mebibyte",
+    Fault.UNREADABLE: "check the path and its permissions",
+    Fault.COMPRESSED: "compress the log again from the original",
+}

@@ -1,0 +1,160 @@
+"""A run as the written policy reads it, on top of what the official verifier found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from podium.compliance.logs.broken_rule import RULE_CRASHED, Broken, text_of
+from podium.compliance.logs.verifier import VerifierReading
+from podium.logging_spec.reader.log import Log
+from podium.rules.checks import PLAIN_JSON, Check
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.round import Scope
+from podium.rules.run import Run
+from podium.rules.steps import judge_rows
+from podium.rules.table import CannotJudge, Row, Violation
+
+
+class PolicyReading:
+    """The same run by the written policy: order free, floats compared within a relative 1e-9.
+
+    What both texts demand stays an error. What only the policy demands is a warning, since the
+    policy itself says that the official verifier prevails; so is what only the verifier rejects.
+    In a round without a verifier the policy's demands are errors.
+    """
+
+    def __init__(self, verifier: VerifierReading) -> None:
+        self.verifier = verifier
+        self.rules = verifier.rules
+        self.run = self._tolerant_run()
+        self.context = self.rules.context(
+            text_of(self.run.value("submission_division")),
+            verifier.known_as or text_of(self.rules.named_by(self.run)),
+        )
+
+    def _tolerant_run(self) -> Run:
+        verifier = self.verifier
+        run = verifier.run
+        if verifier.log.lenient and verifier.readable:
+            run = tolerant_run(verifier.log)
+        elif verifier.log.places is None:
+            run.memo[PLAIN_JSON] = True
+        run.ordered = run.exact = False
+        return run
+
+    def review(self, broken: list[Broken]) -> Iterator[Broken]:
+        """What the verifier found, weighed by the policy, and what the policy adds."""
+        seen = set()
+        for found in broken:
+            seen.add(found.id)
+            yield from self._weigh(found)
+        scopes = {scope.name: scope for scope in (*self.verifier.scopes, *self._known_as())}
+        for scope in scopes.values():
+            if scope.policy:
+                yield from self._own(scope, seen)
+        if self.verifier.cancelled:
+            yield from self._dropped()
+        yield from self._checks()
+
+    def _own(self, scope: Scope, seen: set[str]) -> Iterator[Broken]:
+        """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
+        for rule, row, violations in judge_rows(scope.policy, self.run):
+            if violations and rule not in seen:
+                yield self._stated(rule, row, violations)
+            target = rule.rpartition(".")[0] + ".target"
+            if row.some and target not in seen:
+                missed = _attempt(row, self.run)
+                if missed:
+                    yield self._stated(target, row, missed, key=None)
+
+    def _known_as(self) -> list[Scope]:
+        """The rules of a benchmark that the verifier does not know under the name logged."""
+        name = self.verifier.known_as
+        if not name:
+            return []
+        scopes = self.rules.scopes(self.context.division, name)
+        return [scope.by_policy() for scope in scopes if scope.benchmark]
+
+    def _weigh(self, rule: Broken) -> Iterator[Broken]:
+        row = rule.row
+        if rule.severity is Severity.ERROR and (rule.disputed or (row and row.disputed)):
+            yield replace(rule, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
+            return
+        if row is None or rule.severity is not Severity.ERROR:
+            yield rule
+            return
+        policy = row.as_policy()
+        target = rule.id.endswith(".target")
+        left = _attempt(policy, self.run) if target else policy.judge(self.run)
+        if left:
+            both = replace(rule, violations=left, run=self.run)
+            yield (
+                both
+                if row.policy is None
+                else replace(both, violations=rule.violations, run=rule.run)
+            )
+        else:
+            yield replace(rule, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
+
+    def _stated(
+        self, rule: str, row: Row, violations: list[Violation], key: str | None = ""
+    ) -> Broken:
+        severity = Severity.WARNING if self.rules.verified else Severity.ERROR
+        name = row.name if key == "" else key
+        return Broken(rule, name, violations, severity, StatedBy.POLICY, self.run, row, row.cites)
+
+    def _dropped(self) -> Iterator[Broken]:
+        """Values an outer table rejects, where an inner row only names the key."""
+        last = {row.name: row for scope in self.verifier.scopes for row in scope.rows}
+        for rule in self.verifier.cancelled:
+            row = last.get(rule.key or "")
+            values = [v for v in rule.violations if v.position is not None and not v.repeats]
+            if row is not None and not row.each and values and rule.row is not None:
+                again = [v for v in rule.row.judge(self.run) if v.position is not None]
+                if again and not any(v.repeats for v in again):
+                    yield self._stated(rule.id, rule.row, again)
+
+    def _checks(self) -> Iterator[Broken]:
+        if not self.run.records:
+            return
+        run, context = self.run, self.context
+        for rule in context.checks:
+            try:
+                violations = [*rule.find(run, context)]
+            except Exception as error:  # a crashing rule must not hide what the others find
+                yield self._crashed(rule, error)
+                continue
+            if violations:
+                yield Broken(
+                    rule.id,
+                    rule.key,
+                    violations,
+                    rule.severity,
+                    rule.stated_by,
+                    self.run,
+                    None,
+                    rule.cites,
+                )
+
+    def _crashed(self, rule: Check, error: Exception) -> Broken:
+        told = Violation(
+            None,
+            f"podium's own rule {rule.id} failed on this log: {type(error).__name__}: {error}",
+            hint="please report this, with the log if you may share it",
+        )
+        return Broken(RULE_CRASHED, None, [told], Severity.ERROR, StatedBy.POLICY, self.run)
+
+
+def tolerant_run(log: Log) -> Run:
+    """All records of a log, those that only a tolerant reader gets among them."""
+    places, records = zip(*log.placed_records(), strict=True)
+    return Run([*records], lambda index: log.line_at(places[index]))
+
+
+def _attempt(row: Row, run: Run) -> list[Violation]:
+    try:
+        return row.judge_some(run)
+    except CannotJudge as problem:
+        return [Violation(problem.position, problem.why)]

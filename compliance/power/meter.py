@@ -1,0 +1,308 @@
+"""One power meter's log: what it says, what is wrong with it, and the energy it shows.
+
+Watts, milliseconds since 1970, joules. Source: power measurement rules.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from podium.logging_spec.reader.read import CRASHING, Log
+from podium.logging_spec.reader.record import Record
+from podium.rules.finding import StatedBy
+from podium.rules.run import as_number, metadata_of
+
+LONGEST_GAP_MS = 1500.0
+"""One reading per second is asked for; this leaves room for clocks of whole seconds."""
+
+FEWEST_READINGS = 60
+"""Readings that the timed part of a run needs at least."""
+
+START, STOP, READING = "power_measurement_start", "power_measurement_stop", "power_reading"
+EFFICIENCY, ESTIMATE = "conversion_eff", "interconnect_power_est"
+
+
+_PLAIN, _MOST = (float, int), 1e15
+"""Readings as nearly all are: numbers, below what a float holds exactly."""
+
+
+class Fault(NamedTuple):
+    """One thing wrong with a meter's log: rule, line, log key, sentence."""
+
+    rule: str
+    line: int | None
+    key: str | None
+    message: str
+    actual: object = None
+    stated_by: StatedBy = StatedBy.POLICY
+
+
+class Reading(NamedTuple):
+    """What a meter showed, and which of its log's records says so."""
+
+    time: float
+    watts: float
+    place: int
+
+
+class Meter(msgspec.Struct, dict=True):
+    """A node's or a switch's log as the policy reads it.
+
+    `efficiency` is the share of the metered power that the system draws, None where what is logged
+    is no share; it counts where the meter stands on alternating current.
+    """
+
+    log: Log
+    switch: bool
+    readings: list[Reading] = msgspec.field(default_factory=list)
+    starts: list[tuple[float, int]] = msgspec.field(default_factory=list)
+    stops: list[tuple[float, int]] = msgspec.field(default_factory=list)
+    estimate: float | None = None
+    efficiency: float | None = 1.0
+    alternating: bool = False
+    faults: list[Fault] = msgspec.field(default_factory=list)
+
+    def line(self, place: int) -> int:
+        """The log's line of a record; worked out only for what is at fault."""
+        return self.log.line_at(place)
+
+    def joules(self, start: float, stop: float) -> float | None:
+        """The energy from run_start to run_stop; None where it cannot be told.
+
+        Each reading stands for the time since the one before, clipped to the timed part; an
+        estimate for all of it.
+        """
+        if not self.readings:
+            estimate = self.estimate if self.switch else None
+            return None if estimate is None else estimate * (stop - start) / 1000
+        if self.efficiency is None or not self.overlaps(start, stop):
+            return None
+        spent, previous = 0.0, self.begin
+        for time, watts, _ in self.ordered:
+            span = (time if time < stop else stop) - (previous if previous > start else start)
+            if span > 0:
+                spent += watts * span
+            previous = time
+        return spent * (self.efficiency if self.alternating else 1.0) / 1000
+
+    @cached_property
+    def ordered(self) -> list[Reading]:
+        """The readings in order of time, once all are there."""
+        return sorted(self.readings)
+
+    @property
+    def begin(self) -> float:
+        """When measuring began: at the start marker, or at the first reading."""
+        return min([time for time, _ in self.starts] + [one.time for one in self.ordered[:1]])
+
+    def overlaps(self, start: float, stop: float) -> bool:
+        """Whether anything was measured while the run was timed."""
+        return self.begin < stop and self.ordered[-1].time > start
+
+
+def read_meter(log: Log, *, switch: bool) -> Meter:
+    """What a power log says; whatever is no number or no line becomes a fault."""
+    meter = Meter(log, switch)
+    for fault in log.faults:
+        line = None if fault.position < 0 else log.line_at(fault.position)
+        meter.faults.append(Fault("power.unreadable", line, None, fault.message))
+    for place, record in log.placed_records():
+        watts = record.value
+        if record.key == READING and type(watts) in _PLAIN and 0 <= watts < _MOST:
+            meter.readings.append(Reading(record.time_ms, float(watts), place))
+        else:
+            _take(meter, record, place)
+    whole = all(fault.position >= 0 for fault in log.faults)
+    if whole and not meter.readings and not (switch and meter.estimate is not None):
+        wanted = f"{READING} or {ESTIMATE}" if switch else READING
+        meter.faults.append(Fault("power.no-readings", None, READING, f"no {wanted} is logged"))
+    return meter
+
+
+def _take(meter: Meter, record: Record, place: int) -> None:
+    """Take in a record that is no plain reading."""
+    key, value = record.key, record.value
+    number = as_number(value)
+    if key == START:
+        meter.starts.append((record.time_ms, place))
+    elif key == STOP:
+        meter.stops.append((record.time_ms, place))
+    elif key in (READING, ESTIMATE):
+        if number is None or number < 0:
+            said = f"{key} is {value!r:.60}; must be a number of watts, not below 0"
+            meter.faults.append(
+                Fault("power.bad-reading", meter.line(place), key, said, repr(value)[:60])
+            )
+        elif key == READING:
+            meter.readings.append(Reading(record.time_ms, number, place))
+        elif meter.estimate is None:
+            meter.estimate = number
+        if isinstance(value, str) and number is not None:
+            said = f"{key} is the text {value!r:.60}; must be a number"
+            meter.faults.append(
+                Fault("power.bad-reading", meter.line(place), key, said, value[:60])
+            )
+    elif key == EFFICIENCY:
+        _take_efficiency(meter, record, place)
+
+
+def _take_efficiency(meter: Meter, record: Record, place: int) -> None:
+    number = as_number(record.value)
+    good = number is not None and 0 < number <= 1
+    meter.efficiency = number if good else None
+    if not good:
+        said = f"{EFFICIENCY} is {record.value!r:.60}; must lie above 0 and be at most 1"
+        actual = repr(record.value)[:60]
+        meter.faults.append(Fault("power.efficiency", meter.line(place), EFFICIENCY, said, actual))
+    kind = metadata_of(record).get("measurement_type")
+    meter.alternating = kind != "DC"
+    if kind not in ("AC", "DC"):
+        said = f"{EFFICIENCY} has measurement_type {kind!r:.60}; must be AC or DC"
+        meter.faults.append(
+            Fault("power.measurement-type", meter.line(place), EFFICIENCY, said, repr(kind)[:60])
+        )
+
+
+def timing_faults(meter: Meter, start: float | None, stop: float | None) -> Iterator[Fault]:
+    """What is wrong with the times of a meter's readings and markers, given the timed part."""
+    readings = meter.ordered
+    if not readings:
+        return
+    yield from _markers(meter, readings)
+    for before, after in itertools.pairwise(meter.readings):
+        if after.time < before.time:
+            said = "a reading is older than the one before it"
+            yield Fault("power.unordered", meter.line(after.place), READING, said)
+            break
+    if start is None or stop is None or start >= stop:
+        return
+    if not meter.overlaps(start, stop):
+        early = readings[-1].time <= start
+        off = (start - readings[-1].time if early else meter.begin - stop) / 1000
+        said = f"the readings {'end' if early else 'begin'} {off:.5g} s "
+        said += f"{'before run_start' if early else 'after run_stop'}: none is of this run"
+        yield Fault("power.clock", meter.line(readings[0].place), READING, said)
+        return
+    yield from _coverage(meter, readings, start, stop)
+
+
+def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Fault]:
+    starts, stops = meter.starts, meter.stops
+    odd = []
+    for key, marks in ((START, starts), (STOP, stops)):
+        if len(marks) != 1:
+            odd.append(f"{key} is logged {f'{len(marks)} times' if marks else 'nowhere'}")
+    if starts and stops and stops[-1][0] <= starts[0][0]:
+        when = "when" if stops[-1][0] == starts[0][0] else "before"
+        odd.append(f"the measurement stops {when} it starts")
+    elif (starts and starts[0][0] > readings[0].time) or (
+        stops and stops[-1][0] < readings[-1].time
+    ):
+        odd.append("there are readings outside start and stop")
+    if odd:
+        _, place = (stops or starts or [(0.0, readings[0].place)])[-1]
+        yield Fault("power.markers", meter.line(place), STOP if stops else START, "; ".join(odd))
+
+
+def _coverage(meter: Meter, readings: list[Reading], start: float, stop: float) -> Iterator[Fault]:
+    late, early = meter.begin - start, stop - readings[-1].time
+    missed = []
+    if late > LONGEST_GAP_MS:
+        missed.append(f"begins {late / 1000:.3g} s after run_start")
+    if early > LONGEST_GAP_MS:
+        missed.append(f"ends {early / 1000:.3g} s before run_stop")
+    if missed:
+        line = meter.line(readings[0 if late > LONGEST_GAP_MS else -1].place)
+        said = f"the measurement {' and '.join(missed)}; must cover the timed part"
+        yield Fault("power.coverage", line, READING, said)
+    gaps = [
+        (after.time - before.time, after.place)
+        for before, after in itertools.pairwise(readings)
+        if after.time > start and before.time < stop and after.time - before.time > LONGEST_GAP_MS
+    ]
+    if gaps:
+        longest, place = max(gaps, key=lambda gap: gap[0])
+        said = f"{len(gaps)} gaps between readings of the timed part are too long, the longest "
+        said += f"{longest / 1000:.3g} s; must be one reading per second"
+        yield Fault("power.cadence", meter.line(place), READING, said, longest / 1000)
+    inside = sum(start <= reading.time <= stop for reading in readings)
+    if inside < FEWEST_READINGS:
+        said = f"the timed part has {inside} readings; must have at least {FEWEST_READINGS}"
+        yield Fault("power.too-few-readings", None, READING, said, inside)
+
+
+# --- as the official summary ---
+
+
+class NoSummary(Exception):
+    """The official summary ends in a traceback on a power log."""
+
+    def __init__(self, why: str, line: int | None = None) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+def node_as_summed(log: Log, duration_ms: float) -> float:
+    """A node's joules as officially summed: mean power of all the measurement x time to train."""
+    efficiency: Any = 1.0
+    start: float | None = None
+    stop: float | None = None
+    previous, last, spent = 0.0, 0.0, 0.0
+    for record in sorted(_officially_read(log), key=lambda record: record.time_ms):
+        if record.key == EFFICIENCY:
+            efficiency = record.value
+        elif record.key == START:
+            start = previous = record.time_ms
+        elif record.key == STOP:
+            stop = record.time_ms
+        elif record.key == READING and start is not None and stop is None:
+            spent += _factor(record.value) * (record.time_ms - previous)
+            previous = record.time_ms
+            last = max(last, previous)
+    if start is None:
+        raise NoSummary(f"no {START} is logged")
+    measured = (last if stop is None else stop) - start
+    if measured == 0:
+        raise NoSummary("the measurement stops when it starts: division by zero")
+    return _factor(efficiency) * spent * duration_ms / measured / 1000
+
+
+def switch_as_summed(log: Log, duration_ms: float) -> float:
+    """A switch's joules as officially summed: its first estimate; readings count nothing."""
+    efficiency: Any = 1.0
+    for record in _officially_read(log):
+        if record.key == EFFICIENCY:
+            efficiency = record.value
+        elif record.key == ESTIMATE:
+            return _factor(efficiency) * _factor(record.value) * duration_ms / 1000
+    return 0.0
+
+
+def _officially_read(log: Log) -> list[Record]:
+    for fault in log.faults:
+        if fault.kind in CRASHING or fault.position < 0:
+            line = None if fault.position < 0 else log.line_at(fault.position)
+            raise NoSummary(fault.message, line)
+    return log.records if log.generation == "mllog" else []
+
+
+def _factor(value: Any) -> float:
+    if not isinstance(value, int | float):
+        raise NoSummary(f"{value!r:.60} is no number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise NoSummary("a number is too large") from None
+
+
+def total(parts: Iterable[float | None]) -> float | None:
+    """The sum, or None where a part is not known or there is none."""
+    known = list(parts)
+    if not known or any(part is None for part in known):
+        return None
+    return sum(part for part in known if part is not None)

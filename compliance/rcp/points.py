@@ -1,0 +1,65 @@
+"""Which reference points a command works with: the packaged ones of a round, or those of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.compliance.errors import UsageFault
+from podium.rules.convergence.data import Point, PointError, parse_points, points_of
+
+if TYPE_CHECKING:
+    from podium.rules.convergence.method import References
+    from podium.rules.finding import Profile
+    from podium.rules.round import Round
+
+
+def named_round(usage: str, name: str | None) -> Round:
+    """The round that an option names; the newest where it names none."""
+    from podium.rules.catalogue import UnknownRound, find_round, newest
+
+    try:
+        return newest(usage) if name is None else find_round(usage, name)
+    except UnknownRound as error:
+        raise UsageFault(str(error)) from None
+
+
+def points_in(path: Path, round_name: str = "*") -> tuple[Point, ...]:
+    """The points of a file, in the project's form or the official verifier's."""
+    try:
+        return parse_points(path.read_bytes(), round_name)
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    except (PointError, UnicodeDecodeError) as error:
+        raise UsageFault(f"{path}: {error}") from None
+
+
+def points_for(rules: Round, benchmark: str, file: Path | None) -> tuple[Point, ...]:
+    """The points of one benchmark; raises UsageFault where the round has no such benchmark."""
+    if file is not None:
+        found = points_in(file, rules.name)
+        return tuple(point for point in found if point.benchmark in ("", benchmark))
+    points = points_of(rules.usage, rules.name, benchmark)
+    if not points and benchmark not in rules.benchmarks:
+        listed = ", ".join(sorted(rules.listed("closed")))
+        raise UsageFault(f"{benchmark} is no benchmark of {rules.title}; must be one of {listed}")
+    return points
+
+
+def references_for(
+    profile: Profile, rules: Round, benchmark: str, points: Sequence[Point]
+) -> References:
+    """The references that points give."""
+    from podium.compliance.results.convergence import references
+
+    return references(profile, rules.usage, rules.name, benchmark, points)
+
+
+def all_points(rules: Round) -> tuple[Point, ...]:
+    """The packaged points of every benchmark of a round."""
+    return tuple(
+        point
+        for benchmark in rules.benchmarks
+        for point in points_of(rules.usage, rules.name, benchmark)
+    )

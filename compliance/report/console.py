@@ -1,0 +1,163 @@
+"""Where a report goes: the terminal, a pipe, or a file; and the progress bar."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.compliance.report.data import Outcome
+    from podium.compliance.scoring.report import Scores
+
+NARROWEST, WIDEST = 40, 120
+
+MANY_FILES = 50
+"""With fewer files to judge there is nothing to wait for, and no bar is drawn."""
+
+
+def default_format() -> str:
+    """`github` inside GitHub Actions, else `text`."""
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def width() -> int:
+    """Columns to print in: the terminal's, within reason; 80 where there is none."""
+    return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
+
+
+def deliver(report: Outcome, name: str, output: Path | None, *, color: bool, quiet: bool) -> None:
+    """Render the report and print it, or write it to a file at once and whole."""
+    if name == "text":
+        from podium.compliance.report.render.text import render
+
+        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
+        text = render(report, width=width(), color=color and not plain, quiet=quiet)
+    else:
+        from podium.compliance.report.render import renderer
+
+        text = renderer(name)(report)
+    if output is None:
+        print_text(text)
+    else:
+        write_whole(output, text)
+
+
+SCORED = ("text", "json")
+"""Formats in which scores can follow the report."""
+
+
+def with_scores(
+    report: Outcome, scores: Scores, name: str, output: Path | None, *, color: bool
+) -> None:
+    """Deliver a report and the scores of the same logs: one text, or one JSON object."""
+    if name == "json":
+        import msgspec
+
+        from podium.compliance.report.json_text import json_text
+
+        body = msgspec.to_builtins(report) | {"scores": scores.model_dump(by_alias=True)}
+        text = json_text(body)
+    else:
+        from podium.compliance.report.render.text import render
+        from podium.compliance.scoring.render.text import to_text
+
+        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
+        shine = color and not plain
+        table = to_text(scores, width(), shine, quiet=True)
+        text = f"{table}\n{render(report, width=width(), color=shine)}"
+    if output is None:
+        print_text(text)
+    else:
+        write_whole(output, text)
+
+
+def print_text(text: str) -> None:
+    """Print to standard output; what its encoding cannot show is escaped as JSON does it."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, _ESCAPED).decode(encoding))
+
+
+_ESCAPED = "podium.escaped"
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    # Python's own `backslashreplace` writes \xe9 and \U0001f600, which no JSON reader takes.
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    pairs = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    return re.sub("....", r"\\u\g<0>", pairs), error.end
+
+
+codecs.register_error(_ESCAPED, _escape)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file under a temporary name, then rename: never half a file."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file under a temporary name, then rename: never half a file."""
+    import tempfile  # a terminal needs none of its modules
+
+    from podium.compliance.files.atomic import usual_mode
+
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(temporary, usual_mode(0o666))
+        os.replace(temporary, path)
+    except OSError as error:
+        os.unlink(temporary)
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+
+
+def inside(output: Path, paths: list[Path]) -> bool:
+    """Whether a file to write lies in one of the trees being read."""
+    place = output.absolute().resolve()
+    roots = [path.absolute().resolve() for path in paths]
+    return any(place == root or root in place.parents for root in roots)
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error while many files are judged; silent where nobody watches."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("judging", total=None, visible=False)
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=total >= MANY_FILES)
+
+        yield tell
+
+
+def own_fault(error: Exception) -> str:
+    """One line about a fault of podium itself, and how to report it."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return (
+        f"podium: internal error: {type(error).__name__}: {error} ({where})\n"
+        "This is a fault of podium, not of your submission. Please report it with this line and "
+        "the command you ran."
+    )

@@ -1,0 +1,134 @@
+"""What one call of `podium check` finds, as plain data: what every format prints.
+
+The models that Python callers get (`podium.compliance.report.models`) have the same fields. To
+build them takes longer than to judge a log, so that only who needs them waits for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from podium.compliance.version import VERSION
+from podium.rules.finding import Finding, Severity
+
+SCHEMA: Literal["podium.report/1"] = "podium.report/1"
+
+Verdict = Literal["accepted", "rejected"]
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """The program that made the report."""
+
+    name: str = "podium"
+    version: str = VERSION
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """By which rules it was judged, and how they were chosen."""
+
+    usage: str
+    round: str
+    profile: Literal["policy", "verifier"]
+    chosen_by: Literal["option", "config", "folder", "default"]
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings by severity; waived ones are counted apart."""
+
+    error: int = 0
+    warning: int = 0
+    note: int = 0
+    waived: int = 0
+
+
+class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One submitter's package."""
+
+    submitter: str
+    path: str
+    verdict: Verdict
+
+
+class RcpEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """How a result's convergence compares with the reference convergence points."""
+
+    verdict: Literal["pass", "fail", "missing", "not_applicable"]
+    case: Literal["found", "interpolated", "below_range", "above_range", "none"]
+    batch_size: int | float | None = None
+    mean: float | None = None
+    minimum: float | None = None
+    submission: float | None = None
+    scaling_factor: float | None = None
+
+
+class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One result: all runs of one benchmark on one system."""
+
+    path: str
+    submitter: str
+    system: str
+    benchmark: str
+    division: str
+    scaling: Literal["strong", "weak"] = "strong"
+    verdict: Verdict
+    runs: int
+    failed_runs: int
+    minutes: float | None = None
+    score: float | None = None
+    rcp: RcpEntry | None = None
+
+
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that was judged."""
+
+    path: str
+    kind: Literal["log", "system", "power", "other"]
+    verdict: Literal["pass", "fail"]
+    benchmark: str | None = None
+    division: str | None = None
+    minutes: float | None = None
+    converged: bool | None = None
+    round: str | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
+    """Everything one call of `podium check` found."""
+
+    schema_: Literal["podium.report/1"] = SCHEMA
+    tool: Tool = Tool()
+    rules: Rules
+    verdict: Verdict
+    counts: Counts
+    submissions: Sequence[SubmissionEntry] = ()
+    results: Sequence[ResultEntry] = ()
+    files: Sequence[FileEntry] = ()
+    findings: Sequence[Finding] = ()
+
+
+def conclude(
+    rules: Rules,
+    files: Iterable[FileEntry],
+    findings: Iterable[Finding],
+    *,
+    submissions: Iterable[SubmissionEntry] = (),
+    results: Iterable[ResultEntry] = (),
+    strict: bool = False,
+) -> Outcome:
+    """Sort everything, count it and give the verdict; `strict` lets warnings reject."""
+    ordered = sorted(findings, key=Finding.sort_key)
+    told = [finding.severity for finding in ordered if not finding.waived]
+    counts = {severity.value: told.count(severity) for severity in Severity}
+    counts["waived"] = len(ordered) - len(told)
+    rejected = counts["error"] or (strict and counts["warning"])
+    return Outcome(
+        rules=rules,
+        verdict="rejected" if rejected else "accepted",
+        counts=Counts(**counts),
+        submissions=sorted(submissions, key=lambda entry: entry.path),
+        results=sorted(results, key=lambda entry: entry.path),
+        files=sorted(files, key=lambda entry: entry.path),
+        findings=ordered,
+    )

@@ -1,0 +1,57 @@
+"""The report as GitHub Actions workflow commands: one annotation per finding, then the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from podium.compliance.report.render.text import STATED, placed, summary
+from podium.compliance.report.terminal import clean
+
+if TYPE_CHECKING:
+    from podium.compliance.report.data import Outcome
+    from podium.rules.finding import Finding
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_ORDER = {"error": 0, "warning": 1, "notice": 2}
+
+
+def render(report: Outcome, base: str = "") -> str:
+    """Render the report as workflow commands, errors first.
+
+    `base` is the folder, seen from the repository's root, that the paths are relative to. Waived
+    findings are notices. GitHub shows ten annotations of each kind per step; the rest are in the
+    step's own output.
+    """
+    found = sorted(report.findings, key=lambda each: (each.waived, _ORDER[_command(each)]))
+    lines = [_line(finding, base) for finding in found]
+    lines.append(f"{report.verdict.upper()}: {summary(report)}")
+    return "\n".join(lines) + "\n"
+
+
+def _command(finding: Finding) -> str:
+    return "notice" if finding.waived else _COMMANDS[finding.severity.value]
+
+
+def _line(finding: Finding, base: str) -> str:
+    path = placed(finding.path, base)
+    properties = [f"file={_property(path)}"] if path else []
+    if finding.line is not None:
+        properties.append(f"line={finding.line}")
+    title = f"waived: {finding.id}" if finding.waived else finding.id
+    properties.append(f"title={_property(title)}")
+    said = [finding.message]
+    said += [f"mend: {finding.hint}"] if finding.hint else []
+    said += [f"cites: {finding.cites}"] if finding.cites else []
+    stated = STATED[finding.stated_by]
+    said += [f"stated: {stated}"] if stated else []
+    message = "%0A".join(_data(text) for text in said)
+    return f"::{_command(finding)} {','.join(properties)}::{message}"
+
+
+def _data(text: str) -> str:
+    """Escape text for a command's message: line ends are escapes already, once cleaned."""
+    return clean(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

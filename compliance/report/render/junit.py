@@ -1,0 +1,61 @@
+"""The report as JUnit XML: a test case per file, failed by the findings that reject."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from podium.compliance.report.render.text import STATED, counted, grouped, judged, plural
+from podium.compliance.report.terminal import clean
+
+if TYPE_CHECKING:
+    from podium.compliance.report.data import Outcome
+    from podium.rules.finding import Finding
+
+
+def render(report: Outcome) -> str:
+    """Render the report as JUnit XML.
+
+    Errors make a failure; where warnings alone reject (`--strict`), warnings do. All else is in the
+    case's output. Characters XML 1.0 does not allow are shown as escapes.
+    """
+    rejecting = {"error"}
+    if report.verdict == "rejected" and not report.counts.error:
+        rejecting.add("warning")
+    found = grouped(report.findings)
+    paths = sorted({entry.path for entry in report.files} | found.keys())
+    cases = [_case(path, found.get(path, []), rejecting) for path in paths]
+    failed = sum(case.find("failure") is not None for case in cases)
+    counts = {"tests": str(len(cases)), "failures": str(failed), "errors": "0", "skipped": "0"}
+    root = ET.Element("testsuites", {"name": "podium", **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": f"podium {clean(report.rules.round)}"})
+    suite.attrib |= {**counts, "time": "0"}
+    suite.extend(cases)
+    ET.SubElement(suite, "system-out").text = f"{judged(report)}: {counted(report)}"
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
+
+
+def _case(path: str, findings: list[Finding], rejecting: set[str]) -> ET.Element:
+    folder, _, name = path.rstrip("/").rpartition("/")
+    case = ET.Element("testcase", classname=clean(folder) or ".", name=clean(name) or ".", time="0")
+    failing: list[Finding] = []
+    others: list[Finding] = []
+    for each in findings:
+        (failing if each.severity in rejecting and not each.waived else others).append(each)
+    if failing:
+        message = f"{plural(len(failing), 'finding')}: {clean(failing[0].message)}"
+        failure = ET.SubElement(case, "failure", message=message, type=clean(failing[0].id))
+        failure.text = "\n".join(_text(each) for each in failing)
+    if others:
+        ET.SubElement(case, "system-out").text = "\n".join(_text(each) for each in others)
+    return case
+
+
+def _text(finding: Finding) -> str:
+    mark = "waived " if finding.waived else ""
+    place = "" if finding.line is None else f"line {finding.line}: "
+    lines = [f"{mark}{finding.severity} [{clean(finding.id)}] {place}{clean(finding.message)}"]
+    said = (("mend", finding.hint), ("cites", finding.cites), ("stated", STATED[finding.stated_by]))
+    lines += [f"  {label}: {clean(text)}" for label, text in said if text]
+    return "\n".join(lines)

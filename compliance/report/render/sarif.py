@@ -1,0 +1,139 @@
+"""The report as SARIF 2.1.0, which code scanning services and editors read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from podium.compliance.report.render.text import placed
+from podium.compliance.report.terminal import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from podium.compliance.report.data import Outcome
+    from podium.rules.finding import Finding
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = ("error", "warning", "note")
+
+
+def render(report: Outcome, base: str = "") -> str:
+    """Render the report as SARIF 2.1.0 with one run.
+
+    `base` is the folder, seen from the repository's root, that the paths are relative to.
+    """
+    rules = _rules(report.findings)
+    places = {rule["id"]: index for index, rule in enumerate(rules)}
+    driver = {"name": report.tool.name, "version": report.tool.version, "rules": rules}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": True}],
+        "columnKind": "unicodeCodePoints",
+        "results": _results(report.findings, places, base),
+        "properties": {"verdict": report.verdict, **msgspec.structs.asdict(report.rules)},
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log), indent=1).decode() + "\n"
+
+
+def _rules(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """List the rules that found something, each at the highest level it was found at."""
+    by_id: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_id.setdefault(clean(finding.id), []).append(finding)
+    return [_rule(name, found) for name, found in sorted(by_id.items())]
+
+
+def _rule(name: str, found: Sequence[Finding]) -> dict[str, Any]:
+    cites = next((clean(each.cites) for each in found if each.cites), "")
+    description = {"text": _description(name, found)}
+    level = min((each.severity.value for each in found), key=_LEVELS.index)
+    return {
+        "id": name,
+        "shortDescription": description,
+        "fullDescription": description,
+        "help": {"text": f"{cites or name}: see `podium rules explain {name}`"},
+        "defaultConfiguration": {"level": level},
+    }
+
+
+def _description(name: str, found: Sequence[Finding]) -> str:
+    """Say what the key must be, where all findings agree on that, else the rule's name."""
+    said = {(each.key, each.expected) for each in found}
+    key, expected = said.pop()
+    return clean(f"{key}: {expected}") if key and expected and not said else name
+
+
+def _results(
+    findings: Sequence[Finding], places: dict[str, int], base: str
+) -> list[dict[str, Any]]:
+    seen: Counter[tuple[str, str, str | None]] = Counter()
+    waivers = any(finding.waived for finding in findings)
+    results = []
+    for finding in findings:
+        fault = (finding.path, finding.id, finding.key)
+        seen[fault] += 1
+        location = _location(finding, base)
+        where = location["artifactLocation"]["uri"]
+        result: dict[str, Any] = {
+            "ruleId": clean(finding.id),
+            "ruleIndex": places[clean(finding.id)],
+            "level": finding.severity.value,
+            "message": {"text": _message(finding)},
+            "locations": [{"physicalLocation": location}],
+            "partialFingerprints": {"podium/v1": _fingerprint(where, finding, seen[fault])},
+            "properties": _properties(finding),
+        }
+        if waivers:  # the standard wants all of a run's results to say it, or none
+            result["suppressions"] = _suppressions(finding)
+        results.append(result)
+    return results
+
+
+def _message(finding: Finding) -> str:
+    hint = f" To mend: {finding.hint}." if finding.hint else ""
+    # Viewers make links of [text](place); a log must not.
+    return clean(f"{finding.message}.{hint}").replace("](", "] (")
+
+
+def _location(finding: Finding, base: str) -> dict[str, Any]:
+    path = placed(finding.path, base) or "."
+    # The very bytes of a file name, even where they are no text.
+    uri = quote(path.encode("utf-8", "surrogateescape" if _is_bytes(path) else "surrogatepass"))
+    if path.startswith("/"):
+        place: dict[str, Any] = {"artifactLocation": {"uri": f"file://{uri}"}}
+    else:
+        place = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}}
+    if finding.line is not None:
+        place["region"] = {"startLine": finding.line}
+    return place
+
+
+def _is_bytes(path: str) -> bool:
+    """Whether every lone surrogate stands for a byte that Python could not decode."""
+    return all("\udc80" <= char <= "\udcff" for char in path if "\ud800" <= char <= "\udfff")
+
+
+def _fingerprint(uri: str, finding: Finding, ordinal: int) -> str:
+    """Hash rule, file and key, so that a line that moves within its file stays the same."""
+    parts = (uri, finding.id, finding.key or "", str(ordinal))
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _properties(finding: Finding) -> dict[str, str]:
+    said = {
+        "key": finding.key,
+        "expected": finding.expected,
+        "cites": finding.cites,
+        "statedBy": finding.stated_by,
+    }
+    return {name: clean(text) for name, text in said.items() if text}
+
+
+def _suppressions(finding: Finding) -> list[dict[str, str]]:
+    return [{"kind": "external", "status": "accepted"}] if finding.waived else []

@@ -1,0 +1,257 @@
+"""Whether the runs of a result are repetitions of one experiment, and each a run of its own."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+from podium.compliance.logs.facts import NO_SETTINGS, Facts, Marks, Settings
+from podium.compliance.results.model import By, ResultVerdict, Run
+from podium.rules.finding import Finding, StatedBy
+from podium.rules.run import MINUTE_MS, as_number
+
+if TYPE_CHECKING:
+    from podium.compliance.history.prior_submission import Earlier
+    from podium.compliance.inputs.layout import Tree
+
+_LEAST_MARKS = 3
+"""Fewer times than these say nothing: short logs of different runs may share them."""
+
+
+def one_kind(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+    """All runs of one result have the folder's benchmark, one division, one set of settings."""
+    folder = verdict.folder
+    names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
+    for run in verdict.runs:
+        said = run.facts.run
+        if said.benchmark not in names or said.division != verdict.division:
+            yield from _as_its_folder(verdict, run, by, names)
+    yield from _settings(verdict, where, by)
+
+
+def _as_its_folder(
+    verdict: ResultVerdict, run: Run, by: By, names: Sequence[str | None]
+) -> Iterator[Finding]:
+    folder, stated, division = verdict.folder, run.facts.run.benchmark, run.facts.run.division
+    if stated not in names:
+        yield by.finding(
+            "result.other-benchmark",
+            run.shown,
+            f"the log says submission_benchmark {stated}; the folder says {folder.benchmark}",
+            "move the log to its benchmark's folder",
+            stated_by=StatedBy.POLICY,
+            key="submission_benchmark",
+        )
+    if division and verdict.division and division != verdict.division:
+        yield by.finding(
+            "result.other-division",
+            run.shown,
+            f"the log says division {division}; the system description says {verdict.division}",
+            "state the same division in both",
+            stated_by=StatedBy.POLICY,
+            key="submission_division",
+        )
+
+
+def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+    settings = [run.facts.settings for run in verdict.runs]
+    if _are_the_same(settings):
+        return
+    given: dict[str, list[Any]] = defaultdict(list)
+    for each in settings:
+        for key, value in each.as_dict().items():
+            given[key].append(value)
+    for key, values in sorted(given.items()):
+        if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
+            continue  # as nearly always: equal values of one type are spelled alike
+        counted = Counter(map(spelled, values))
+        if len(counted) > 1:
+            told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
+            yield by.finding(
+                "result.mixed-settings",
+                where,
+                f"{key} differs between the runs ({told}); must be the same in all",
+                "repeat the runs that differ with the settings of the others",
+                stated_by=StatedBy.POLICY,
+                key=key,
+            )
+
+
+def _are_the_same(settings: list[Settings]) -> bool:
+    """Whether all are equal and written alike, as nearly always."""
+    first, *others = settings or [NO_SETTINGS]
+    kinds = first.kinds()
+    return all(
+        each.values == first.values and each.keys == first.keys and each.kinds() == kinds
+        for each in others
+    )
+
+
+def spelled(value: Any) -> str:
+    """One spelling of equal values: 8, 8.0 and "8" are one setting."""
+    number = None if isinstance(value, bool) else as_number(value)
+    text = repr(value) if number is None else f"{number:.15g}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# --- several results ---
+
+
+_R = TypeVar("_R")
+
+
+class ByMarks(Generic[_R]):
+    """Runs, or what is known of each, by their marks.
+
+    Marks take long to compare: only those of runs that took equally long ever are.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[tuple[float, ...], tuple[Marks, _R]] = {}
+        self._logged: dict[Marks, _R] = {}
+        self._moved: dict[Marks, _R] = {}
+
+    def find(self, marks: Marks) -> tuple[_R | None, bool]:
+        """The first run added that has these marks, and whether at another time; or None."""
+        first = self._first.get(_length(marks)) if tells_apart(marks) else None
+        return (None, False) if first is None else self._like(first, marks)
+
+    def add(self, marks: Marks, run: _R) -> tuple[_R | None, bool]:
+        """Add a run, if its marks tell it apart; gives what `find` would have given before."""
+        if not tells_apart(marks):
+            return None, False
+        first = self._first.setdefault(_length(marks), (marks, run))
+        if first[0] is marks:
+            return None, False
+        found = self._like(first, marks)
+        self._compare(marks, run)
+        return found
+
+    def _like(self, first: tuple[Marks, _R], marks: Marks) -> tuple[_R | None, bool]:
+        self._compare(*first)
+        same = self._logged.get(marks)
+        return (same, False) if same is not None else (self._moved.get(from_its_start(marks)), True)
+
+    def _compare(self, marks: Marks, run: _R) -> None:
+        self._logged.setdefault(marks, run)
+        self._moved.setdefault(from_its_start(marks), run)
+
+
+class Seen(msgspec.Struct):
+    """The runs looked at so far: where each lies; and results, by benchmark and mean time.
+
+    `earlier` has those of an earlier tree, where one is to be compared with.
+    """
+
+    runs: ByMarks[str] = msgspec.field(default_factory=ByMarks)
+    scores: dict[tuple[str, float], str] = msgspec.field(default_factory=dict)
+    earlier: Earlier | None = None
+
+
+def copies(
+    runs: Iterable[tuple[str, Facts]], by: By, seen: Seen | None = None
+) -> Iterator[Finding]:
+    """Runs that share their times and evaluations with another: one run handed in twice.
+
+    Copies are found across systems, and across submitters where `seen` goes from one to the next.
+    """
+    known = ByMarks[str]() if seen is None else seen.runs
+    for shown, facts in runs:
+        other, moved = known.add(facts.fingerprint, shown)
+        if other is None:
+            continue
+        if moved:
+            said = f"this log is that of {other} at another time: every evaluation comes as long "
+            said += "after the start, with the same value; each run must be its own"
+        else:
+            said = f"this log has the times and evaluations of {other}; each run must be its own"
+        yield by.finding(
+            "result.copied-run",
+            shown,
+            said,
+            "remove the copy and add another run",
+            stated_by=StatedBy.POLICY,
+        )
+
+
+def same_scores(
+    tree: Tree, results: Iterable[ResultVerdict], copied: set[str], by: By, seen: Seen | None = None
+) -> Iterator[Finding]:
+    """Results whose mean time is that of another to the millisecond, though no run is a copy.
+
+    `copied` are the runs that were told of as copies.
+    """
+    known = {} if seen is None else seen.scores
+    for verdict in results:
+        minutes = None if verdict.score is None else verdict.score.minutes
+        if minutes is None or verdict.folder.scaling == "weak":
+            continue
+        where = tree.place(verdict.folder.path)
+        # Of whole milliseconds the mean has thirds, fifths and the like.
+        key = verdict.folder.benchmark, round(minutes * MINUTE_MS, 3)
+        other = known.setdefault(key, where)
+        if other != where and not any(run.shown in copied for run in verdict.runs):
+            yield by.finding(
+                "result.same-score",
+                where,
+                f"the mean of the scored runs, {minutes:.6f} min, is that of {other} to the "
+                "millisecond; two sets of runs hardly ever take equally long",
+                "look at the logs of both",
+                stated_by=StatedBy.POLICY,
+                note=True,
+            )
+
+
+def tells_apart(marks: Marks) -> bool:
+    """Whether there are marks enough that only one run can have them."""
+    return len(marks.times) >= _LEAST_MARKS
+
+
+def from_its_start(marks: Marks) -> Marks:
+    """The same marks with times counted from the first."""
+    start = marks.times[0]
+    return Marks(tuple([time - start for time in marks.times]), marks.values)
+
+
+def _length(marks: Marks) -> tuple[float, ...]:
+    """How long a run took, and how long until the last of its marks."""
+    times = marks.times
+    return times[1] - times[0], times[-1] - times[0]
+
+
+def overlaps(results: Iterable[ResultVerdict], place: str, by: By) -> Iterator[Finding]:
+    """Runs of one system that were made at the same time: a note, as a system may hold several."""
+    spans: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
+    for verdict in results:
+        if verdict.folder.scaling == "weak":
+            continue  # instances run side by side by design
+        for run in verdict.runs:
+            start, stop = run.facts.run.start_ms, run.facts.run.stop_ms
+            if start is not None and stop is not None and start < stop:
+                spans[verdict.folder.system].append((start, stop, run.shown))
+    for system, times in sorted(spans.items()):
+        pairs = _overlapping(sorted(times))
+        if pairs:
+            first, second = pairs[0]
+            yield by.finding(
+                "result.overlapping-runs",
+                f"{place}/{system}",
+                f"{len(pairs)} of {len(times)} runs began while another ran on the same system, "
+                f"such as {second} during {first}",
+                "if the system is too small for two at once, look at the clocks of the logs",
+                stated_by=StatedBy.POLICY,
+                note=True,
+            )
+
+
+def _overlapping(times: list[tuple[float, float, str]]) -> list[tuple[str, str]]:
+    found = []
+    latest = times[0]
+    for span in times[1:]:
+        if span[0] < latest[1]:
+            found.append((latest[2], span[2]))
+        latest = max(latest, span, key=lambda each: each[1])
+    return found

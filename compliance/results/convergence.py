@@ -1,0 +1,265 @@
+"""Whether a result converges honestly: its runs against the reference convergence points. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from msgspec.structs import replace
+
+from podium.rules.convergence.data import Point, points_of
+from podium.rules.convergence.facts import RunFacts, unit_of
+from podium.rules.convergence.method import Case, Reference, References, references_of
+from podium.rules.convergence.policy_method import POLICY
+from podium.rules.convergence.result import Convergence, Verdict, converged_at, places_of
+from podium.rules.convergence.run_counts import dropped_of, needed_runs
+from podium.rules.convergence.statistics import maximum_speedup, trimmed
+from podium.rules.convergence.verifier_method import VERIFIER
+from podium.rules.finding import Profile
+
+WITHOUT_TEST = frozenset({"minigo"})
+"""Benchmarks that have no test of convergence: training rules, RCPs."""
+
+_CRASHING = frozenset({"dlrm"})
+"""The official verifier has points for these but no number of runs, and ends in a traceback."""
+
+
+def applies(usage: str, round_name: str, benchmark: str, division: str | None) -> str:
+    """Why a result needs no test of convergence; empty where it does."""
+    if benchmark in WITHOUT_TEST:
+        return f"{benchmark} has no reference convergence points"
+    if division is not None and division != "closed":
+        return f"the {division or 'unnamed'} division is not tested for convergence"
+    if not round_name[:1].isdigit() or round_name.startswith("0"):
+        return f"{usage} {round_name} has no reference convergence points"
+    return ""
+
+
+def references(
+    profile: Profile,
+    usage: str,
+    round_name: str,
+    benchmark: str,
+    points: Sequence[Point] | None = None,
+) -> References:
+    """The references of a benchmark by one of the two ways; of `points` instead where given."""
+    if points is None:
+        return _packaged(profile, usage, round_name, benchmark)
+    return _references(profile, usage, round_name, benchmark, points)
+
+
+@cache
+def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> References:
+    points = points_of(usage, round_name, benchmark)
+    return _references(profile, usage, round_name, benchmark, points)
+
+
+def _references(
+    profile: Profile, usage: str, round_name: str, benchmark: str, points: Iterable[Point]
+) -> References:
+    way = VERIFIER if profile is Profile.VERIFIER else POLICY
+    drop = dropped_of(benchmark)
+    usable = [point for point in points if len(point.to_converge) > 2 * drop]
+    return references_of(way, usable, needed_runs(usage, round_name, benchmark), drop)
+
+
+def judge_convergence(
+    usage: str,
+    round_name: str,
+    benchmark: str,
+    runs: Sequence[RunFacts],
+    profile: Profile,
+    *,
+    division: str | None = "closed",
+    weak: bool = False,
+    points: Sequence[Point] | None = None,
+    verifier_runs: Sequence[RunFacts] | None = None,
+    pruned: bool = True,
+    places: bool = True,
+) -> Convergence:
+    """The judgement of a result by its runs' facts, which were read in the same profile.
+
+    `weak`: instances of HPC's throughput metric, which the policy does not test. With
+    `verifier_runs`, the same runs as the verifier reads them, a policy judgement says where the
+    verifier's differs. Without `pruned` every point is used, as the verifier's full check does;
+    without `places` it is not told which runs were the fastest and the slowest.
+    """
+    reason = applies(usage, round_name, benchmark, division)
+    if not reason and weak and profile is Profile.POLICY:
+        reason = "the throughput metric is not tested for convergence"
+    if reason:
+        return Convergence("not_applicable", messages=(reason,))
+    where = (usage, round_name, benchmark)
+    judged = _Judge(*where, runs, profile, points, pruned=pruned, places=places).judge()
+    if profile is Profile.POLICY and verifier_runs is not None:
+        theirs = _Judge(*where, verifier_runs, Profile.VERIFIER, points)
+        return _compared(judged, theirs.judge())
+    return judged
+
+
+def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
+    """The benchmark whose points the verifier takes: that which the logs name, not the folder's."""
+    names = {run.benchmark for run in runs if run.benchmark}
+    return names.pop() if len(names) == 1 else benchmark
+
+
+def _compared(ours: Convergence, theirs: Convergence) -> Convergence:
+    same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
+    if ours.verdict == theirs.verdict and ours.case == theirs.case and same:
+        return ours
+    message = (
+        f"the official verifier's arithmetic gives {theirs.verdict} ({theirs.case}), "
+        f"factor {theirs.scaling_factor:.6g}; the policy's {ours.verdict} ({ours.case}), "
+        f"factor {ours.scaling_factor:.6g}"
+    )
+    return replace(ours, other=theirs, messages=(*ours.messages, message))
+
+
+class _Judge:
+    """The steps of one judgement, each of which may end it."""
+
+    def __init__(
+        self,
+        usage: str,
+        round_name: str,
+        benchmark: str,
+        runs: Sequence[RunFacts],
+        profile: Profile,
+        points: Sequence[Point] | None,
+        *,
+        pruned: bool = True,
+        places: bool = True,
+    ) -> None:
+        if profile is Profile.VERIFIER:
+            benchmark = _named_by(runs, benchmark)
+        self.usage, self.round_name, self.benchmark = usage, round_name, benchmark
+        self.runs, self.profile = runs, profile
+        self.drop = dropped_of(benchmark)
+        self.known = references(profile, usage, round_name, benchmark, points)
+        if not pruned:
+            self.known = replace(self.known, used=self.known.every)
+        self.unit = unit_of(usage, round_name, benchmark)
+        self.places = places_of(runs, self.drop) if places else ()
+        self.size: float | None = None
+        self.case: Case = "none"
+
+    def judge(self) -> Convergence:
+        """The judgement."""
+        sizes = {run.batch_size for run in self.runs}
+        wrong = self._unreadable() or self._mixed() or self._unfinished()
+        size = next(iter(sizes), None)
+        if len(sizes) == 1 and size is not None:
+            self.size = size
+        if wrong or size is None:
+            return self._ends("fail", wrong or "no run logs global_batch_size: log it once per run")
+        self.case, reference = self.known.match(size)
+        if reference is None:
+            return self._ends("missing", self._missing(size))
+        return self._compare(size, reference)
+
+    def _ends(self, verdict: Verdict, message: str) -> Convergence:
+        return Convergence(
+            verdict,
+            self.case,
+            self.size,
+            unit=self.unit,
+            runs=self.places,
+            pruned=self.known.pruned,
+            messages=(message,),
+        )
+
+    def _unreadable(self) -> str:
+        if not self.runs:
+            return "there are no runs"
+        if self.profile is Profile.POLICY:
+            return ""
+        if len({run.benchmark for run in self.runs}) > 1:
+            return "the official verifier ends in a traceback on logs of several benchmarks"
+        for run in self.runs:
+            if run.problem:
+                return f"the official verifier ends in a traceback on {run.name}: {run.problem}"
+        if self.benchmark in _CRASHING:
+            return f"the official verifier ends in a traceback on every result of {self.benchmark}"
+        return ""
+
+    def _mixed(self) -> str:
+        names = {run.benchmark for run in self.runs}
+        if len({run.batch_size for run in self.runs}) > 1:
+            sizes = Counter(run.batch_size for run in self.runs)
+            each = ", ".join(f"{size} in {count} runs" for size, count in sizes.most_common())
+            return f"global_batch_size differs between runs ({each}): all must have the same"
+        if len(names) > 1:
+            listed = ", ".join(sorted(str(name) for name in names))
+            return f"submission_benchmark differs between runs: {listed}"
+        return ""
+
+    def _unfinished(self) -> str:
+        failed = sum(not run.converged for run in self.runs)
+        if failed > self.drop:
+            return (
+                f"{failed} of {len(self.runs)} runs did not converge; at most {self.drop} may: "
+                "repeat the set of runs"
+            )
+        return ""
+
+    def _missing(self, size: float) -> str:
+        where = f"{self.benchmark} in {self.usage} {self.round_name}"
+        if not self.known.used:
+            return f"there are no reference convergence points for {where}"
+        largest = self.known.used[-1].batch_size
+        return (
+            f"batch size {size:g} is above every reference point of {where} (the largest is "
+            f"{largest:g}): submit reference runs at {size:g}"
+        )
+
+    def _compare(self, size: float, reference: Reference) -> Convergence:
+        values = [converged_at(run, self.known.way.unfinished) for run in self.runs]
+        short = self._short()
+        if not trimmed(values, self.drop):
+            return self._ends("fail", f"{len(values)} runs leave none once the ends are dropped")
+        submission = self.known.way.mean(values, self.drop)
+        allowance = self.known.way.allowance(self.usage, self.round_name, self.benchmark)
+        lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
+        passed = submission >= lowest and not short
+        verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"
+        said = short
+        if not passed and not short:
+            said = self._too_fast(submission, lowest, size)
+        return Convergence(
+            verdict,
+            self.case,
+            size,
+            reference.mean,
+            lowest,
+            submission,
+            max(1.0, reference.mean / submission) if passed else 1.0,
+            self.unit,
+            reference.deviation,
+            allowance,
+            self._points(reference),
+            self.known.pruned,
+            self.places,
+            (said,) if said else (),
+        )
+
+    def _short(self) -> str:
+        needed = self.known.needed
+        if self.profile is Profile.VERIFIER or len(self.runs) >= needed:
+            return ""
+        return f"there are {len(self.runs)} runs; a result needs {needed}"
+
+    def _points(self, reference: Reference) -> tuple[Reference, ...]:
+        if not reference.interpolated:
+            return (reference,)
+        return tuple(one for one in self.known.used if one.ids[0] in reference.ids)
+
+    def _too_fast(self, submission: float, lowest: float, size: float) -> str:
+        text = (
+            f"the runs converge in {submission:.6g} {self.unit} on average, sooner than "
+            f"the {lowest:.6g} that reference points allow at batch size {size:g}"
+        )
+        if self.case == "below_range":
+            return f"{text}: submit reference runs at this batch size"
+        return f"{text}: the review committee must decide"

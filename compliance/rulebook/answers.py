@@ -1,0 +1,302 @@
+"""The answers of `podium rules`, in each of its formats."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.report.console import print_text
+from podium.compliance.rulebook.catalogue import (
+    Rule,
+    Table,
+    check_rules,
+    divisions,
+    rules_of,
+    tables,
+    tables_for,
+    target_text,
+)
+from podium.compliance.rulebook.pages import (
+    benchmark_page,
+    benchmark_table,
+    check_table,
+    count,
+    escape,
+    facts,
+    rows,
+)
+from podium.compliance.rulebook.printer import Printer
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.round import Round
+
+SCHEMA = "podium.rules/1"
+
+
+def named(rules: Round, name: str) -> str:
+    """The benchmark's name; raises UsageFault that says what is near, or where else it is."""
+    if name in rules.benchmarks:
+        return name
+    sentence = f"{name} is no benchmark of {rules.title}"
+    elsewhere = [r for u in USAGES for r in rounds_of(u).values() if name in r.benchmarks]
+    if elsewhere:
+        last = elsewhere[-1]
+        usage = f"--usage {last.usage} " if last.usage != rules.usage else ""
+        rounds = ", ".join(found.title for found in elsewhere)
+        raise UsageFault(f"{sentence}, but of {rounds}: try {usage}--round {last.name}")
+    near = difflib.get_close_matches(name, rules.benchmarks, n=2)
+    if near:
+        raise UsageFault(f"{sentence}; did you mean {' or '.join(near)}?")
+    raise UsageFault(f"{sentence}; must be one of {', '.join(rules.benchmarks)}")
+
+
+def _json(of: Round, **data: Any) -> None:
+    head = {"schema": SCHEMA, "usage": of.usage, "round": of.name}
+    print_text(json.dumps(head | data, indent=2) + "\n")
+
+
+def _print(lines: list[str]) -> None:
+    print_text("\n".join(lines).rstrip("\n") + "\n")
+
+
+# --- list and show --------------------------------------------------------------------------------
+
+
+def benchmarks(rules: Round, form: str) -> None:
+    """The benchmarks of a round."""
+    if form == "json":
+        _json(rules, benchmarks=[_benchmark_data(rules, name) for name in rules.benchmarks])
+    elif form == "markdown":
+        _print([f"# Benchmarks of {rules.title}", "", *benchmark_table(rules)])
+    else:
+        from podium.compliance.rulebook.text import print_benchmarks
+
+        print_benchmarks(Printer(), rules)
+
+
+def _benchmark_data(rules: Round, name: str) -> dict[str, Any]:
+    known = rules.benchmarks[name]
+    return {
+        "name": name,
+        "title": known.title,
+        "runs": known.runs,
+        "target": target_text(known),
+        "listed": name not in rules.leftover,
+        "rules": {division or "all": count(rules, name, division) for division in divisions(rules)},
+    }
+
+
+def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, form: str) -> None:
+    """All rules that judge a benchmark's logs; of the whole round where none is named."""
+    found = _tables(rules, benchmark, division)
+    checks = check_rules(rules, division)
+    if form == "json":
+        listed = [rule.to_dict() for table in found for rule in rules_of(rules, table)]
+        _json(rules, benchmark=benchmark, rules=listed + [each.to_dict() for each in checks])
+    elif form == "markdown":
+        _print(_markdown(rules, benchmark, found, checks))
+    else:
+        from podium.compliance.rulebook.text import print_checks, print_legend, print_tables
+
+        to = Printer()
+        to.say(_title(rules, benchmark))
+        print_tables(to, rules, found)
+        print_checks(to, rules, division)
+        print_legend(to)
+
+
+def _title(rules: Round, benchmark: str | None) -> str:
+    if benchmark is None:
+        return f"every rule of {rules.title}"
+    return f"the rules that judge a log of {benchmark} in {rules.title}"
+
+
+def _tables(rules: Round, benchmark: str | None, division: str | None) -> list[Table]:
+    wanted = (division,) if division and rules.divided else divisions(rules)
+    if benchmark is None:
+        every = (table for table in tables(rules).values() if not table.hidden)
+        return [table for table in every if table.division in ("", *wanted)]
+    found: dict[str, Table] = {}
+    for each in wanted:
+        for table in tables_for(rules, benchmark, each):
+            # What one division overrides of the common table, the other may not.
+            known = found.setdefault(table.name, table)
+            if len(table.lines) > len(known.lines):
+                found[table.name] = table
+    common = found.pop("common", None)
+    return [*found.values(), *([common] if common else [])]
+
+
+def _markdown(
+    rules: Round, benchmark: str | None, found: Sequence[Table], checks: Sequence[Rule]
+) -> list[str]:
+    title = _title(rules, benchmark)
+    lines = [f"# {title[:1].upper()}{title[1:]}"]
+    for table in found:
+        if table.lines:
+            when = f" ({table.when})" if table.when else ""
+            lines += ["", f"## {table.name}{when}", "", *rows(rules_of(rules, table))]
+    return [*lines, "", "## Checks", "", *check_table(checks)] if checks else lines
+
+
+def page(rules: Round, name: str, form: str) -> None:
+    """One benchmark's page."""
+    own = [t for t in tables(rules).values() if t.benchmark == name and not t.hidden]
+    if form == "json":
+        listed = [rule.to_dict() for table in own for rule in rules_of(rules, table)]
+        told = {**_benchmark_data(rules, name), "facts": facts(rules, name), "rules": listed}
+        _json(rules, benchmark=told, checks=[each.to_dict() for each in check_rules(rules)])
+    elif form == "markdown":
+        print_text(benchmark_page(rules, name))
+    else:
+        from podium.compliance.rulebook.text import print_page
+
+        print_page(Printer(), rules, name)
+
+
+# --- explain and diff -----------------------------------------------------------------------------
+
+
+def explained(rules: Round, wanted: str, form: str) -> None:
+    """A rule, or the several that an id, glob or key means."""
+    from podium.compliance.rulebook.explain import explain, find
+
+    found = find(rules, wanted)
+    several = len({rule.id for rule in found}) > 1
+    if form == "json":
+        _json(rules, rules=[explain(rules, rule).to_dict() for rule in found])
+    elif form == "markdown":
+        _print([line for rule in found for line in _explained_markdown(rules, rule)])
+    elif several:
+        from podium.compliance.rulebook.text import print_matches
+
+        print_matches(Printer(), rules, found)
+    else:
+        from podium.compliance.rulebook.text import print_explanation
+
+        to = Printer()
+        for rule in found:
+            print_explanation(to, explain(rules, rule))
+
+
+def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
+    from podium.compliance.rulebook.explain import explain
+    from podium.compliance.rulebook.text import explained as said
+
+    told = explain(rules, rule)
+    lines = [f"## `{rule.id}`", "", f"{escape(rule.meaning)}.", ""]
+    lines += [f"- {label}: {escape(text)}" for label, text in said(told)]
+    for label, shown in (("Breaks it", told.bad), ("Mended", told.good)):
+        if shown:
+            lines += ["", f"{label}:", "", "```text", *shown, "```"]
+    return [*lines, ""]
+
+
+def differences(old: Round, new: Round, form: str) -> None:
+    """What changed between two rounds."""
+    from itertools import groupby
+
+    from podium.compliance.rulebook.changes import differences as between
+
+    found = between(old, new)
+    if form == "json":
+        _json(new, since=old.name, differences=[each.to_dict() for each in found])
+    elif form == "markdown":
+        lines = [f"# {old.title} to {new.title}"]
+        for group, items in groupby(found, key=lambda each: each.group):
+            lines += [
+                "",
+                f"## {group}",
+                "",
+                "| What | Name | From | To |",
+                "| --- | --- | --- | --- |",
+            ]
+            for each in items:
+                cells = (each.what, each.name, escape(each.before), escape(each.after))
+                lines.append(f"| {' | '.join(cells)} |")
+        _print(lines if found else [*lines, "", "No difference."])
+    else:
+        from podium.compliance.rulebook.text import print_differences
+
+        print_differences(Printer(), old, new, found)
+
+
+# --- values and schemas ---------------------------------------------------------------------------
+
+
+def given_values(batch: int | None, settings: Sequence[str]) -> dict[str, Any]:
+    """The values that a caller gives; raises UsageFault for one without a key."""
+    from podium.logging_spec.keys import known, nearest
+
+    given: dict[str, Any] = {} if batch is None else {"global_batch_size": batch}
+    for each in settings:
+        key, separator, text = each.partition("=")
+        key = key.strip()
+        if not separator or not key:
+            raise UsageFault(f"--set {each} gives no value; must be KEY=VALUE")
+        if known(key) is None:
+            near = nearest(key)
+            hint = f"; did you mean {near.name}?" if near else ""
+            raise UsageFault(f"--set {key} is no standard log key{hint}")
+        try:
+            given[key] = json.loads(text)
+        except ValueError:
+            given[key] = text
+    return given
+
+
+def hyperparameters(
+    rules: Round, name: str, division: str, given: Mapping[str, Any], form: str
+) -> bool:
+    """What a benchmark allows, worked out; returns whether all that is given is legal."""
+    from podium.compliance.rulebook.hyper import choices, evaluations, settings
+
+    if not rules.has_rules(division, name):
+        raise UsageFault(f"{rules.title} has no rules for {name} in the {division} division")
+    division = division if rules.divided else ""
+    found = settings(rules, name, division, given)
+    grid = evaluations(rules, name, division, given)
+    title = f"{name}, {rules.title}, {division or 'closed'} division"
+    if form == "json":
+        listed = [each.to_dict() for each in found]
+        _json(rules, benchmark=name, division=division, settings=listed, evaluations=grid)
+    elif form == "markdown":
+        lines = [f"# {title}", "", "| Key | Value | Allowed | Rule |", "| --- | --- | --- | --- |"]
+        from podium.compliance.rulebook.text import value_text
+
+        for each in found:
+            shown = (each.key, escape(value_text(each)), escape(each.allowed), f"`{each.rule}`")
+            lines.append(f"| {' | '.join(shown)} |")
+        told_lines = [f"- {escape(each['text'])} (`{each['stated_by']}`)" for each in grid]
+        _print([*lines, *(["", "Evaluations:", "", *told_lines] if grid else [])])
+    else:
+        from podium.compliance.rulebook.text import print_settings
+
+        to = Printer()
+        print_settings(to, title, found, grid)
+        for hint in choices(rules, name, division, given):
+            to.say(hint)
+    return all(each.state != "wrong" for each in found)
+
+
+def schema(of: str) -> None:
+    """The JSON Schema of a report, a record, podium.toml or a receipt."""
+    if of == "record":
+        from podium.logging_spec.reader.record import record_schema
+
+        told = record_schema()
+    elif of == "config":
+        from podium.compliance.packing.config import config_schema
+
+        told = config_schema()
+    elif of == "receipt":
+        from podium.compliance.packing.receipt import receipt_schema
+
+        told = receipt_schema()
+    else:
+        from podium.compliance.report.models import Report
+
+        told = Report.model_json_schema(by_alias=True)
+    print_text(json.dumps(told, indent=2) + "\n")

@@ -1,0 +1,210 @@
+"""What changed between any two rounds of one usage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from msgspec.structs import fields
+
+from podium.compliance.rulebook.catalogue import cell, times_text
+from podium.compliance.rulebook.history import Kind, essence, renamed
+from podium.compliance.rulebook.tables import Table, tables
+from podium.rules.benchmark import line_name
+from podium.rules.round import Round
+from podium.rules.table import End, Line, Row
+
+LIMITS = {
+    "init_closed": "initialisation, closed (minutes)",
+    "init_open": "initialisation, open (minutes)",
+    "epochs_from": "first epoch counted",
+    "seeds_logged": "seeds must be logged",
+    "staging_timed": "staging is part of the score",
+}
+"""What the limits of a round are called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it was: in which group, what happened, from what, to what."""
+
+    group: str
+    what: str
+    name: str
+    before: str = ""
+    after: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The difference as JSON data."""
+        return asdict(self)
+
+
+def differences(old: Round, new: Round) -> list[Difference]:
+    """Everything that differs, grouped: benchmarks, limits, tables outermost first, checks."""
+    return [
+        *_benchmarks(old, new),
+        *_limits(old, new),
+        *_facts(old, new),
+        *_tables(old, new),
+        *_checks(old, new),
+    ]
+
+
+def _benchmarks(old: Round, new: Round) -> Iterator[Difference]:
+    before, after = old.listed("closed"), new.listed("closed")
+    names = renamed(new, old)
+    for name in after:
+        if name in names:
+            yield Difference("benchmarks", "renamed", name, names[name], name)
+    for name in before:
+        if name not in after and name not in names.values():
+            still = "; the official verifier still judges it" if name in new.benchmarks else ""
+            title = old.benchmarks[name].title
+            yield Difference("benchmarks", "retired", name, f"{title}{still}", "")
+    for name in after:
+        if name not in before and name not in names:
+            yield Difference("benchmarks", "introduced", name, "", new.benchmarks[name].title)
+
+
+def _limits(old: Round, new: Round) -> Iterator[Difference]:
+    if old.verified != new.verified:
+        said = {True: "public", False: "none is public"}
+        before, after = said[old.verified], said[new.verified]
+        yield Difference("limits", "changed", "official verifier", before, after)
+    for each in fields(new.limits):
+        if each.name == "evaluates":
+            continue
+        before, after = getattr(old.limits, each.name), getattr(new.limits, each.name)
+        if before != after:
+            name = LIMITS.get(each.name, each.name.replace("_", " "))
+            yield Difference("limits", "changed", name, _shown(before), _shown(after))
+
+
+def _facts(old: Round, new: Round) -> Iterator[Difference]:
+    for then, now in _pairs(old, new):
+        was, is_ = old.benchmarks[then], new.benchmarks[now]
+        if was.runs != is_.runs:
+            yield Difference(now, "changed", "runs", str(was.runs), str(is_.runs))
+        schedules = [rules.limits.evaluates.get(name) for rules, name in ((old, then), (new, now))]
+        before, after = ("none" if each is None else each.text for each in schedules)
+        if before != after:
+            yield Difference(now, "changed", "evaluations", before, after)
+        if was.init_minutes != is_.init_minutes:
+            label = "initialisation (minutes)"
+            before, after = _shown(was.init_minutes), _shown(is_.init_minutes)
+            yield Difference(now, "changed", label, before, after)
+
+
+def _pairs(old: Round, new: Round) -> Iterator[tuple[str, str]]:
+    """The benchmarks of both rounds by their names in the old and the new one."""
+    names = renamed(new, old)
+    for name in new.benchmarks:
+        then = names.get(name, name)
+        if then in old.benchmarks:
+            yield then, name
+
+
+def _tables(old: Round, new: Round) -> Iterator[Difference]:
+    known, names = tables(old), renamed(new, old)
+    shared = {now for _, now in _pairs(old, new)}
+    relisted = old.listed("closed") != new.listed("closed")
+    for table in tables(new).values():
+        if table.hidden or (table.benchmark and table.benchmark not in shared):
+            continue
+        then = ".".join(names.get(part, part) for part in table.name.split("."))
+        for each in _lines(known.get(then), table, old.verified and new.verified):
+            # The list of names says no more than the group of benchmarks does.
+            if not (each.name == "submission_benchmark" and relisted):
+                yield each
+    yield from _gone(old, new)
+
+
+def _gone(old: Round, new: Round) -> Iterator[Difference]:
+    """Tables that the new round lacks, of benchmarks it has."""
+    shared, there = dict(_pairs(old, new)), tables(new)
+    for table in tables(old).values():
+        then = ".".join(shared.get(part, part) for part in table.name.split("."))
+        if then not in there and not table.hidden and table.benchmark in ("", *shared):
+            yield Difference(table.name, "dropped", "the whole table", f"{len(table.lines)} rules")
+
+
+def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
+    """What differs between two tables; who states it only where that is `stated` in both."""
+    before = {line_name(line): line for line in old.lines} if old else {}
+    after = {line_name(line): line for line in new.lines}
+    for name, line in after.items():
+        was = before.get(name)
+        if was is None:
+            yield Difference(new.name, "added", name, "", _told(line))
+        elif _whole(was, stated) != _whole(line, stated):
+            yield Difference(new.name, "changed", name, *_what_changed(was, line, stated))
+    for name, line in before.items():
+        if name not in after:
+            yield Difference(new.name, "dropped", name, _told(line), "")
+
+
+def _whole(line: Line, stated: bool) -> tuple[Any, ...]:
+    return (*essence(line, Kind.ROW, stated), *essence(line, Kind.TARGET, stated))
+
+
+def _told(line: Line) -> str:
+    """All that a line demands."""
+    return "; ".join(part for part in _parts(line).values() if part != "by both")
+
+
+def _what_changed(was: Line, line: Line, stated: bool) -> tuple[str, str]:
+    """The parts of a line that differ, as they were and as they are."""
+    before, after = _parts(was), _parts(line)
+    differ = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if not stated:
+        differ = [name for name in differ if name != "by"]
+    none = {
+        "target": "no target",
+        "policy": "[policy: the same]",
+        "aim": "[policy target: the same]",
+    }
+    told = [
+        "; ".join(parts.get(name, none.get(name, "")) for name in differ)
+        for parts in (before, after)
+    ]
+    return told[0], told[1]
+
+
+def _parts(line: Line) -> dict[str, str]:
+    if isinstance(line, End):
+        return {"text": line.text, "by": f"by {line.stated_by}"}
+    policy = line.as_policy()
+    parts = {"each": cell(line), "times": times_text(line.times), "by": _by(line)}
+    if line.policy is not None:
+        parts["policy"] = f"[policy: {cell(policy)}]"
+    if line.some:
+        parts["target"] = "target: " + " and ".join(each.text() for each in line.some)
+    if line.policy_some is not None:
+        parts["aim"] = "[policy target: " + " and ".join(e.text() for e in policy.some) + "]"
+    return parts
+
+
+def _by(row: Row) -> str:
+    return {"policy": "by the policy only", "verifier": "by the verifier only"}.get(
+        row.stated_by.value, "by both"
+    )
+
+
+def _checks(old: Round, new: Round) -> Iterator[Difference]:
+    before = {check.id: check for check in old.checks}
+    after = {check.id: check for check in new.checks}
+    for name, check in after.items():
+        if name not in before:
+            yield Difference("checks", "added", name, "", check.says)
+        elif check.says != before[name].says:
+            yield Difference("checks", "changed", name, before[name].says, check.says)
+    for name, check in before.items():
+        if name not in after:
+            yield Difference("checks", "dropped", name, check.says, "")
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,176 @@
+"""What one rule means: its bound, who states it, since when, how it is broken and mended."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.rulebook.catalogue import Kind, Rule, all_rules, rounds_with
+from podium.compliance.rulebook.examples import Example, example
+from podium.compliance.rulebook.fixed import fixed_example
+from podium.compliance.rulebook.tables import tables
+from podium.logging_spec.keys import POINT_IN_TIME as POINT
+from podium.logging_spec.reader.record import TOKEN, Record
+from podium.rules.catalogue import USAGES
+from podium.rules.checks import Check
+from podium.rules.derived_records import GATHERED
+from podium.rules.round import Round
+from podium.rules.table import Row
+
+MOST_SHOWN = 4
+"""Lines of an example beyond this many are left out at its start."""
+
+NEAR = 0.6
+"""How alike an id must be to be offered instead of one that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A rule in one round, and lines of a log that break it and that mend it."""
+
+    rules: Round
+    rule: Rule
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+    absent: bool = False
+    """Nothing at all in the log is the fault: there is no bad line to show."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as JSON data."""
+        rule = self.rule.to_dict()
+        return {**rule, "bad": list(self.bad), "good": list(self.good)}
+
+
+def explain(rules: Round, rule: Rule) -> Explanation:
+    """A rule with its example, where one can be made."""
+    if isinstance(rule.source, Check):
+        bad, good = rule.source.bad, rule.source.good
+        return Explanation(rules, rule, _lines(bad), _lines(good))
+    if rule.kind in (Kind.LOG, Kind.PACKAGE, Kind.INTERNAL):
+        bad, good = fixed_example(rule.id)
+        return Explanation(rules, rule, _lines(bad), _lines(good))
+    found = example_of(rules, rule)
+    if found is None:
+        return Explanation(rules, rule, (), ())
+    known = rules.benchmarks.get(tables(rules)[rule.table].benchmark)
+    unit = known.gathers if known else ""
+    bad_lines, good_lines = (
+        _shown(_apart(records, unit), rules) for records in (found.bad, found.good)
+    )
+    return Explanation(rules, rule, bad_lines, good_lines, absent=not found.bad)
+
+
+def example_of(rules: Round, rule: Rule) -> Example | None:
+    """Records that break a row's rule, and that obey it."""
+    if not isinstance(rule.source, Row):
+        return None
+    return example(rule.source, _known(rules, rule.table), rule.kind is Kind.TARGET)
+
+
+def _known(rules: Round, name: str) -> dict[str, Row]:
+    """The rows that decide the other keys of an example, innermost last."""
+    known = tables(rules)
+    table = known[name]
+    own = f"{table.division}.{table.benchmark}".strip(".")
+    rows: dict[str, Row] = {}
+    for outer in dict.fromkeys(("common", table.division, own, name)):
+        if outer in known:
+            rows |= {line.name: line for line in known[outer].lines if isinstance(line, Row)}
+    return rows
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.splitlines())
+
+
+def _apart(records: tuple[Record, ...], unit: str) -> tuple[Record, ...]:
+    """What a log holds instead of records that only a checker makes: a line for each metric."""
+    apart: list[Record] = []
+    for place, record in enumerate(records):
+        if record.key != GATHERED:
+            apart.append(record)
+            continue
+        for metric, value in record.value.items():
+            held = {"metric": metric, unit: 512_000 * (place + 1)}
+            if metric != unit:
+                apart.append(Record("eval_accuracy", record.time_ms, value, held, POINT, ""))
+    return tuple(apart)
+
+
+def _shown(records: tuple[Record, ...], rules: Round) -> tuple[str, ...]:
+    lines = [line_of(record, rules.generation) for record in records[-MOST_SHOWN:]]
+    return ("…", *lines) if len(records) > MOST_SHOWN else tuple(lines)
+
+
+def line_of(record: Record, generation: str) -> str:
+    """A record as a line of a log, in the format of a round."""
+    if generation == "mlpv":
+        from podium.logging_spec.reader.dialects import render_v05
+
+        name = record.namespace or "resnet"
+        return render_v05(name, record.time_ms / 1000, "train.py", 1, record.key, record.value)
+    if generation == "mll":
+        from podium.logging_spec.reader.dialects import render_v06
+
+        return render_v06(record.time_ms / 1000, record.key, record.value, record.metadata)
+    fields = ("namespace", "time_ms", "event_type", "key", "value", "metadata")
+    body = {name: getattr(record, name) for name in fields}
+    body["time_ms"] = round(record.time_ms)
+    return f"{TOKEN} {json.dumps(body)}"
+
+
+# --- ids ------------------------------------------------------------------------------------------
+
+
+def find(rules: Round, wanted: str) -> list[Rule]:
+    """The rules of an id, a glob or a bare key; raises UsageFault, which says what is near."""
+    wanted = wanted.strip().strip("[]")
+    known = all_rules(rules)
+    for found in (
+        [rule for rule in known if rule.id == wanted],
+        [rule for rule in known if fnmatch.fnmatchcase(rule.id, wanted)],
+        [rule for rule in known if wanted in (rule.key, rule.name)],
+    ):
+        if found:
+            return found
+    raise UsageFault(_not_found(rules, wanted))
+
+
+def _not_found(rules: Round, wanted: str) -> str:
+    sentence = f"{wanted} is no rule of {rules.title}"
+    elsewhere = rounds_with(wanted)
+    if elsewhere:
+        last = elsewhere[-1]
+        usage = f"--usage {last.usage} " if last.usage != rules.usage else ""
+        return f"{sentence}, but of {_spans(elsewhere)}: try {usage}--round {last.name}"
+    near = nearest(wanted, (rule.id for rule in all_rules(rules)))
+    if near:
+        return f"{sentence}; did you mean {' or '.join(near)}?"
+    return f"{sentence}; `podium rules list --all` shows those there are"
+
+
+def nearest(wanted: str, known: Iterable[str]) -> list[str]:
+    """The ids most like one that does not exist: by the whole, else by its last part."""
+    ids = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(wanted, ids, n=2, cutoff=NEAR)
+    if near and difflib.SequenceMatcher(None, wanted, near[0]).ratio() > 0.85:
+        return near
+    ends: dict[str, str] = {}
+    for each in ids:
+        ends.setdefault(each.rpartition(".")[2], each)
+    last = difflib.get_close_matches(wanted.rpartition(".")[2], ends, n=2, cutoff=0.8)
+    return near or [ends[end] for end in last]
+
+
+def _spans(rounds: list[Round]) -> str:
+    names = []
+    for usage in USAGES:
+        of_usage = [rules.name for rules in rounds if rules.usage == usage]
+        if of_usage:
+            names.append(f"{usage} {', '.join(of_usage)}")
+    return " and ".join(names)

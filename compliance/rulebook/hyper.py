@@ -1,0 +1,246 @@
+"""The hyperparameters that a benchmark allows, formulas worked out for a batch size."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from podium.compliance.rulebook.candidates import needs
+from podium.compliance.rulebook.catalogue import Kind, Rule, rules_of
+from podium.compliance.rulebook.tables import tables_for
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints import benchmark_constraints as s
+from podium.rules.constraints import bounds as c
+from podium.rules.constraints import formula
+from podium.rules.round import Round
+from podium.rules.run import NotLogged, Run, as_number
+from podium.rules.table import Row
+
+ROLES = ("hyperparameter", "statistic")
+"""The roles of keys that hold what a run was set to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key: what it may be.
+
+    `state` is fixed, given, wrong (given, and not allowed), bounded, free, or depends (on
+    the keys in `missing`).
+    """
+
+    key: str
+    state: str
+    value: Any
+    allowed: str
+    missing: tuple[str, ...]
+    stated_by: str
+    rule: str
+    meaning: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The setting as JSON data."""
+        return asdict(self)
+
+
+def settings(
+    rules: Round, benchmark: str, division: str, given: Mapping[str, Any]
+) -> list[Setting]:
+    """Every hyperparameter of a benchmark, in the order of its table."""
+    values = dict(given)
+    while True:
+        found = [*_settings(rules, benchmark, division, given, _run_of(values))]
+        fixed = {each.key: each.value for each in found if each.state == "fixed"}
+        if not fixed.keys() - values.keys():
+            return found
+        values |= fixed
+
+
+def _run_of(values: Mapping[str, Any]) -> Run:
+    records = [Record(key, 0.0, value, {}) for key, value in values.items()]
+    run = Run(records)
+    run.ordered = run.exact = False
+    run.position = len(records)
+    return run
+
+
+def _settings(
+    rules: Round, benchmark: str, division: str, given: Mapping[str, Any], run: Run
+) -> Iterator[Setting]:
+    rows: dict[str, Rule] = {}
+    for rule in _rows(rules, benchmark, division, run):
+        rows.setdefault(rule.name, rule)
+    for name, rule in rows.items():
+        assert isinstance(rule.source, Row)
+        found = _setting(rule, rule.source, given, run)
+        if found.state == "bounded" and name == k.NUM_PROMPTS_PER_STEP.name:
+            found = _with_prompts(found, run)
+        yield found
+
+
+def _with_prompts(prompts: Setting, run: Run) -> Setting:
+    """The prompts of a step follow from the batch and the roll-outs of each."""
+    batch = run.number(k.GLOBAL_BATCH_SIZE.name)
+    each = run.number(k.NUM_GENERATIONS_PER_PROMPT.name)
+    if batch is None or not each or batch % each:
+        return prompts
+    allowed = f"{k.GLOBAL_BATCH_SIZE.name} / {k.NUM_GENERATIONS_PER_PROMPT.name}"
+    return replace(prompts, state="fixed", value=int(batch // each), allowed=allowed)
+
+
+def _rows(rules: Round, benchmark: str, division: str, run: Run) -> Iterator[Rule]:
+    known = rules.benchmarks[benchmark]
+    chosen = {v.name for v in known.variants if run.value(v.chosen_by.name) == v.value}
+    for table in tables_for(rules, benchmark, division):
+        if table.when and table.name.rpartition(".")[2] not in chosen:
+            continue
+        for rule in rules_of(rules, table):
+            row = rule.source
+            if rule.kind is Kind.ROW and isinstance(row, Row) and row.key.role in ROLES:
+                yield rule
+
+
+def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Setting:
+    constraints = (*row.each, *(row.policy or ()))
+    state, value, missing = "free", given.get(row.name), _missing(constraints, row.name, run)
+    if row.name in given:
+        state = "given" if _allows(constraints, value, run, row.name) else "wrong"
+    elif (choice := _fixed(constraints, run)) is not None:
+        state, value = "fixed", choice
+    elif missing:
+        state = "depends"
+    elif constraints:
+        state = "bounded"
+    allowed = _allowed(constraints, run)
+    return Setting(
+        row.name, state, value, allowed, missing, row.stated_by.value, rule.id, rule.meaning
+    )
+
+
+def choices(rules: Round, benchmark: str, division: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """Which values would bring in more keys, a sentence for each key that chooses."""
+    known = rules.benchmarks[benchmark]
+    if division == "open":
+        return
+    for key in dict.fromkeys(variant.chosen_by.name for variant in known.variants):
+        values = [v.value for v in known.variants if v.chosen_by.name == key]
+        if given.get(key) not in values:
+            yield f"More keys follow from --set {key}={' or '.join(values)}."
+
+
+def evaluations(
+    rules: Round, benchmark: str, division: str, given: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """When the run must evaluate, worked out as far as the batch size is given."""
+    run = _run_of(given)
+    found: list[dict[str, Any]] = [
+        {"stated_by": rule.id, "text": _when(constraint, run)}
+        for table in tables_for(rules, benchmark, division)
+        for rule in rules_of(rules, table)
+        if rule.kind is Kind.ROW and isinstance(rule.source, Row)
+        for constraint in (*rule.source.each, *rule.source.first)
+        if isinstance(constraint, s._OnSamples)
+    ]
+    schedule = rules.limits.evaluates.get(benchmark) if division != "open" else None
+    if schedule is None:
+        return found
+    batch = as_number(given.get(k.GLOBAL_BATCH_SIZE.name))
+    dues = schedule.due(batch) if batch is not None else ()
+    told: dict[str, Any] = {"stated_by": "policy", "text": schedule.text}
+    for due in dues[:1]:
+        start = "" if due.first is None else f"first at {formula.show(round(due.first, 6))}, then "
+        said = f"{start}every {formula.show(round(due.interval, 6))} {due.unit}"
+        told |= {"first": due.first, "interval": due.interval, "unit": due.unit}
+        told["text"] = said if schedule.text.startswith(said) else f"{said}: {schedule.text}"
+    return [*found, told]
+
+
+def _when(constraint: s._OnSamples, run: Run) -> str:
+    """When the official verifier wants evaluations."""
+    match constraint:
+        case s.first_evaluation():
+            return f"first at {constraint.expected(run)} samples"
+        case s.every_batch_from(start=start):
+            return f"first at {formula.worked_out(start, run)} samples, then after every batch"
+        case _:
+            return f"at {constraint.expected(run)} samples"
+
+
+def _missing(constraints: tuple[c.Constraint, ...], own: str, run: Run) -> tuple[str, ...]:
+    wanted = dict.fromkeys(key for each in constraints for key in needs(each))
+    return tuple(key for key in wanted if key != own and key not in run.where)
+
+
+def _allowed(constraints: tuple[c.Constraint, ...], run: Run) -> str:
+    """What may be logged, in words, formulas worked out."""
+    told = []
+    for constraint in constraints:
+        if isinstance(constraint, c.computes):
+            continue
+        lacking = _missing((constraint,), "", run)
+        told.append(constraint.text() if lacking else constraint.expected(run))
+    return "; ".join(dict.fromkeys(told)) or "any value"
+
+
+def _allows(constraints: tuple[c.Constraint, ...], value: Any, run: Run, key: str) -> bool:
+    """Whether a given value obeys all constraints that can be tested."""
+    run.position = len(run.records)
+    for constraint in constraints:
+        try:
+            if not constraint.holds(Record(key, 0.0, value, {}), run):
+                return False
+        except NotLogged:
+            continue
+        except Exception:
+            return False
+    return True
+
+
+def _fixed(constraints: tuple[c.Constraint, ...], run: Run) -> Any:
+    """The one value that obeys all constraints; None where there are none or several."""
+    for constraint in constraints:
+        value = None
+        with contextlib.suppress(Exception):  # a formula over what is not given
+            value = _only(constraint, run)
+        for exact in _plain(value) if value is not None else ():
+            if _allows(constraints, exact, run, ""):
+                return exact
+    return None
+
+
+def _only(constraint: c.Constraint, run: Run) -> Any:
+    """The value that a constraint fixes; raises where its formula cannot be worked out."""
+    match constraint:
+        case c.equals(bound=bound) | c.close_to(bound=bound) | c.nearly(bound=bound):
+            return bound.compute(run) if isinstance(bound, formula.Formula) else bound
+        case c.product_equals(factor=factor, bound=bound):
+            return bound.compute(run) / factor
+        case s.rounded(bound=bound, digits=digits):
+            return round(bound.compute(run), digits)
+        case s.fixed_below_batch(bound=bound, batch=batch):
+            return bound if run.logged(k.GLOBAL_BATCH_SIZE.name) < batch else None
+        case s.by_batch_size(bands=bands):
+            size = run.logged(k.GLOBAL_BATCH_SIZE.name)
+            allowed = [values for low, high, values in bands if low <= size <= high]
+            return allowed[0][0] if allowed and len(allowed[0]) == 1 else None
+        case s.batch_is_prompts_times():
+            batch = run.logged(k.GLOBAL_BATCH_SIZE.name)
+            return batch / run.logged(k.NUM_PROMPTS_PER_STEP.name)
+        case s.cube(side=side):
+            return [side] * 3
+        case _:
+            return None
+
+
+def _plain(value: Any) -> Iterator[Any]:
+    """The shortest spellings of a number that floating point blurred, then the number itself."""
+    if isinstance(value, float) and math.isfinite(value) and value:
+        for digits in range(1, 10):
+            short = float(f"{value:.{digits}g}")
+            if math.isclose(short, value, rel_tol=1e-12):
+                yield short
+                break
+    yield value

@@ -1,0 +1,278 @@
+"""The rules of a round as Markdown: one page per benchmark, one per round, and an index.
+
+The pages lie in `rules/pages`; `podium rules pages --write` makes them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from podium.compliance.rulebook.catalogue import (
+    UNCONSTRAINED,
+    Kind,
+    Rule,
+    all_rules,
+    check_rules,
+    divisions,
+    rules_of,
+    tables,
+    target_text,
+)
+from podium.compliance.rulebook.changes import LIMITS
+from podium.compliance.rulebook.tables import Table
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.convergence.run_counts import dropped_of
+from podium.rules.round import Round
+
+COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
+
+_MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
+
+_NEEDS_ESCAPE = str.maketrans({mark: f"\\{mark}" for mark in "\\`*|<>[]"})
+
+
+def place() -> Path:
+    """The folder of the committed pages."""
+    from podium.rules import catalogue
+
+    return Path(catalogue.__file__).resolve().parent / "pages"
+
+
+def pages() -> dict[str, str]:
+    """Every page: its path below `rules/pages`, and its text."""
+    found = {"README.md": _index()}
+    for usage in USAGES:
+        for rules in rounds_of(usage).values():
+            folder = f"{usage}-{rules.name}"
+            found[f"{folder}/README.md"] = round_page(rules)
+            for name in rules.benchmarks:
+                found[f"{folder}/{name}.md"] = benchmark_page(rules, name)
+    return found
+
+
+def stale_pages(folder: Path | None = None) -> list[str]:
+    """The pages that are not as the rules are now: wrong, missing or left over."""
+    base = folder or place()
+    wanted = pages()
+    there = {path.relative_to(base).as_posix(): path for path in base.glob("**/*.md")}
+    stale = {name for name in there if name not in wanted}
+    for name, text in wanted.items():
+        path = there.get(name)
+        if path is None or path.read_text(encoding="utf-8") != text:
+            stale.add(name)
+    return sorted(stale)
+
+
+def write_pages(folder: Path | None = None) -> list[str]:
+    """Write what is stale, remove what is left over; returns the pages touched."""
+    base = folder or place()
+    wanted, stale = pages(), stale_pages(base)
+    for name in stale:
+        path = base / name
+        if name not in wanted:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted[name], encoding="utf-8", newline="\n")
+    return stale
+
+
+# --- one benchmark --------------------------------------------------------------------------------
+
+
+def benchmark_page(rules: Round, name: str) -> str:
+    """One benchmark in one round."""
+    known = rules.benchmarks[name]
+    left = name in rules.leftover
+    lines = [f"# {name}, {rules.title}", "", _MADE, "", f"{known.title}.", ""]
+    if left:
+        lines += [
+            "The round does not list this benchmark; the official verifier still judges it.",
+            "",
+        ]
+    lines += [f"- {fact}" for fact in facts(rules, name)]
+    lines += ["- Every benchmark of the round: [its common rules](README.md)"]
+    for division in divisions(rules):
+        lines += _division(rules, division, name)
+    own = [rule for table in _own(rules, name) for rule in rules_of(rules, table)]
+    lines += differences_section(own)
+    lines += _checks(rules)
+    return "\n".join(lines) + "\n"
+
+
+def facts(rules: Round, name: str) -> list[str]:
+    """What is to be known of a benchmark before its tables, a sentence each."""
+    known = rules.benchmarks[name]
+    target = target_text(known)
+    dropped = dropped_of(name)
+    each = "" if dropped == 1 else f" {dropped}"
+    ends = f"; the score leaves out the fastest{each} and the slowest{each}"
+    schedule = rules.limits.evaluates.get(name)
+    minutes = known.init_minutes
+    return [
+        *([f"Target: {target}"] if target else []),
+        f"Runs of a result: {known.runs}{ends}",
+        *([f"Evaluations (closed division): {schedule.text}"] if schedule else []),
+        *([f"Initialisation (closed division): {minutes:g} minutes"] if minutes else []),
+    ]
+
+
+def _own(rules: Round, name: str) -> list[Table]:
+    return [
+        table for table in tables(rules).values() if table.benchmark == name and not table.hidden
+    ]
+
+
+def _division(rules: Round, division: str, name: str) -> Iterator[str]:
+    yield from ("", f"## {f'{division} division'.strip().capitalize()}", "")
+    own = [table for table in _own(rules, name) if table.division == division]
+    if not own:
+        yield "The official verifier has no rules for it here: it ends without a verdict."
+        return
+    for table in own:
+        if table.when:
+            yield from ("", f"### {table.when[:1].upper()}{table.when[1:]}", "")
+        yield from rows(rules_of(rules, table)) if table.lines else ["No rules of its own."]
+
+
+def rows(found: Iterable[Rule]) -> Iterator[str]:
+    """Rules as a Markdown table."""
+    yield f"| {' | '.join(COLUMNS)} |"
+    yield f"| {' | '.join('---' for _ in COLUMNS)} |"
+    for rule in found:
+        bound = escape(rule.constraint)
+        if rule.policy is not None:
+            bound += f"<br>policy: {escape(rule.policy)}"
+        cells = (
+            escape(rule.name),
+            bound,
+            escape(rule.meaning),
+            escape(rule.times),
+            rule.stated_by.value,
+            rule.since,
+            f"`{rule.id}`",
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def differences_section(found: Iterable[Rule]) -> Iterator[str]:
+    """Where the verifier and the policy differ, and why."""
+    told = [(rule, text) for rule in found if (text := difference(rule))]
+    if told:
+        yield from ("", "## Where verifier and policy differ", "")
+    for rule, text in told:
+        yield f"- `{rule.id}`: {escape(text)}"
+
+
+def difference(rule: Rule) -> str:
+    """How the two texts differ about a rule, in a sentence; empty where they agree."""
+    if rule.policy is not None:
+        asked = "only that it is logged" if rule.constraint == UNCONSTRAINED else rule.constraint
+        said = f"verifier: {asked}; policy: {rule.policy}"
+    elif rule.disputed:
+        said = "only the verifier asks for it"
+    elif rule.stated_by == "policy" and rule.policy_severity != "error":
+        said = "only the policy asks for it"
+    elif rule.stated_by == "verifier":
+        said = "only the verifier asks for it"
+    else:
+        return ""
+    reason = "; ".join(dict.fromkeys(text for text in (rule.why, rule.disputed) if text))
+    return f"{said} ({reason})" if reason else said
+
+
+def _checks(rules: Round) -> Iterator[str]:
+    found = check_rules(rules)
+    if found:
+        names = ", ".join(f"`{rule.id}`" for rule in found)
+        yield from ("", "## Checks", "", f"Told of [with the round](README.md#checks): {names}.")
+
+
+def check_table(found: Iterable[Rule]) -> Iterator[str]:
+    """Checks as a Markdown table."""
+    yield "| Rule | Says | Applies to | Severity | Cites |"
+    yield "| --- | --- | --- | --- | --- |"
+    for rule in found:
+        cells = (
+            f"`{rule.id}`",
+            escape(rule.constraint),
+            rule.meaning,
+            rule.policy_severity,
+            escape(rule.cites),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return text.translate(_NEEDS_ESCAPE)
+
+
+# --- one round, and the index ---------------------------------------------------------------------
+
+
+def round_page(rules: Round) -> str:
+    """What holds for every benchmark of a round, and which benchmarks there are."""
+    lines = [f"# {rules.usage.capitalize() if rules.usage != 'hpc' else 'HPC'} {rules.name}", ""]
+    lines += [_MADE, "", "## Benchmarks", ""]
+    lines += benchmark_table(rules, links=True)
+    lines += _limits(rules)
+    shared = [table for table in tables(rules).values() if not table.benchmark]
+    for table in shared:
+        head = "Every log" if table.name == "common" else f"{table.name.capitalize()} division"
+        lines += ["", f"## {head}", ""]
+        lines += rows(rules_of(rules, table)) if table.lines else ["No rules of its own."]
+    lines += differences_section(rule for table in shared for rule in rules_of(rules, table))
+    checks = check_rules(rules)
+    if checks:
+        lines += ["", "## Checks", "", *check_table(checks)]
+    lines += ["", "## Lines, files and packages", ""]
+    fixed = (Kind.LOG, Kind.PACKAGE, Kind.INTERNAL)
+    lines += check_table(rule for rule in all_rules(rules) if rule.kind in fixed)
+    return "\n".join(lines) + "\n"
+
+
+def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
+    """The benchmarks of a round as a Markdown table."""
+    heads = [f"{division} rules".strip().capitalize() for division in divisions(rules)]
+    yield f"| Name | Title | Runs | Target | {' | '.join(heads)} |"
+    yield f"| --- | --- | ---: | --- | {' | '.join('---:' for _ in heads)} |"
+    for name, known in rules.benchmarks.items():
+        shown = f"[{name}]({name}.md)" if links else name
+        left = " (not listed any more)" if name in rules.leftover else ""
+        counts = [str(count(rules, name, division)) for division in divisions(rules)]
+        cells = (
+            f"{shown}{left}",
+            escape(known.title),
+            str(known.runs),
+            escape(target_text(known)),
+            *counts,
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def count(rules: Round, name: str, division: str) -> int:
+    """How many rules of its own a benchmark has in a division."""
+    own = (table for table in _own(rules, name) if table.division == division)
+    return sum(len(rules_of(rules, table)) for table in own)
+
+
+def _limits(rules: Round) -> Iterator[str]:
+    yield from ("", "## Limits", "")
+    for name in ("init_closed", "init_open"):
+        limit = getattr(rules.limits, name)
+        yield f"- {LIMITS[name].capitalize()}: {'none' if limit is None else f'{limit:g}'}"
+
+
+def _index() -> str:
+    lines = ["# Rules", "", _MADE, ""]
+    for usage in USAGES:
+        lines += [f"## {usage.capitalize() if usage != 'hpc' else 'HPC'}", ""]
+        lines += ["| Round | Benchmarks |", "| --- | --- |"]
+        for rules in reversed(list(rounds_of(usage).values())):
+            folder = f"{usage}-{rules.name}"
+            names = (f"[{name}]({folder}/{name}.md)" for name in rules.benchmarks)
+            lines.append(f"| [{rules.name}]({folder}/README.md) | {', '.join(names)} |")
+        lines.append("")
+    return "\n".join(lines)

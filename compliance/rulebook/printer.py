@@ -1,0 +1,88 @@
+"""Prints text and tables of at most the terminal's width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from podium.compliance.report.console import print_text, width
+from podium.compliance.report.terminal import wrap
+
+if TYPE_CHECKING:
+    from rich.console import Console, JustifyMethod, RenderableType
+
+GAP = 2
+"""Columns between two cells of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table to print: heads and cells; numbers stand to the right."""
+
+    heads: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    right: tuple[int, ...] = ()
+
+
+class Printer:
+    """Prints to standard output; no colour where that is not a terminal."""
+
+    def __init__(self, columns: int | None = None) -> None:
+        from rich.console import Console
+
+        self.width = columns or width()
+        self.console: Console = Console(width=self.width, highlight=False, soft_wrap=False)
+
+    def say(self, text: str = "", first: str = "", rest: str | None = None) -> None:
+        """Print prose, broken at spaces."""
+        from rich.text import Text
+
+        for line in wrap(text, self.width, first, first if rest is None else rest):
+            self._print(Text(line))
+
+    def head(self, text: str, note: str = "") -> None:
+        """Print the name of what follows."""
+        from rich.text import Text
+
+        self.say()
+        for line in wrap(text, self.width):
+            self._print(Text(line, style="bold"))
+        if note:
+            self.say(note)
+
+    def _print(self, what: RenderableType) -> None:
+        """Print, without the blanks that fill a table's lines."""
+        with self.console.capture() as captured:
+            self.console.print(what)
+        print_text("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+    def grid(self, grid: Grid) -> None:
+        """Print a table; cells too wide for their column are broken into lines."""
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        widths = _widths(grid, self.width)
+        table = RichTable(
+            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0)
+        )
+        for index, head in enumerate(grid.heads):
+            side: JustifyMethod = "right" if index in grid.right else "left"
+            table.add_column(Text(head), width=widths[index], no_wrap=True, justify=side)
+        for row in grid.cells:
+            table.add_row(*(Text("\n".join(wrap(cell, widths[i]))) for i, cell in enumerate(row)))
+        self._print(table)
+
+
+def _widths(grid: Grid, room: int) -> list[int]:
+    """Widths that fit: the widest columns give way first."""
+    columns = list(zip(grid.heads, *grid.cells, strict=True))
+    natural = [max(map(len, column)) for column in columns]
+    left = room - GAP * (len(natural) - 1) - 1
+    cap = max(natural)
+    while sum(min(one, cap) for one in natural) > left and cap > 3:
+        cap -= 1
+    widths = [min(one, cap) for one in natural]
+    # What the cap left over goes to the widest column.
+    widths[natural.index(max(natural))] += max(0, min(left - sum(widths), max(natural) - cap))
+    return widths

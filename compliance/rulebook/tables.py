@@ -1,0 +1,97 @@
+"""The tables of a round: which lines of rules apply together, and under which name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from podium.rules.catalogue import find_round
+from podium.rules.finding import StatedBy
+from podium.rules.round import DIVISIONS, Round, Scope
+from podium.rules.table import Line, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The lines that apply together under one name, such as `closed.llama31_8b`.
+
+    `when` says which logged value brings a variant's lines in. A `hidden` table is one the official
+    verifier falls into only where a log misnames its benchmark.
+    """
+
+    name: str
+    division: str
+    benchmark: str
+    lines: tuple[Line, ...]
+    when: str = ""
+    hidden: bool = False
+
+
+def divisions(rules: Round) -> tuple[str, ...]:
+    """The divisions whose rules differ; one without a name in a round that has none."""
+    return DIVISIONS if rules.divided else ("",)
+
+
+def tables(rules: Round) -> Mapping[str, Table]:
+    """All tables of a round by name, outermost first."""
+    return _tables(rules.usage, rules.name)
+
+
+@cache
+def _tables(usage: str, name: str) -> Mapping[str, Table]:
+    rules = find_round(usage, name)
+    found: dict[str, Table] = {}
+    for division in divisions(rules):
+        for scope in rules.scopes(division, ""):
+            owner = "" if scope.name == "common" else division
+            found.setdefault(scope.name, _table(scope, owner, ""))
+    for benchmark in rules.benchmarks:
+        for division in divisions(rules):
+            if rules.has_rules(division, benchmark):
+                for table in _own_tables(rules, division, benchmark):
+                    found[table.name] = table
+    return MappingProxyType(found)
+
+
+def _own_tables(rules: Round, division: str, benchmark: str) -> Iterator[Table]:
+    for scope in rules.scopes(division, benchmark):
+        if not scope.benchmark:
+            continue
+        yield _table(scope, division, benchmark)
+        for variant in scope.variants:
+            when = f"where {variant.chosen_by.name} is {variant.value}"
+            name = f"{scope.name}.{variant.name}"
+            yield Table(name, division, benchmark, variant.rows, when)
+            misnamed = f"{benchmark}_{variant.name}"
+            for other in rules.scopes(division, misnamed):
+                if other.name == f"{division}.{misnamed}":
+                    when = f"where submission_benchmark is {misnamed}"
+                    yield Table(other.name, division, benchmark, variant.rows, when, hidden=True)
+
+
+def _table(scope: Scope, division: str, benchmark: str) -> Table:
+    return Table(scope.name, division, benchmark, (*scope.rows, *scope.ends))
+
+
+def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
+    """The tables that judge a benchmark's log, innermost first, each without overridden rows."""
+    found: list[Table] = []
+    decided: set[str] = set()
+    own = [t for t in tables(rules).values() if t.benchmark == benchmark and not t.hidden]
+    outer = [t for t in tables(rules).values() if not t.benchmark and t.division in ("", division)]
+    for table in (*(t for t in own if t.division == division), *reversed(outer)):
+        lines = tuple(
+            line
+            for line in table.lines
+            if not (isinstance(line, Row) and _verified(line) and line.name in decided)
+        )
+        found.append(Table(table.name, table.division, table.benchmark, lines, table.when))
+        if not table.when:
+            decided |= {line.name for line in lines if isinstance(line, Row) and _verified(line)}
+    return found
+
+
+def _verified(row: Row) -> bool:
+    return row.stated_by is not StatedBy.POLICY

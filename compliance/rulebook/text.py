@@ -1,0 +1,245 @@
+"""What `podium rules` prints on a terminal: tables and pages of at most the terminal's width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from podium.compliance.rulebook.catalogue import (
+    Kind,
+    Rule,
+    check_rules,
+    divisions,
+    rules_of,
+    target_text,
+)
+from podium.compliance.rulebook.pages import count, difference, facts
+from podium.compliance.rulebook.printer import Grid, Printer
+from podium.compliance.rulebook.tables import Table, tables
+from podium.rules.constraints.formula import show
+from podium.rules.finding import StatedBy
+from podium.rules.round import Round
+from podium.rules.table import Row
+
+if TYPE_CHECKING:
+    from podium.compliance.rulebook.changes import Difference
+    from podium.compliance.rulebook.explain import Explanation
+    from podium.compliance.rulebook.hyper import Setting
+
+STATED_BY = {
+    StatedBy.BOTH: "the official verifier and the policy",
+    StatedBy.VERIFIER: "the official verifier only",
+    StatedBy.POLICY: "the policy only; the official verifier does not look at it",
+}
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+def print_benchmarks(to: Printer, rules: Round) -> None:
+    """The benchmarks of a round."""
+    to.say(f"{rules.title}: {len(rules.benchmarks)} benchmarks")
+    to.say()
+    heads = [division.capitalize() or "Rules" for division in divisions(rules)]
+    cells = tuple(
+        (
+            f"{name} (left over)" if name in rules.leftover else name,
+            known.title,
+            str(known.runs),
+            target_text(known),
+            *(str(count(rules, name, division)) for division in divisions(rules)),
+        )
+        for name, known in rules.benchmarks.items()
+    )
+    numbers = (2, *range(4, 4 + len(heads)))
+    to.grid(Grid(("Benchmark", "Title", "Runs", "Target", *heads), cells, numbers))
+    to.say()
+    to.say(f"`podium rules show {cells[0][0]} --round {rules.name}` shows one of them.")
+
+
+def print_tables(to: Printer, rules: Round, found: Iterable[Table]) -> None:
+    """Tables of rules, each under its name."""
+    for table in found:
+        if table.lines:
+            to.head(f"{table.name}.*", table.when)
+            print_rules(to, rules_of(rules, table))
+
+
+def print_rules(to: Printer, found: Iterable[Rule]) -> None:
+    """Rules of one table."""
+    cells = tuple(
+        (rule.name, _bound(rule), short_times(rule), rule.stated_by.value, rule.since)
+        for rule in found
+    )
+    to.grid(Grid(("Key", "Constraint", "Times", "Stated by", "Since"), cells))
+
+
+def short_times(rule: Rule) -> str:
+    """How often, in a few letters: 1, 1+, any."""
+    row = rule.source
+    if rule.kind is Kind.TARGET:
+        return "1+"
+    if not isinstance(row, Row):
+        return ""
+    times = row.times
+    if times.most is not None:
+        return str(times.most) if times.most == times.least else f"{times.least}-{times.most}"
+    return f"{times.least}+" if times.least else "any"
+
+
+def _bound(rule: Rule) -> str:
+    row = rule.source
+    if rule.kind is Kind.ROW and isinstance(row, Row) and row.times.instead:
+        return f"{rule.bound} (or {' or '.join(row.times.instead)} instead)"
+    return rule.bound
+
+
+def print_checks(to: Printer, rules: Round, division: str | None = None) -> None:
+    """The checks of a round."""
+    found = check_rules(rules, division)
+    if found:
+        to.head("checks")
+        cells = tuple((rule.id, rule.constraint, rule.policy_severity) for rule in found)
+        to.grid(Grid(("Rule", "Says", "Severity"), cells))
+
+
+def print_legend(to: Printer) -> None:
+    """How to read the tables, and how to learn more."""
+    to.say()
+    to.say(
+        "A rule's id is its table's name and its key. Times: 1 exactly once, 1+ at least once, any "
+        "number. Since: the first round from which on the rule is as it is. `podium rules explain "
+        "ID` tells more."
+    )
+
+
+def print_page(to: Printer, rules: Round, name: str) -> None:
+    """One benchmark: its facts, its tables, what is disputed, its checks."""
+    known = rules.benchmarks[name]
+    to.say(f"{name}, {rules.title}: {known.title}")
+    for fact in facts(rules, name):
+        to.say(fact, "  ", "    ")
+    own = [t for t in tables(rules).values() if t.benchmark == name and not t.hidden]
+    print_tables(to, rules, own)
+    told = [(r, text) for t in own for r in rules_of(rules, t) if (text := difference(r))]
+    if told:
+        to.head("where verifier and policy differ")
+    for rule, text in told:
+        to.say(f"{rule.id}: {text}", "  ", "    ")
+    print_checks(to, rules)
+    print_legend(to)
+
+
+# --- one rule -------------------------------------------------------------------------------------
+
+
+def print_explanation(to: Printer, told: Explanation) -> None:
+    """One rule: what it asks, by whom, since when, how it is broken and mended."""
+    rule = told.rule
+    to.head(rule.id)
+    to.say(rule.meaning, "  ")
+    to.say()
+    for label, text in explained(told):
+        to.say(text, f"  {label:<11}", " " * 13)
+    for label, lines in (("breaks it", told.bad), ("mended", told.good)):
+        if lines or (label == "breaks it" and told.absent):
+            to.say()
+            to.say(f"{label}:", "  ")
+        for line in lines:
+            to.say(line, "    ", "      ")
+    if told.absent:
+        to.say(f"no {rule.key} at all", "    ")
+    if not (told.bad or told.good or told.absent):
+        to.say()
+        to.say(_no_example(told), "  ")
+
+
+def _no_example(told: Explanation) -> str:
+    row = told.rule.source
+    if isinstance(row, Row) and not row.times.least and not row.each:
+        return "Nothing that is logged can break this rule: it only names the key."
+    if told.rule.kind is Kind.PACKAGE:
+        return "No line of a log can show it: it is about folders and files."
+    return "No few lines can show it: it is about the whole log or file."
+
+
+def explained(told: Explanation) -> Iterator[tuple[str, str]]:
+    """What there is to say about a rule: (label, text)."""
+    rule, rules = told.rule, told.rules
+    if rule.policy is None:
+        yield "must be" if rule.kind in (Kind.ROW, Kind.TARGET) else "says", rule.constraint
+    else:
+        yield "verifier", rule.constraint
+        yield "policy", rule.policy
+    if rule.times:
+        yield "logged", rule.times
+    if rule.kind is not Kind.INTERNAL:
+        by = STATED_BY[rule.stated_by]
+        yield "stated by", by if rules.verified else "the policy; no verifier is public"
+    yield from ((label, text) for label, text in _reasons(rule) if text)
+    yield "since", f"{rules.usage} {rule.since}" if rule.since else "every round"
+    if rule.cites:
+        yield "cites", rule.cites
+    verifier = rule.verifier_severity or "not reported"
+    yield "severity", f"{rule.policy_severity} (policy profile); {verifier} (verifier profile)"
+    if rule.hint:
+        yield "mend", rule.hint
+
+
+def _reasons(rule: Rule) -> tuple[tuple[str, str], ...]:
+    return (("why", rule.why), ("disputed", rule.disputed if rule.disputed != rule.why else ""))
+
+
+def print_matches(to: Printer, rules: Round, found: Sequence[Rule]) -> None:
+    """Several rules, one line each."""
+    to.say(f"{len(found)} rules of {rules.title}")
+    to.say()
+    cells = tuple((rule.id, rule.bound, rule.since) for rule in found)
+    to.grid(Grid(("Rule", "Constraint", "Since"), cells))
+
+
+# --- two rounds, and values -----------------------------------------------------------------------
+
+
+def print_differences(to: Printer, old: Round, new: Round, found: Sequence[Difference]) -> None:
+    """What changed between two rounds, group by group."""
+    number = f"{len(found)} differences" if found else "no difference"
+    to.say(f"{old.title} to {new.title}: {number}")
+    for group, items in groupby(found, key=lambda each: each.group):
+        to.head(group)
+        for each in items:
+            to.say(f"{each.what:<10} {each.name}", "  ")
+            for label, text in (("from", each.before), ("to", each.after)):
+                if text:
+                    to.say(text, f"    {label:<6}", " " * 10)
+
+
+def print_settings(
+    to: Printer, title: str, found: Sequence[Setting], grid: Sequence[dict[str, str]]
+) -> None:
+    """The hyperparameters that are legal, formulas worked out."""
+    to.say(title)
+    to.say()
+    cells = tuple((each.key, value_text(each), _allowed_text(each)) for each in found)
+    to.grid(Grid(("Key", "Value", "Allowed"), cells))
+    if grid:
+        to.head("evaluations")
+    for when in grid:
+        to.say(f"{when['text']} [{when['stated_by']}]", "  ", "    ")
+
+
+def value_text(each: Setting) -> str:
+    """A value as the table shows it."""
+    plain = isinstance(each.value, int | float) and not isinstance(each.value, bool)
+    value = repr(each.value) if plain else show(each.value)
+    if each.state in ("fixed", "given"):
+        return value
+    return f"{value} is wrong" if each.state == "wrong" else each.state
+
+
+def _allowed_text(each: Setting) -> str:
+    if each.missing:
+        return f"{each.allowed} (give {', '.join(f'--set {key}=…' for key in each.missing)})"
+    said = value_text(each) == each.allowed.replace("_", "") or value_text(each) == each.allowed
+    return "" if each.state == "fixed" and said else each.allowed

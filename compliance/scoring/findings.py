@@ -1,0 +1,269 @@
+"""What is wrong with a result's score, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from podium.compliance.scoring.result import Working
+from podium.rules.convergence.facts import RunFacts
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
+
+CITES = "training rules, Benchmark Results and Scoring"
+RCP_CITES = "training rules, RCPs"
+
+FAR = 100.0
+"""A run that converges this many times sooner or later than the others is not believed."""
+
+
+def findings_of(working: Working) -> list[Finding]:
+    """Everything that keeps a result from a valid score, or that a reader of it should know."""
+    return [
+        *_no_score(working),
+        *_batch_sizes(working),
+        *_absurd(working),
+        *_times(working),
+        *_convergence(working),
+        *_factor(working),
+        *_broken(working),
+        *_spread(working),
+        *_energy(working),
+    ]
+
+
+def _at(
+    working: Working,
+    rule: str,
+    severity: Severity,
+    message: str,
+    hint: str,
+    *,
+    path: str | None = None,
+    key: str | None = None,
+    cites: str = CITES,
+    expected: str = "",
+    actual: object = None,
+    stated_by: StatedBy = StatedBy.POLICY,
+) -> Finding:
+    where = working.place.shown if path is None else path
+    return Finding(
+        rule, severity, where, None, key, message, expected, actual, hint, cites, stated_by
+    )
+
+
+def _no_score(working: Working) -> Iterator[Finding]:
+    throughput = working.throughput
+    problems = working.score.problems if throughput is None else throughput.problems
+    for problem in problems:
+        yield _at(
+            working,
+            "score.invalid",
+            Severity.ERROR,
+            problem,
+            _mend(problem, working),
+            cites=CITES if throughput is None else "HPC rules, throughput",
+        )
+    if (throughput is not None and throughput.time_to_train_all is None) or (
+        throughput is None and working.score.minutes is None and not problems
+    ):
+        yield _untimed(working)
+
+
+def _untimed(working: Working) -> Finding:
+    message = "no run has a time: run_start or run_stop is missing"
+    hint = "log run_start and run_stop in every run"
+    return _at(working, "score.no-time", Severity.ERROR, message, hint, key="run_stop")
+
+
+def _mend(problem: str, working: Working) -> str:
+    if "needs" in problem:
+        missing = working.entry.needed - len(working.runs)
+        return f"add {missing} more runs of {working.place.benchmark}"
+    if "failed" in problem or "leave none" in problem:
+        return "repeat the set of runs; see --explain for what each run lacks"
+    if "pruned" in problem:
+        return "move those logs to pruned_results"
+    return "give every instance the same scale, and state the system's in its description"
+
+
+def _batch_sizes(working: Working) -> Iterator[Finding]:
+    sizes = Counter(run.batch_size for run in working.runs)
+    if len(sizes) < 2:
+        return
+    told = ", ".join(
+        f"{'none' if size is None else f'{size:g}'} in {count}"
+        for size, count in sizes.most_common(4)
+    )
+    yield _at(
+        working,
+        "score.mixed-batch-sizes",
+        Severity.ERROR,
+        f"the runs are of several global batch sizes ({told}); all must have the same",
+        "repeat the runs that differ with the batch size of the others",
+        key="global_batch_size",
+        cites=RCP_CITES,
+    )
+
+
+def _absurd(working: Working) -> Iterator[Finding]:
+    """Runs whose point of convergence cannot be: a slip in the unit, or a broken counter."""
+    converged = [(i, run) for i, run in enumerate(working.runs) if run.converged]
+    given = [run.to_converge for _, run in converged if run.to_converge is not None]
+    plain = [value for value in given if math.isfinite(value) and value > 0]
+    usual = _usual(working, plain)
+    for index, run in converged:
+        why = _strange(run, usual)
+        if why:
+            yield _at(
+                working,
+                "score.absurd-convergence",
+                Severity.ERROR,
+                f"the run says that it converged after {run.to_converge:g} {run.unit}: {why}",
+                f"log the {run.unit} trained so far with every evaluation",
+                path=working.members[index].shown,
+                key="eval_accuracy",
+                cites=RCP_CITES,
+                actual=run.to_converge,
+            )
+
+
+def _usual(working: Working, values: list[float]) -> float | None:
+    convergence = working.convergence
+    if convergence is not None and convergence.mean is not None:
+        return convergence.mean
+    return statistics.median(values) if len(values) > 2 else None
+
+
+def _strange(run: RunFacts, usual: float | None) -> str:
+    at = run.to_converge
+    if at is None:
+        return ""
+    if not math.isfinite(at) or at < 0:
+        return "that is no count"
+    if usual and (at > FAR * usual or (at > 0 and at < usual / FAR)):
+        return f"{usual:g} is usual"
+    return ""
+
+
+def _times(working: Working) -> Iterator[Finding]:
+    for member, run in zip(working.members, working.runs, strict=True):
+        if run.minutes is not None and run.minutes <= 0:
+            yield _at(
+                working,
+                "score.negative-time",
+                Severity.ERROR,
+                f"run_stop is {-run.minutes:g} minutes before run_start",
+                "log both from one clock, in milliseconds since 1970",
+                path=member.shown,
+                key="run_stop",
+                actual=run.minutes,
+            )
+
+
+def _convergence(working: Working) -> Iterator[Finding]:
+    """Failed tests of convergence: an error where both texts fail the result, as for the check."""
+    ours, theirs = working.convergence, working.official
+    if ours is None or theirs is None or ours.verdict == "not_applicable":
+        return
+    if working.score.minutes is None and working.throughput is None:
+        return  # that the result has no score is said already
+    judged = ours if ours.verdict != "pass" else theirs
+    if judged.verdict == "pass":
+        return
+    both = ours.verdict != "pass" and theirs.verdict != "pass"
+    stated = StatedBy.POLICY if ours.verdict != "pass" else StatedBy.VERIFIER
+    found = _at(
+        working,
+        "rcp.missing" if judged.verdict == "missing" else "rcp.failed",
+        Severity.ERROR if both or working.profile is Profile.VERIFIER else Severity.WARNING,
+        "; ".join(judged.messages) or "the result fails the test of convergence",
+        "see `podium rcp check` for the arithmetic",
+        cites=RCP_CITES,
+        expected="" if judged.minimum is None else f"at least {judged.minimum:g}",
+        actual=judged.submission,
+        stated_by=StatedBy.BOTH if both else stated,
+    )
+    yield replace(found, waived=_bypassed(working))
+
+
+def _bypassed(working: Working) -> bool:
+    """Whether the submission asks that its convergence be let through."""
+    description = working.place.description
+    if description is None:
+        return False
+    from podium.compliance.waivers.bypass_flags import RCP, Params
+
+    root = description.parent.parent
+    inside = working.place.folder.absolute().relative_to(root).as_posix()
+    return RCP in Params(root, working.profile, str).flags(inside)
+
+
+def _factor(working: Working) -> Iterator[Finding]:
+    note = working.score.factor.note
+    if note and working.throughput is None:
+        yield _at(
+            working,
+            "score.factor-differs",
+            Severity.WARNING,
+            note,
+            "the factor of scaling.json is used where it is one; remove the file to use the other",
+            path=f"{working.place.shown}/scaling.json",
+            key="scaling_factor",
+            cites="training rules, Score scaling",
+        )
+
+
+def _broken(working: Working) -> Iterator[Finding]:
+    if working.profile is Profile.VERIFIER:
+        return
+    pairs = zip(working.members, working.runs, strict=True)
+    broken = [member.path.name for member, run in pairs if member.broken and run.converged]
+    if broken:
+        yield _at(
+            working,
+            "score.broken-run-counted",
+            Severity.WARNING,
+            f"{len(broken)} of {len(working.runs)} runs converged and are scored, though their "
+            f"logs break rules: {_few(broken)}",
+            "see `podium check`; the official summary counts such a run as the slowest",
+        )
+
+
+def _spread(working: Working) -> Iterator[Finding]:
+    spread = working.score.spread
+    if spread is None or working.throughput is not None:
+        return
+    names = [name.rpartition("/")[2] for name in spread.outliers]
+    far = f"; far from the others: {_few(names)}" if names else ""
+    if spread.relative > 2 * spread.usual or far:
+        yield _at(
+            working,
+            "score.wide-spread",
+            Severity.NOTE,
+            f"the runs' times deviate by {spread.relative:.1%} of their mean; "
+            f"{spread.usual:.1%} is usual{far}",
+            "look for pauses or slow nodes; far outliers may be asked about in review",
+        )
+
+
+def _energy(working: Working) -> Iterator[Finding]:
+    told = working.power or any(one is not None for one in working.energies)
+    if told and working.entry.energy_joules is None:
+        yield _at(
+            working,
+            "score.no-energy",
+            Severity.WARNING,
+            "there are power logs, and the energy of a scored run cannot be told from them",
+            "see what `podium check` finds in the files there",
+            path=f"{working.place.shown}/power",
+            cites="power measurement rules",
+        )
+
+
+def _few(names: list[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,78 @@
+"""Where a result lies: who submits it, on which system, what benchmark; by its folder's path.
+
+Known layouts, of any depth above: `<submitter>/results/<system>/<benchmark>/`, the same with
+`strong` or `weak` before the benchmark, and that of 0.5 with the submitter right below `v0.5.x`.
+What the path does not say is taken from the logs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from podium.compliance.inputs.layout import PRUNED, SCALINGS, Scaling, submitter_of
+from podium.compliance.logs.facts import Facts
+from podium.rules.round import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A result's folder and what its path says; `description` is where its system's must lie."""
+
+    folder: Path
+    shown: str
+    submitter: str = ""
+    system: str = ""
+    benchmark: str = ""
+    scaling: Scaling = "strong"
+    description: Path | None = None
+
+
+def is_pruned(folder: str) -> bool:
+    """Whether a folder holds instances that a result leaves out."""
+    return PRUNED in Path(folder).parts
+
+
+def place_of(folder: Path, shown: str) -> Place:
+    """What the path of a result's folder says."""
+    parts = folder.absolute().parts
+    at = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
+    scaling: Scaling = "weak" if folder.absolute().parent.name == "weak" else "strong"
+    if at is None or len(parts) - at < 3:
+        return Place(folder, shown, benchmark=parts[-1], scaling=scaling)
+    system, rest = parts[at + 1], parts[at + 2 :]
+    if len(rest) > 1 and rest[0] in SCALINGS:
+        rest = rest[1:]
+    else:
+        scaling = "strong"
+    root = Path(*parts[:at])
+    return Place(
+        folder,
+        shown,
+        submitter_of(root),
+        system,
+        rest[0],
+        scaling,
+        root / "systems" / f"{system}.json",
+    )
+
+
+def filled(place: Place, facts: Iterable[Facts], rules: Round) -> Place:
+    """The place with what only the logs say: of several values the most frequent."""
+    known = list(facts)
+    benchmark = place.benchmark
+    if benchmark not in rules.benchmarks:
+        benchmark = _usual(one.run.benchmark for one in known) or benchmark
+    return replace(
+        place,
+        benchmark=benchmark,
+        submitter=place.submitter or _usual(one.org for one in known),
+        system=place.system or _usual(one.platform for one in known),
+    )
+
+
+def _usual(values: Iterable[str | None]) -> str:
+    counted = Counter(value for value in values if value)
+    return counted.most_common(1)[0][0] if counted else ""

@@ -1,0 +1,194 @@
+"""The arithmetic of one result, step by step, as a person would check it by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.scoring.render import numbers
+from podium.compliance.scoring.render.table import table
+from podium.compliance.scoring.render.text import heading_of
+
+if TYPE_CHECKING:
+    from podium.compliance.scoring.report import RunEntry
+    from podium.compliance.scoring.result import Working
+
+
+_CASES = {
+    "found": "measured",
+    "interpolated": "interpolated",
+    "below_range": "the smallest measured",
+    "above_range": "none as large",
+    "none": "none",
+}
+
+
+def figure(value: float | None) -> str:
+    """A mean: six digits, never in powers of ten."""
+    if value is None:
+        return numbers.NONE
+    return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
+
+
+def explain(working: Working, width: int = 80) -> str:
+    """The runs, what is dropped and why, the mean, the factor, the score."""
+    entry = working.entry
+    title = f"{heading_of(entry, several=True)}: {clean(entry.benchmark)}"
+    lines = [*wrap(title, width, "", "  "), ""]
+    steps = _weak(working, width) if entry.scaling == "weak" else _strong(working, width)
+    lines += steps
+    return "\n".join(lines) + "\n"
+
+
+def _strong(working: Working, width: int) -> Iterator[str]:
+    entry, score = working.entry, working.score
+    ends = f"{entry.dropped} fastest and {entry.dropped} slowest"
+    yield from wrap(
+        f"1. Time to train is run_stop - run_start. A result of {clean(entry.benchmark)} needs "
+        f"{entry.needed} runs; the {ends} are dropped, and a run that did not converge counts as "
+        "slowest.",
+        width,
+        "",
+        "   ",
+    )
+    yield ""
+    rows = [_run(run) for run in entry.run_list]
+    yield from table(("run", "minutes", "part", entry.unit), rows, width, left=(0, 2))
+    yield ""
+    yield from _mean(working, width)
+    yield ""
+    yield from _factor(working, width)
+    yield ""
+    yield from _result(working, width)
+    for problem in score.problems:
+        yield from wrap(f"No valid score: {problem}.", width)
+
+
+def _run(run: RunEntry) -> tuple[str, ...]:
+    name = clean(run.path.rpartition("/")[2])
+    part = clean(run.why) if run.why else run.role
+    return name, numbers.minutes(run.minutes), part, numbers.count(run.to_converge)
+
+
+def _mean(working: Working, width: int) -> Iterator[str]:
+    entry = working.entry
+    kept = [run.minutes for run in entry.run_list if run.scored and run.minutes is not None]
+    if entry.minutes is None or not kept:
+        yield from wrap("2. The runs leave no mean: the result has no score.", width, "", "   ")
+        return
+    shown = [f"{minutes:.6f}" for minutes in kept]
+    if len(shown) > 12:
+        shown = [*shown[:5], "...", *shown[-5:]]
+    text = f"2. The mean of the {len(kept)} runs that are left: ({' + '.join(shown)}) / {len(kept)}"
+    yield from wrap(f"{text} = {entry.minutes!r} minutes.", width, "", "   ")
+
+
+def _factor(working: Working, width: int) -> Iterator[str]:
+    entry, factor, judged = working.entry, working.score.factor, working.convergence
+    if judged is not None and judged.submission is not None and judged.mean is not None:
+        text = (
+            f"3. The runs converge after {figure(judged.submission)} {judged.unit} on average, "
+            f"those of the reference at batch size {numbers.count(judged.batch_size)} after "
+            f"{figure(judged.mean)} ({_CASES[judged.case]}); at least {figure(judged.minimum)} is "
+            f"needed: {judged.verdict}."
+        )
+        if judged.scaling_factor != 1:
+            text += (
+                f" That implies the factor {judged.mean!r} / {judged.submission!r} = "
+                f"{judged.scaling_factor!r}."
+            )
+    else:
+        why = "" if judged is None else "; ".join(judged.messages)
+        text = f"3. No reference convergence point scales this result{': ' if why else ''}{why}."
+    yield from wrap(clean(text), width, "", "   ")
+    source = {
+        "none": "No factor applies.",
+        "rcp": f"The factor is {entry.factor!r}, from the reference convergence points.",
+        "scaling.json": f"The factor is {entry.factor!r}, from scaling.json.",
+    }[entry.factor_source]
+    yield from wrap(source, width, "   ", "   ")
+    if factor.note:
+        yield from wrap(f"Note: {clean(factor.note)}.", width, "   ", "   ")
+
+
+def _result(working: Working, width: int) -> Iterator[str]:
+    entry = working.entry
+    if entry.score is not None:
+        yield from wrap(
+            f"4. Score: {entry.minutes!r} x {entry.factor!r} = {entry.score!r} minutes.",
+            width,
+            "",
+            "   ",
+        )
+    spread = entry.spread
+    if spread is not None:
+        yield from wrap(
+            f"The times deviate by {spread.deviation:.6g} minutes, {spread.relative:.2%} of their "
+            f"mean {spread.mean:.6g}; {spread.usual:.1%} is usual.",
+            width,
+            "   ",
+            "   ",
+        )
+    if entry.energy_joules is not None:
+        yield from wrap(
+            f"Energy: {entry.energy_joules!r} J, the mean of the runs scored; scaled "
+            f"{entry.scaled_energy_joules!r} J.",
+            width,
+            "   ",
+            "   ",
+        )
+    if entry.quality is not None:
+        text = f"Final quality (geometric mean of the runs): {entry.quality!r}."
+        yield from wrap(text, width, "   ", "   ")
+
+
+def _weak(working: Working, width: int) -> Iterator[str]:
+    entry, throughput = working.entry, working.throughput
+    assert throughput is not None
+    yield from wrap(
+        f"1. Throughput: all instances given count (at least {entry.needed}); none is dropped.",
+        width,
+        "",
+        "   ",
+    )
+    yield ""
+    rows = _instances(entry.run_list)
+    heads = ("instance", "starts after, min", "stops after, min", "converged")
+    yield from table(heads, rows, width)
+    yield ""
+    yield from wrap(
+        f"2. From the first start to the last stop: {entry.time_to_train_all!r} minutes for M' = "
+        f"{entry.models} models at S = {numbers.count(entry.instance_scale)} of T = "
+        f"{numbers.count(entry.total_scale)} accelerators.",
+        width,
+        "",
+        "   ",
+    )
+    yield ""
+    yield from wrap(
+        f"3. Throughput: {entry.models} / {entry.time_to_train_all!r} = "
+        f"{entry.models_per_minute!r} models per minute.",
+        width,
+        "",
+        "   ",
+    )
+    for problem in throughput.problems:
+        yield from wrap(f"No valid result: {clean(problem)}.", width)
+
+
+def _instances(runs: list[RunEntry]) -> list[tuple[str, ...]]:
+    origin = min((run.start_ms for run in runs if run.start_ms is not None), default=0.0)
+    return [
+        (
+            clean(run.path.rpartition("/")[2]),
+            _after(run.start_ms, origin),
+            _after(run.stop_ms, origin),
+            "yes" if run.converged else "no",
+        )
+        for run in runs
+    ]
+
+
+def _after(time: float | None, origin: float) -> str:
+    return numbers.NONE if time is None else f"{(time - origin) / 60_000:.4f}"

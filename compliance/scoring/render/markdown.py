@@ -1,0 +1,109 @@
+"""Scores as Markdown: tables that GitHub shows, for a pull request or a job's summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from podium.compliance.report.terminal import clean
+from podium.compliance.scoring.render import numbers
+from podium.compliance.scoring.render.text import summary
+
+if TYPE_CHECKING:
+    from podium.compliance.scoring.report import ScoreEntry, Scores
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&])")
+
+STRONG = (
+    "submitter",
+    "system",
+    "benchmark",
+    "division",
+    "runs",
+    "minutes",
+    "factor",
+    "score",
+    "spread",
+    "energy",
+)
+WEAK = (
+    "submitter",
+    "system",
+    "benchmark",
+    "division",
+    "models",
+    "scale S",
+    "scale T",
+    "minutes, all",
+    "models/minute",
+)
+WORDS = 4
+"""Columns of words, before those of numbers."""
+
+
+def to_markdown(scores: Scores) -> str:
+    """Tables of results, then the findings."""
+    lines = ["# Scores", "", escape(summary(scores)), ""]
+    for title, heads, rows in sections(scores):
+        lines += [f"## {title}", "", *_table(heads, rows), ""]
+    if scores.findings:
+        found = [(f.severity.value, f.path, f.id, f.message, f.hint) for f in scores.findings]
+        heads = ("severity", "path", "rule", "finding", "mend")
+        lines += ["## Findings", "", *_table(heads, found, words=5), ""]
+    return "\n".join(lines)
+
+
+def sections(
+    scores: Scores,
+) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+    """(title, heads, rows) of each table of results that is not empty."""
+    strong = [strong_cells(e) for e in scores.results if e.scaling == "strong"]
+    weak = [weak_cells(e) for e in scores.results if e.scaling == "weak"]
+    if strong:
+        yield "Time to train", STRONG, strong
+    if weak:
+        yield "Throughput", WEAK, weak
+
+
+def strong_cells(entry: ScoreEntry) -> tuple[str, ...]:
+    """The cells of a time-to-train row."""
+    return (
+        *_words(entry),
+        f"{entry.converged}/{entry.runs}",
+        numbers.minutes(entry.minutes),
+        numbers.factor(entry.factor),
+        numbers.minutes(entry.score),
+        numbers.share(entry.spread.relative if entry.spread else None),
+        numbers.energy(entry.energy_joules),
+    )
+
+
+def weak_cells(entry: ScoreEntry) -> tuple[str, ...]:
+    """The cells of a throughput row."""
+    return (
+        *_words(entry),
+        numbers.count(entry.models),
+        numbers.count(entry.instance_scale),
+        numbers.count(entry.total_scale),
+        numbers.minutes(entry.time_to_train_all),
+        numbers.minutes(entry.models_per_minute),
+    )
+
+
+def _words(entry: ScoreEntry) -> tuple[str, ...]:
+    return (entry.submitter, entry.system or entry.path, entry.benchmark, entry.division)
+
+
+def escape(text: str) -> str:
+    """Text of a log so that Markdown shows it as it is."""
+    return _SPECIAL.sub(r"\\\1", clean(text))
+
+
+def _table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], words: int = WORDS
+) -> Iterator[str]:
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'|'.join(' --- ' if i < words else ' ---: ' for i in range(len(heads)))}|"
+    for row in rows:
+        yield f"| {' | '.join(escape(cell) for cell in row)} |"

@@ -1,0 +1,155 @@
+"""`score`: time to train, throughput and energy of every result below a path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from podium.compliance.checking.files import Judged
+from podium.compliance.checking.session import Gathered, Options, gather, rules_of
+from podium.compliance.inputs.layout import natural
+from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.logs.facts import Facts
+from podium.compliance.scoring.findings import findings_of
+from podium.compliance.scoring.location import filled, is_pruned, place_of
+from podium.compliance.scoring.result import Member, Working, by_path, work_out
+from podium.rules.convergence.data import Point
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.round import Round
+
+if TYPE_CHECKING:
+    from podium.compliance.inputs.layout import Tree
+    from podium.compliance.scoring.report import Scores
+    from podium.compliance.systems.check import SystemDescription
+
+
+def score(
+    path: Path | str,
+    *,
+    round: str | None = None,  # noqa: A002 - the contract's name
+    usage: str | None = None,
+    profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
+    jobs: int = 1,
+) -> Scores:
+    """Score every result below a path: a log, a result's folder, a submission or a round.
+
+    Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
+    where no score is defined `minutes` is None, and a finding says why.
+    """
+    return score_paths([Path(path)], Options(usage, round, Profile(profile), jobs))
+
+
+def score_paths(
+    paths: list[Path], options: Options, progress: Callable[[int, int], None] | None = None
+) -> Scores:
+    """Score several paths at once; `progress` is told (files done, files in all)."""
+    return scores_of(gather(paths, options, progress, for_scores=True), options)
+
+
+def scores_of(gathered: Gathered, options: Options) -> Scores:
+    """The scores of logs that are judged already, with the facts of each."""
+    return report_of(gathered, options, workings_of(gathered, options))
+
+
+def report_of(gathered: Gathered, options: Options, workings: Sequence[Working]) -> Scores:
+    """The report that rows make."""
+    from podium.compliance.report.models import FindingEntry
+    from podium.compliance.scoring.report import Scores
+
+    found = [one for working in workings for one in findings_of(working)]
+    found += _broken_files(gathered)
+    found.sort(key=Finding.sort_key)
+    kept = [one for one in found if options.wants(one.id)]
+    fields = FindingEntry.model_fields
+    return Scores(
+        rules=rules_of(gathered, options),
+        results=[working.entry for working in workings],
+        findings=[FindingEntry(**{name: getattr(one, name) for name in fields}) for one in kept],
+    )
+
+
+def workings_of(
+    gathered: Gathered, options: Options, points: Sequence[Point] | None = None
+) -> list[Working]:
+    """Every result among the logs, with the arithmetic behind its row; in order of path."""
+    wish = Wish(options.usage, options.round)
+    described = Descriptions()
+    workings = []
+    for folder, shown, judged in _folders(gathered):
+        rules = wish.choose(folder).rules
+        members = [_member(one) for one in judged]
+        for group in _groups(members, Path(folder).absolute().name, rules):
+            place = filled(place_of(Path(folder), shown), (m.facts for m in group), rules)
+            description = described(place.description)
+            workings.append(work_out(place, rules, group, options.profile, description, points))
+    return by_path(workings)
+
+
+def _folders(gathered: Gathered) -> Iterator[tuple[str, str, list[Judged]]]:
+    """Folders that hold logs: the folder, the path a report shows, its logs in counting order."""
+    folders: dict[str, dict[str, Judged]] = {}
+    shown: dict[str, str] = {}
+    for target in gathered.targets:
+        one = gathered.judged[target.path]
+        if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
+            continue
+        if is_pruned(os.path.dirname(target.shown)):
+            continue
+        folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
+        shown.setdefault(target.folder, os.path.dirname(target.shown) or ".")
+    for folder, logs in folders.items():
+        yield folder, shown[folder], [logs[name] for name in natural(list(logs))]
+
+
+def _member(one: Judged) -> Member:
+    assert isinstance(one.verdict.facts, Facts)
+    broken = any(finding.severity is Severity.ERROR for finding in one.verdict.findings)
+    return Member(Path(one.path), one.shown, one.verdict.facts, broken)
+
+
+def _groups(members: list[Member], folder: str, rules: Round) -> list[list[Member]]:
+    """The logs of one folder by result: one, unless they are loose logs of several benchmarks."""
+    if folder in rules.benchmarks:
+        return [members]
+    groups: dict[str | None, list[Member]] = {}
+    for member in members:
+        groups.setdefault(member.facts.run.benchmark, []).append(member)
+    if len(groups) > 1 and None in groups:
+        return [members]
+    return list(groups.values())
+
+
+class Descriptions:
+    """System descriptions, each read once."""
+
+    def __init__(self) -> None:
+        self.known: dict[Path, SystemDescription | None] = {}
+
+    def __call__(self, path: Path | None) -> SystemDescription | None:
+        if path is None:
+            return None
+        if path not in self.known:
+            self.known[path] = self._read(path)
+        return self.known[path]
+
+    def of(self, tree: Tree, system: str) -> SystemDescription | None:
+        """The description of a system in a submission's tree."""
+        path = tree.systems.get(system)
+        return None if path is None or tree.disk.leads_out(path) else self(tree.root / path)
+
+    def _read(self, path: Path) -> SystemDescription | None:
+        if not path.is_file():
+            return None
+        from podium.compliance.systems.check import describe, read_description
+
+        document = read_description(path)
+        return describe(document.fields) if document.is_object else None
+
+
+def _broken_files(gathered: Gathered) -> Iterator[Finding]:
+    """Logs on which podium itself failed: they have no facts."""
+    for one in gathered.judged.values():
+        if one.kind == "log" and not isinstance(one.verdict.facts, Facts):
+            yield from one.verdict.findings

@@ -1,0 +1,40 @@
+"""scaling.json: written only where the user asks for it, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from podium.compliance.inputs.layout import SCALING_FILE
+from podium.compliance.report.console import write_whole
+from podium.compliance.results.scaling_file import read_scaling
+from podium.compliance.scoring.result import Working
+
+
+def write_scaling(workings: Iterable[Working]) -> Iterator[str]:
+    """Write the factor of each result that its reference points scale; tells each file.
+
+    A file that is there is never changed: its factor is the committee's.
+    """
+    for working in workings:
+        factor = working.score.factor
+        if working.throughput is not None or working.score.minutes is None:
+            continue
+        path = working.place.folder / SCALING_FILE
+        if path.exists():
+            yield _kept(working, path)
+        elif factor.source == "rcp":
+            write_whole(path, json.dumps({"scaling_factor": factor.value}) + "\n")
+            yield f"written: {path} ({factor.value!r})"
+
+
+def _kept(working: Working, path: Path) -> str:
+    given, _ = read_scaling(path.parent)
+    judged = working.convergence
+    implied = 1.0 if judged is None else judged.scaling_factor
+    if given is None:
+        return f"kept: {path}, though it gives no factor"
+    same = math.isclose(given, implied, rel_tol=1e-6)
+    return f"kept: {path} ({given!r}{'' if same else f'; the points imply {implied!r}'})"

@@ -1,0 +1,194 @@
+"""The fields of a system description: what each means and who demands it, by round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from podium.rules.round import Round
+
+Period = tuple[int, ...]
+
+CITES = "submission rules, system description"
+
+_HPC_PERIODS: Mapping[str, Period] = {"0.7": (0, 7), "1.0": (1, 1), "2.0": (2, 1), "3.0": (3, 1)}
+"""The training round whose submission rules were in force at each HPC round."""
+
+TABLE_FROM: Period = (0, 7)
+"""Before this the policy has no table of fields."""
+
+
+class Kind(StrEnum):
+    """What a field's value is."""
+
+    TEXT = "text"
+    COUNT = "count"
+    STATUS = "status"
+    DIVISION = "division"
+    SYSTEM_TYPE = "system type"
+    ANY = "text, list or object"
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field.
+
+    `since` is the first period whose policy demands a meaningful response, None where it never
+    does; `advised` the period that recommends it beforehand. `official` says that the official
+    verifier demands the key, `crashes` that it fails on any value there that is no string.
+    """
+
+    name: str
+    meaning: str
+    since: Period | None = None
+    kind: Kind = Kind.TEXT
+    example: str = ""
+    official: bool = True
+    crashes: bool = False
+    least: int = 1
+    advised: Period | None = None
+
+    def required(self, period: Period) -> bool:
+        """Whether the policy demands a meaningful response."""
+        return self.since is not None and period >= self.since
+
+    def recommended(self, period: Period) -> bool:
+        """Whether the policy announces, but does not yet make, the demand."""
+        return self.advised is not None and period == self.advised
+
+
+OLD, V1, V21, V20 = (0, 7), (1, 0), (2, 1), (2, 0)
+
+
+def _late(name: str, meaning: str, example: str = "", *, official: bool = True) -> Field:
+    return Field(name, meaning, V21, example=example, official=official, advised=V20)
+
+
+CORES, VCPUS = "host_processor_core_count", "host_processor_vcpu_count"
+EITHER = (CORES, VCPUS)
+"""One of the two suffices by the policy; neither is needed for a Preview from 2.1 on."""
+
+_COUNT = Kind.COUNT
+
+_TABLE = (
+    Field("submitter", "organisation that submits", OLD, example="Example Labs", crashes=True),
+    Field("division", "closed or open", OLD, Kind.DIVISION, "closed"),
+    Field("status", "availability of the system", OLD, Kind.STATUS, "Available on-premise"),
+    Field("system_type", "datacenter or edge", V1, Kind.SYSTEM_TYPE, "datacenter", official=False),
+    Field("system_type_detail", "kind of installation", example="on-premise", official=False),
+    Field("system_name", "name of the system as shown", OLD, example="ex_n8", crashes=True),
+    Field("number_of_nodes", "nodes in the system", OLD, _COUNT, "8"),
+    Field("host_processors_per_node", "processors in a node", OLD, _COUNT, "2"),
+    Field("host_processor_model_name", "processor", OLD, example="CPU 9", crashes=True),
+    Field(CORES, "cores of one processor", None, _COUNT, "64", crashes=True),
+    Field(VCPUS, "virtual processors, where cores are not known", None, _COUNT, "128"),
+    Field("host_processor_frequency", "clock of the processor", example="2000MHz"),
+    Field("host_processor_caches", "caches of the processor", example="L3: 256 MB"),
+    Field("host_processor_interconnect", "link between processors", example="UPI"),
+    Field("host_memory_capacity", "memory of a node", OLD, example="384GB"),
+    Field("host_storage_type", "kind of storage", OLD, example="SSD"),
+    Field("host_storage_capacity", "storage of a node", OLD, example="2TB"),
+    _late("host_networking", "network", "Infiniband"),
+    _late("host_network_card_count", "network cards of a node", "1 100Gbe", official=False),
+    _late("host_networking_topology", "topology of the network", "N/A"),
+    _late("host_memory_configuration", "memory modules of a node", "24x 16GB"),
+    Field("accelerators_per_node", "accelerators in a node", OLD, _COUNT, "8", True, True, 0),
+    Field("accelerator_model_name", "accelerator", OLD, example="ACC-100", crashes=True),
+    _late("accelerator_host_interconnect", "link from host to accelerator", "PCIe 5.0 x16"),
+    Field("accelerator_frequency", "clock of the accelerator", example="1230MHz"),
+    Field("accelerator_on-chip_memories", "memories on the chip", example="L1: 32 KB"),
+    Field("accelerator_memory_configuration", "kind of accelerator memory", OLD, example="HBM3"),
+    Field("accelerator_memory_capacity", "memory of one accelerator", OLD, example="80 GB"),
+    _late("accelerator_interconnect", "link between accelerators", "18x 25GT/s"),
+    Field("accelerator_interconnect_topology", "topology of that link", example="mesh"),
+    _late("cooling", "cooling", "Liquid"),
+    Field("hw_notes", "notes on the hardware"),
+    Field("framework", "framework and its version", OLD, example="PyTorch 2.6", crashes=True),
+    Field("other_software_stack", "other software and versions", OLD, Kind.ANY, "CUDA 12.8"),
+    Field("operating_system", "operating system and version", OLD, example="Ubuntu 24.04"),
+    Field("sw_notes", "notes on the software"),
+)
+
+FIELDS: Mapping[str, Field] = {field.name: field for field in _TABLE}
+
+COUNTS = ("number_of_nodes", "host_processors_per_node", "accelerators_per_node")
+"""Counts that the result summary multiplies: it cannot be made without them."""
+
+DIVISIONS = ("closed", "open")
+
+SYSTEM_TYPES = ("datacenter", "edge")
+
+
+def period_of(rules: Round) -> Period:
+    """The training round whose submission rules hold for a round."""
+    if rules.usage == "hpc" and rules.name in _HPC_PERIODS:
+        return _HPC_PERIODS[rules.name]
+    return rules.version
+
+
+_BETWEEN = re.compile(r"[\W_]+")
+
+
+# --- availability ---------------------------------------------------------------------------------
+
+
+class Category(StrEnum):
+    """The availability categories, spelt as the official verifier wants them from 4.0 on."""
+
+    ON_PREMISE = "Available on-premise"
+    CLOUD = "Available cloud"
+    PREVIEW = "Preview"
+    RDI = "Research, Development, or Internal (RDI)"
+    AVAILABLE = "available"
+    """Available, without saying where: seen before 4.0, never canonical."""
+
+
+CANONICAL = (Category.ON_PREMISE, Category.CLOUD, Category.PREVIEW, Category.RDI)
+
+_ALIASES: Mapping[str, Category] = {
+    alias: category
+    for category, aliases in {
+        Category.ON_PREMISE: "onprem onpremise onpremises availableonpremise availableonprem "
+        "availableonpremises",
+        Category.CLOUD: "cloud availablecloud availableincloud availableinthecloud incloud",
+        Category.PREVIEW: "preview",
+        Category.RDI: "research rdi development internal researchdevelopmentorinternal "
+        "researchdevelopmentinternal researchdevelopmentorinternalrdi",
+        Category.AVAILABLE: "available",
+    }.items()
+    for alias in aliases.split()
+}
+
+LOG_STATUS: Mapping[Category, tuple[str, ...]] = {
+    Category.ON_PREMISE: ("onprem",),
+    Category.CLOUD: ("cloud",),
+    Category.PREVIEW: ("preview",),
+    Category.RDI: ("research",),
+    Category.AVAILABLE: ("onprem", "cloud"),
+}
+"""What `submission_status` says in the logs of a system of each category."""
+
+
+@lru_cache(maxsize=4096)
+def letters(text: str) -> str:
+    """A text's letters and digits in lower case: how spellings are compared."""
+    return _BETWEEN.sub("", text.casefold())
+
+
+def category_of(status: Any) -> Category | None:
+    """The category that a status names in any of its spellings; None where it names none."""
+    return _ALIASES.get(letters(status)) if isinstance(status, str) else None
+
+
+def status_listed(rules: Round) -> bool:
+    """Whether the official verifier insists on the canonical spellings in this round."""
+    return rules.usage == "training" and period_of(rules) >= (4, 0)
+
+
+def status_intended(rules: Round) -> bool:
+    """Whether the policy's rounds do: 4.0 is caught by a slip in the verifier's condition."""
+    return rules.usage == "training" and period_of(rules) >= (4, 1)

@@ -1,0 +1,196 @@
+"""What the values of a system description say: counts, placeholders; and the whole, parsed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from podium.compliance.systems.fields import Category, category_of, letters
+
+# --- counts ---------------------------------------------------------------------------------------
+
+_COUNT = re.compile(r"(\d{1,9})(?:\.0+)?", re.ASCII)
+_GROUPED = re.compile(r"\d{1,3}(?:[,_ ]\d{3})+", re.ASCII)
+
+MOST = 999_999_999
+
+
+class Count(msgspec.Struct, frozen=True):
+    """A count as read; `value` is None where it is none, `odd` says what is unusual about it."""
+
+    value: int | None
+    odd: str = ""
+
+
+def read_count(given: Any) -> Count:
+    """The whole number that a value stands for: 8 and "8" plainly, 8.0 and " 8 " oddly."""
+    if isinstance(given, bool) or given is None:
+        return Count(None)
+    if isinstance(given, int):
+        return Count(given) if given <= MOST else Count(None)
+    if isinstance(given, float):
+        whole = given.is_integer() and abs(given) <= MOST
+        return Count(int(given), "written as a fraction") if whole else Count(None)
+    return _read_text(given) if isinstance(given, str) else Count(None)
+
+
+@lru_cache(maxsize=4096)
+def _read_text(given: str) -> Count:
+    text = given.strip()
+    match = _COUNT.fullmatch(text)
+    if match is not None:
+        if match[1] != text:
+            return Count(int(match[1]), "written as a fraction")
+        return Count(int(text), "with blanks around it" if text != given else "")
+    if _GROUPED.fullmatch(text):
+        return Count(int(re.sub(r"\D", "", text)), "with its digits in groups")
+    return Count(None)
+
+
+# --- placeholders ---------------------------------------------------------------------------------
+
+_PLACEHOLDERS = {
+    "tb": r"tb[acd]|tbd\b[^\w].*",
+    "to": r"to ?do|todo\b[^\w].*"
+    r"|to be (?:determined|announced|defined|decided|confirmed|filled|added)\b.*",
+    "fi": r"fix ?me|fixme\b[^\w].*|fill[ _-]?(?:me|in|this|out)?\b.*",
+    "xx": r"xx+|xxx\b[^\w].*",
+    "?": r"\?+",
+    "ch": r"change[ _-]?me\b.*",
+    "your": r"your[ _-].*",
+    "insert": r"insert[ _-].*",
+    "enter": r"enter[ _-].*",
+    "<": r"<[^<>]*>",
+    "{{": r"\{\{.*\}\}",
+    "$": r"\$\{?\w+\}?",
+    "lorem": r"lorem ipsum.*",
+}
+"""Texts that only keep a place, by how they begin; each pattern is made when one begins so."""
+
+_ENDS, _NAMED_SO = "placeholder", r"(?:.*[_ ])?placeholder"
+
+_NOTHING = frozenset({"na", "none", "null", "nil", "unknown"})
+
+
+def is_placeholder(key: str, value: Any) -> bool:
+    """Whether a value only keeps the place of one: TBD, TODO, xxx, or the key's own name."""
+    return isinstance(value, str) and _keeps_place(key, value)
+
+
+@lru_cache(maxsize=4096)
+def _keeps_place(key: str, value: str) -> bool:
+    text = value.strip().strip(".:;!*-_ ")
+    small = text.lower()
+    patterns = [each for begin, each in _PLACEHOLDERS.items() if small.startswith(begin)]
+    patterns += [_NAMED_SO] if small.endswith(_ENDS) else []
+    if any(re.fullmatch(each, text, re.IGNORECASE | re.DOTALL) for each in patterns):
+        return True
+    same = letters(text)
+    return "_" in text and bool(same) and letters(key).endswith(same)
+
+
+def says_nothing(value: Any) -> bool:
+    """Whether a text says that there is nothing to say, such as N/A."""
+    return isinstance(value, str) and letters(value) in _NOTHING
+
+
+_SAYS = re.compile(r"[^\s-]")
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is absent in all but name."""
+    if isinstance(value, str):
+        return _SAYS.search(value) is None
+    return value is None or value == [] or value == {}
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+def _text(given: Any) -> str:
+    if isinstance(given, str):
+        return given.strip()
+    plain = isinstance(given, int | float) and not isinstance(given, bool)
+    return str(given) if plain else ""
+
+
+def _natural(given: Any) -> int | None:
+    value = read_count(given).value
+    return value if value is not None and value >= 0 else None
+
+
+def read_division(given: Any) -> str | None:
+    """`closed` or `open` of any capitals; None of everything else."""
+    text = given.strip().casefold() if isinstance(given, str) else ""
+    return text if text in ("closed", "open") else None
+
+
+class SystemDescription(msgspec.Struct, frozen=True):
+    """A description as far as it can be read: what is unreadable is empty or None.
+
+    `given` holds the fields as written; names that are no fields are in it, too. Python callers get
+    it as a model (`podium.compliance.systems.model`), whose library takes longer to load than to
+    judge.
+    """
+
+    submitter: str = ""
+    division: str | None = None
+    status: str = ""
+    system_type: str = ""
+    system_name: str = ""
+    number_of_nodes: int | None = None
+    host_processors_per_node: int | None = None
+    host_processor_model_name: str = ""
+    host_processor_core_count: int | None = None
+    host_processor_vcpu_count: int | None = None
+    accelerators_per_node: int | None = None
+    accelerator_model_name: str = ""
+    framework: str = ""
+    operating_system: str = ""
+    given: Mapping[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of the whole system."""
+        return self.number_of_nodes
+
+    @property
+    def processors(self) -> int | None:
+        """Host processors of the whole system."""
+        return _product(self.number_of_nodes, self.host_processors_per_node)
+
+    @property
+    def accelerators(self) -> int | None:
+        """Accelerators of the whole system."""
+        return _product(self.number_of_nodes, self.accelerators_per_node)
+
+    @property
+    def category(self) -> Category | None:
+        """The availability category that `status` names in any spelling."""
+        return category_of(self.status)
+
+
+def _product(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first * second
+
+
+_COUNTS = (
+    *("number_of_nodes", "host_processors_per_node", "host_processor_core_count"),
+    *("host_processor_vcpu_count", "accelerators_per_node"),
+)
+_TEXTS = (
+    *("submitter", "status", "system_type", "system_name", "host_processor_model_name"),
+    *("accelerator_model_name", "framework", "operating_system"),
+)
+
+
+def describe(fields: Mapping[str, Any]) -> SystemDescription:
+    """The description that fields make; never raises."""
+    read: dict[str, Any] = {name: _text(fields.get(name)) for name in _TEXTS}
+    read |= {name: _natural(fields.get(name)) for name in _COUNTS}
+    division = read_division(fields.get("division"))
+    return SystemDescription(**read, division=division, given=dict(fields))

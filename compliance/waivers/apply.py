@@ -1,0 +1,116 @@
+"""Exceptions granted in review, applied: what one covers stays in the report, marked as waived.
+
+How they are written is for `podium.compliance.waivers.file`: as good as no submission has any.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.rules.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from podium.compliance.waivers.file import Waiver
+
+WAIVERS_FILE = "waivers.toml"
+LARGEST_FILE = 1 << 20
+"""Bytes; files that people write by hand are far smaller."""
+
+
+class Waivers(msgspec.Struct, frozen=True):
+    """The waivers of one file; `path` is shown in reports, `lines` are where each begins."""
+
+    path: str = WAIVERS_FILE
+    items: tuple[Waiver, ...] = ()
+    lines: tuple[int | None, ...] = ()
+
+
+class Waived(msgspec.Struct, frozen=True):
+    """One waiver and how many findings it covered: a line of the report's summary."""
+
+    waiver: Waiver
+    line: int | None
+    count: int
+
+
+def plain_file(path: Path) -> bytes:
+    """The bytes of a small regular file; raises OSError for links and all else."""
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(0, "it is a link; write the file itself")
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(0, "it is no regular file")
+    if status.st_size > LARGEST_FILE:
+        raise OSError(0, f"it is larger than {LARGEST_FILE >> 20} MiB")
+    return path.read_bytes()
+
+
+# --- applying ---
+
+
+def apply_waivers(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
+    """The findings, those that a waiver of today covers marked, and what is told of the waivers."""
+    marked = mark(findings, waivers, today)
+    return [*marked, *_about(waivers, marked, today)]
+
+
+def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
+    """The findings, those that a waiver of today covers marked as waived."""
+    held = [waiver for waiver in waivers.items if waiver.until >= today]
+    if not held:
+        return list(findings)
+    return [
+        replace(finding, waived=True) if any(w.covers(finding) for w in held) else finding
+        for finding in findings
+    ]
+
+
+def _about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Finding]:
+    for waiver, line in zip(waivers.items, waivers.lines, strict=True):
+        what = f"the waiver of {waiver.rule} at {waiver.place} (by {waiver.who})"
+        if waiver.until < today:
+            yield Finding(
+                "waivers.expired",
+                Severity.WARNING,
+                waivers.path,
+                line,
+                "until",
+                f"{what} ended on {waiver.until} and does not hold any more",
+                expected=f"a day from {today} on",
+                actual=str(waiver.until),
+                hint="remove it, or have it granted again",
+            )
+        elif not any(waiver.covers(finding) for finding in findings):
+            yield Finding(
+                "waivers.unused",
+                Severity.NOTE,
+                waivers.path,
+                line,
+                "rule",
+                f"{what} covers no finding",
+                hint="remove it, or look whether rule and place are written as the report has them",
+            )
+
+
+def summary(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Waived]:
+    """Each waiver that holds and covers findings, with their number: the first one counts."""
+    held = [
+        (waiver, line)
+        for waiver, line in zip(waivers.items, waivers.lines, strict=True)
+        if waiver.until >= today
+    ]
+    counts = [0] * len(held)
+    for finding in findings:
+        for index, (waiver, _) in enumerate(held):
+            if waiver.covers(finding):
+                counts[index] += 1
+                break
+    return [Waived(*each, count) for each, count in zip(held, counts, strict=True) if count]

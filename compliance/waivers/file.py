@@ -1,0 +1,114 @@
+"""`waivers.toml`: each waiver names a rule, a place, a reason, who granted it and until when."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import os
+import re
+import tomllib
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.waivers.apply import Waivers, plain_file
+from podium.rules.finding import Finding, Severity
+
+NEVER_WAIVED = ("internal.", "waivers.")
+"""Rules whose findings no waiver covers: faults of podium, and of the waivers themselves."""
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+class Waiver(BaseModel):
+    """One exception. `place` is a path of the report, or a folder that holds it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rule: Text = Field(description="rule id or glob, such as power.* or seeds.repeated")
+    place: Text = Field(
+        description="path as the report shows it, or a glob; a folder covers all in it"
+    )
+    reason: Text = Field(description="why it was granted")
+    who: Text = Field(description="who granted it")
+    until: date = Field(description="last day on which it holds")
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the finding is of this rule and at this place."""
+        if finding.id.startswith(NEVER_WAIVED) or not fnmatch.fnmatchcase(finding.id, self.rule):
+            return False
+        place = "*" if self.place == "." else self.place.rstrip("/")
+        return any(fnmatch.fnmatchcase(finding.path, glob) for glob in (place, f"{place}/*"))
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    waiver: list[Waiver] = []
+
+
+def read_waivers(path: Path, shown: str = "") -> Waivers:
+    """The waivers of a file that the user named; raises UsageFault."""
+    # A link is followed: it is the user's own.
+    waivers, faults = _read(Path(os.path.realpath(path)), shown or str(path))
+    if faults:
+        said = (f"{'' if f.line is None else f'line {f.line}: '}{f.message}" for f in faults)
+        raise UsageFault(f"{waivers.path}: {'; '.join(said)}")
+    return waivers
+
+
+def waivers_in_tree(path: Path, shown: str) -> tuple[Waivers, list[Finding]]:
+    """The waivers of a file found in a submission, and what is wrong with it (then none hold)."""
+    return _read(path, shown)
+
+
+def _read(path: Path, shown: str) -> tuple[Waivers, list[Finding]]:
+    def fault(message: str, line: int | None = None, key: str | None = None) -> Finding:
+        hint = "give each [[waiver]] rule, place, reason, who and until"
+        return Finding("waivers.invalid", Severity.ERROR, shown, line, key, message, hint=hint)
+
+    try:
+        text = plain_file(path).decode("utf-8-sig")
+        loaded = tomllib.loads(text)
+    except OSError as error:
+        return Waivers(shown), [fault(f"cannot be read: {error.strerror or error}")]
+    except UnicodeDecodeError:
+        return Waivers(shown), [fault("cannot be read: it is not UTF-8 text")]
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        where = re.search(r"line (\d+)", str(error))
+        return Waivers(shown), [fault(f"no TOML: {error}", int(where[1]) if where else None)]
+    lines = _lines_of(text, loaded)
+    try:
+        file = _File.model_validate(loaded)
+    except ValidationError as error:
+        return Waivers(shown), [fault(*_explained(each, lines)) for each in error.errors()]
+    return Waivers(shown, tuple(file.waiver), lines), []
+
+
+def _lines_of(text: str, loaded: dict[str, Any]) -> tuple[int | None, ...]:
+    items = loaded.get("waiver")
+    count = len(items) if isinstance(items, list) else 0
+    heads = re.compile(r"\s*\[\[\s*[\"']?waiver[\"']?\s*\]\]")
+    found = [number for number, line in enumerate(text.split("\n"), 1) if heads.match(line)]
+    # A head inside a multi-line text would count: then better no line than a wrong one.
+    return tuple(found) if len(found) == count else (None,) * count
+
+
+def _explained(error: Any, lines: tuple[int | None, ...]) -> tuple[str, int | None, str | None]:
+    """(message, line, key) of one pydantic error."""
+    place = error["loc"]
+    index = place[1] if len(place) > 1 else None
+    line = lines[index] if isinstance(index, int) and index < len(lines) else None
+    key = str(place[-1])
+    if error["type"] == "extra_forbidden":
+        names = list(Waiver.model_fields) if len(place) > 1 else ["waiver"]
+        near = difflib.get_close_matches(key, names, 1, 0.5)
+        mend = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
+        return f"unknown field {key}; {mend}", line, key
+    if error["type"] == "missing":
+        return f"{key} is missing; must be given", line, key
+    said = str(error["msg"])
+    return f"{'.'.join(map(str, place))}: {said[:1].lower()}{said[1:]}", line, key

@@ -1,0 +1,274 @@
+"""The emitter: a logger you hold, which writes the records of one training run."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from podium.logging_spec import keys
+from podium.logging_spec.emitter import ranks
+from podium.logging_spec.emitter.guarding import Gatekeeper, guard_of
+from podium.logging_spec.emitter.guarding import GuardViolationError as GuardViolationError
+from podium.logging_spec.emitter.intervals import Evaluation, Interval, Run
+from podium.logging_spec.emitter.lines import Lines, look_for_misspelling
+from podium.logging_spec.emitter.targets import open_sink
+from podium.logging_spec.emitter.values import members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from podium.logging_spec.emitter.guarding import Guard
+    from podium.logging_spec.emitter.sink import Sink
+    from podium.logging_spec.keys import Key
+
+_DECLARED: Final = frozenset({"hyperparameter", "disclosure", "submission"})
+_ALSO_DECLARED: Final = frozenset({"seed", "train_samples", "eval_samples"})
+
+
+def now_ms() -> int:
+    """Wall clock, milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Logger:
+    """Writes the log of one run to a path, a stream, a descriptor, or several of these.
+
+    Only rank 0 writes; without `rank` the rank is found from torch.distributed or the launcher's
+    variables. `errors` says what happens to a value that cannot be logged: "raise" raises
+    UnloggableValueError at the call, "note" reports it and goes on. `nonfinite` does the same for
+    NaN and Infinity: "refuse" treats them as such values, "words" writes them as bare words, which
+    readers of these logs accept and JSON does not. `round`, with `division` and `benchmark`, has
+    each record judged by the rules of that round, if podium is installed; `guard` takes another
+    judge. `on_violation` says whether an error it finds is noted or raised.
+    """
+
+    def __init__(
+        self,
+        sink: Any = None,
+        *,
+        rank: int | None = None,
+        clock: Callable[[], int] = now_ms,
+        namespace: str = "",
+        call_sites: bool = True,
+        stack_offset: int = 0,
+        root_dir: str | None = None,
+        errors: Literal["raise", "note"] = "raise",
+        nonfinite: Literal["refuse", "words"] = "refuse",
+        barrier: Callable[[], object] = ranks.barrier,
+        guard: Guard | None = None,
+        round: str | None = None,  # noqa: A002 - the name that rules go by
+        division: str | None = None,
+        benchmark: str | None = None,
+        usage: str = "training",
+        on_violation: Literal["warn", "raise"] = "warn",
+    ) -> None:
+        self.rank = ranks.rank() if rank is None else rank
+        self.barrier = barrier
+        self._sink: Sink | None = open_sink(sink) if self.rank == 0 else None
+        if round is not None and guard is None and self._sink is not None:
+            guard = guard_of(round, division, benchmark, usage)
+        self._gate = None if guard is None else Gatekeeper(guard, on_violation)
+        self._lines = Lines(
+            clock,
+            namespace=namespace,
+            call_sites=call_sites,
+            stack_offset=stack_offset,
+            root_dir=root_dir,
+            errors=errors,
+            nonfinite=nonfinite,
+        )
+
+    # --- records ---
+
+    def start(
+        self,
+        key: Key | str,
+        value: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        time_ms: int | None = None,
+    ) -> None:
+        """Log that an interval begins."""
+        if self._sink is not None:
+            self._emit(keys.INTERVAL_START, key, value, metadata, time_ms)
+
+    def end(
+        self,
+        key: Key | str,
+        value: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        time_ms: int | None = None,
+    ) -> None:
+        """Log that an interval ends. After `run_stop` the file is brought to the disk."""
+        if self._sink is not None:
+            self._emit(keys.INTERVAL_END, key, value, metadata, time_ms)
+            if key in (keys.RUN_STOP, keys.RUN_STOP.name):
+                self._sink.sync()
+
+    def event(
+        self,
+        key: Key | str,
+        value: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        time_ms: int | None = None,
+    ) -> None:
+        """Log a value at a point in time."""
+        if self._sink is not None:
+            self._emit(keys.POINT_IN_TIME, key, value, metadata, time_ms)
+
+    # --- phases ---
+
+    def init(self) -> Interval:
+        """Initialisation: limited, not scored."""
+        return Interval(self, (keys.INIT_START, keys.INIT_STOP))
+
+    def run(self) -> Run:
+        """The timed part."""
+        return Run(self)
+
+    def block(
+        self,
+        *,
+        samples_count: int | None = None,
+        step_num: int | None = None,
+        first_epoch_num: float | None = None,
+        epoch_count: float | None = None,
+        **metadata: Any,
+    ) -> Interval:
+        """Training between two evaluations."""
+        if samples_count is None and step_num is None and None in (first_epoch_num, epoch_count):
+            raise TypeError(
+                "a block needs samples_count, step_num, or first_epoch_num with epoch_count"
+            )
+        metadata |= _given(
+            samples_count=samples_count, step_num=step_num, first_epoch_num=first_epoch_num
+        )
+        at_start = metadata | _given(epoch_count=epoch_count)
+        return Interval(self, (keys.BLOCK_START, keys.BLOCK_STOP), at_start, metadata)
+
+    def epoch(
+        self, epoch_num: float, *, samples_count: int | None = None, **metadata: Any
+    ) -> Interval:
+        """One pass over the training data."""
+        at = {"epoch_num": epoch_num} | _given(samples_count=samples_count) | metadata
+        return Interval(self, (keys.EPOCH_START, keys.EPOCH_STOP), at)
+
+    def evaluation(
+        self,
+        *,
+        samples_count: int | None = None,
+        step_num: int | None = None,
+        epoch_num: float | None = None,
+        **metadata: Any,
+    ) -> Evaluation:
+        """An evaluation at a position in training, given in the unit of the benchmark."""
+        at = _given(samples_count=samples_count, step_num=step_num, epoch_num=epoch_num)
+        if not at:
+            raise TypeError("an evaluation needs samples_count, step_num or epoch_num")
+        return Evaluation(self, (keys.EVAL_START, keys.EVAL_STOP), at | metadata)
+
+    # --- declarations ---
+
+    def hyperparameters(
+        self, config: object, *, rename: Mapping[str, Key | str] | None = None
+    ) -> tuple[str, ...]:
+        """Log the members of `config` that are standard keys; gives the names that were logged.
+
+        `config` is a mapping, a dataclass or a pydantic model; `rename` says which of its members
+        stand for which key. Members that are None or no key of a log are left out.
+        """
+        logged = []
+        for member, value in members(config):
+            key = (rename or {}).get(member, member)
+            name = key if isinstance(key, str) else key.name
+            standard = keys.known(name)
+            if member not in (rename or {}) and not _declares(standard):
+                look_for_misspelling(name)
+            elif value is not None:
+                self.event(name, value)
+                logged.append(name)
+        return tuple(logged)
+
+    def submission(self, **names: str) -> None:
+        """Log who submits what: `benchmark`, `division`, `org`, `platform`, `status` and so on."""
+        for name, value in names.items():
+            self.event(_standard(f"submission_{name}"), value)
+
+    def disclosure(self, **facts: Any) -> None:
+        """Log what a submitter discloses, by key: precisions, parallelism, `config_filename`."""
+        for name, value in facts.items():
+            key = _standard(name)
+            if key.role != "disclosure":
+                raise TypeError(f"{name} is no disclosure key")
+            self.event(key, value)
+
+    # --- the file ---
+
+    def retry(self) -> None:
+        """Write the lines that could not be written; LogNotWrittenError when that fails again."""
+        if self._sink is not None:
+            self._sink.retry()
+            self._sink.sync()
+
+    def close(self) -> None:
+        """Write what is kept and close the file; the guard says what only the end decides."""
+        if self._sink is not None:
+            self._sink.close()
+        gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.finish()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except (OSError, GuardViolationError) as second:
+            if error is None:
+                raise
+            error.add_note(f"closing the log: {second}")
+
+    def _emit(
+        self,
+        kind: str,
+        key: Key | str,
+        value: Any,
+        metadata: Mapping[str, Any] | None,
+        time_ms: int | None,
+    ) -> None:
+        line = self._lines.line(kind, key, value, metadata, time_ms)
+        if line is None or self._sink is None:
+            return
+        if self._gate is None:
+            self._sink.write(line.encode("ascii"))
+            return
+        try:
+            self._sink.write(line.encode("ascii"))
+        finally:  # a line that waits for a retry is a record as well
+            self._gate.judge(line)
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _declares(key: Key | None) -> bool:
+    return key is not None and (key.role in _DECLARED or key.name in _ALSO_DECLARED)
+
+
+def _standard(name: str) -> Key:
+    key = keys.known(name)
+    if key is None:
+        meant = keys.nearest(name)
+        raise TypeError(f"{name} is no standard key" + (f"; {meant.name} is" if meant else ""))
+    return key

@@ -1,0 +1,95 @@
+"""What stands between the emitter and a judge of records, the guard."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Literal
+
+from podium.logging_spec.emitter.lines import note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from podium.logging_spec.reader.record import Record
+
+    Guard = Callable[[Record], Iterable[object]]
+    """Judges a record when it is emitted; what it returns are its findings."""
+
+RULES: Final = "podium.compliance.live.guard"
+"""Who judges by the rules of a round. Imported when a logger is made for a round, never before."""
+
+_BEGIN: Final = len(":::MLLOG ")
+
+
+class GuardViolationError(Exception):
+    """The guard found something wrong with a record, which has been written all the same."""
+
+    def __init__(self, findings: tuple[object, ...]) -> None:
+        super().__init__("; ".join(map(sentence, findings)))
+        self.findings = findings
+
+
+class Gatekeeper:
+    """Shows each line to a guard, and notes or raises what it finds.
+
+    Findings that say they are warnings or notes are never raised.
+    """
+
+    def __init__(self, guard: Guard, on_violation: Literal["warn", "raise"]) -> None:
+        from msgspec import DecodeError
+        from msgspec.json import Decoder
+
+        from podium.logging_spec.reader.record import Record
+
+        self._guard = guard
+        self._raises = on_violation == "raise"
+        self._decode = Decoder(Record).decode
+        self._refused = DecodeError
+
+    def judge(self, line: str) -> None:
+        """Show a line that has been written."""
+        try:
+            record = self._decode(line[_BEGIN:])
+        except self._refused:  # bare words such as NaN
+            from podium.logging_spec.reader.read import parse_log
+
+            record = parse_log(line.encode("ascii")).records[0]
+        found = self._guard(record)
+        if found:
+            self._tell(tuple(found))
+
+    def finish(self) -> None:
+        """Ask what only the end of the log decides, if the guard knows."""
+        finish = getattr(self._guard, "finish", None)
+        if finish is not None:
+            self._tell(tuple(finish()))
+
+    def _tell(self, found: tuple[object, ...]) -> None:
+        if self._raises and any(getattr(f, "severity", "error") == "error" for f in found):
+            raise GuardViolationError(found)
+        for finding in found:
+            note(sentence(finding))
+
+
+def guard_of(
+    round: str,  # noqa: A002 - the name that rules go by
+    division: str | None,
+    benchmark: str | None,
+    usage: str,
+) -> Guard:
+    """The rules of a round; ImportError with what to do where podium is not installed."""
+    try:
+        home = import_module(RULES)
+    except ImportError as error:
+        raise ImportError(f"a logger for round {round} needs podium's rules: {error}") from error
+    guard: Guard = home.Guard(round, division, benchmark, usage)
+    return guard
+
+
+def sentence(finding: object) -> str:
+    """A finding on one line."""
+    message = getattr(finding, "message", None)
+    if message is None:
+        return str(finding)
+    hint = getattr(finding, "hint", "")
+    return f"{getattr(finding, 'id', 'guard')}: {message}" + (f" ({hint})" if hint else "")

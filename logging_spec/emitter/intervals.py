@@ -1,0 +1,109 @@
+"""The phases of a run as context managers: they write the start and the end of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from podium.logging_spec import keys
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from podium.logging_spec.emitter.emit import Logger
+    from podium.logging_spec.keys import Key
+
+
+class Interval:
+    """A phase with a start and an end. An exception leaves it without an end."""
+
+    def __init__(
+        self,
+        log: Logger,
+        bounds: tuple[Key, Key],
+        at_start: Mapping[str, Any] | None = None,
+        at_stop: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._log = log
+        self._start, self._stop = bounds
+        self._at_start = at_start
+        self._at_stop = at_start if at_stop is None else at_stop
+
+    def __enter__(self) -> Self:
+        self._log.start(self._start, metadata=self._at_start)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self._log.end(self._stop, metadata=self._at_stop)
+
+
+class Evaluation(Interval):
+    """An evaluation; what it measured is logged at its position in training."""
+
+    def accuracy(self, value: Any, **metadata: Any) -> None:
+        """Log the quality reached; for language models that is a loss."""
+        self._log.event(keys.EVAL_ACCURACY, value, {**(self._at_start or {}), **metadata})
+
+    def error(self, value: Any, **metadata: Any) -> None:
+        """Log the quality reached where a rule names it an error (HPC)."""
+        self._log.event(keys.EVAL_ERROR, value, {**(self._at_start or {}), **metadata})
+
+
+class Run:
+    """The timed part. It ends by `success()` or `abort()`, else aborted where its block is left."""
+
+    def __init__(self, log: Logger) -> None:
+        self._log = log
+        self.status: str | None = None
+        """`success` or `aborted` once the run has stopped."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.status is not None:
+            return
+        if error is None:
+            self.abort()
+            return
+        # Other ranks may never come to a barrier, and the reason of the abort matters most.
+        try:
+            self._stop(keys.ABORTED, {})
+        except Exception as second:
+            error.add_note(f"run_stop: {second}")
+
+    def start(self) -> None:
+        """Begin the timed part, all ranks together; a `with` block does this itself."""
+        self._log.barrier()
+        self._log.start(keys.RUN_START)
+
+    def success(self, **metadata: Any) -> None:
+        """End the timed part: the target was reached. To be called on every rank."""
+        self._stop_together(keys.SUCCESS, metadata)
+
+    def abort(self, **metadata: Any) -> None:
+        """End the timed part without success. To be called on every rank."""
+        self._stop_together(keys.ABORTED, metadata)
+
+    def _stop_together(self, status: str, metadata: Mapping[str, Any]) -> None:
+        if self.status is not None:
+            raise RuntimeError(f"the run has stopped already, with status {self.status}")
+        self._log.barrier()
+        self._stop(status, metadata)
+
+    def _stop(self, status: str, metadata: Mapping[str, Any]) -> None:
+        self.status = status
+        self._log.end(keys.RUN_STOP, metadata={**metadata, "status": status})

@@ -1,0 +1,92 @@
+"""What a logger may be told to write to: paths, streams, descriptors, and several of them."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from podium.logging_spec.emitter.sink import DescriptorSink, Sink, StreamSink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class TeeSink:
+    """Several sinks that each get every line."""
+
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        self._sinks = tuple(sinks)
+
+    def write(self, line: bytes) -> None:
+        """Write the line to each; a failure of one does not keep it from the others."""
+        self._each(lambda sink: sink.write(line))
+
+    def retry(self) -> None:
+        """Write the lines that any of them keeps."""
+        self._each(lambda sink: sink.retry())
+
+    def sync(self) -> None:
+        """Bring the lines of each to the disk."""
+        self._each(lambda sink: sink.sync())
+
+    def close(self) -> None:
+        """Close each."""
+        self._each(lambda sink: sink.close())
+
+    def _each(self, act: Callable[[Sink], None]) -> None:
+        failed: OSError | None = None
+        for sink in self._sinks:
+            try:
+                act(sink)
+            except OSError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+
+def open_sink(target: Any) -> Sink:
+    """A sink for a path, a descriptor, a stream, a list of these, or None for stdout."""
+    if target is None:
+        target = sys.stdout
+    if all(callable(getattr(target, name, None)) for name in ("write", "retry", "sync", "close")):
+        return cast("Sink", target)
+    if isinstance(target, list | tuple):
+        return TeeSink([open_sink(part) for part in target])
+    if isinstance(target, str | os.PathLike):
+        return _open_file(os.fspath(target))
+    if isinstance(target, int):
+        return DescriptorSink(target, f"descriptor {target}", owned=False)
+    name = str(getattr(target, "name", type(target).__name__))
+    if isinstance(target, io.TextIOWrapper | io.BufferedWriter | io.FileIO):
+        try:
+            return DescriptorSink(target.fileno(), name, owned=False, flush=target.flush)
+        except OSError:
+            return StreamSink(target, name)
+    if callable(getattr(target, "write", None)):
+        return StreamSink(target, name)
+    raise TypeError(f"cannot write to a {type(target).__name__}")
+
+
+def _open_file(path: str) -> Sink:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+    sink = DescriptorSink(os.open(path, flags, 0o666), path, owned=True)
+    if _ends_inside_a_line(path):
+        sink.write(b"\n")
+    return sink
+
+
+def _ends_inside_a_line(path: str) -> bool:
+    # What another program left unfinished must not swallow the first line.
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        with open(path, "rb") as file:
+            if not file.seek(0, os.SEEK_END):
+                return False
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) != b"\n"
+    except OSError:
+        return False

@@ -1,0 +1,87 @@
+"""Token-bearing lines of the formats before 0.7 to records and faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from podium.logging_spec.reader import dialects
+from podium.logging_spec.reader.log import Fault, Generation, LineFault, Log, text_of
+from podium.logging_spec.reader.record import Record
+
+_TOKENS = {"mll": b":::MLL", "mlpv": b":::MLPv", "alibaba": b"MLPerf: "}
+
+
+def take_older(payloads: list[bytes], generation: Generation, log: Log, base: int) -> None:
+    """Records of 0.5 and 0.6; seconds become milliseconds, the 0.5 benchmark the namespace."""
+    if generation == "mll" and _take_json_of_06(payloads, log):
+        return
+    if log.places is None:
+        log.places = list(range(len(log.records)))
+    parsers: dict[str, Callable[[str], dialects.Payload | None]] = {
+        "mll": dialects.parse_v06,
+        "mlpv": dialects.parse_v05,
+        "alibaba": dialects.parse_alibaba,
+    }
+    parse = parsers[generation]
+    for position, payload in enumerate(payloads, base):
+        # Of several tokens on a line the official reader takes the last.
+        text = text_of(payload.rpartition(_TOKENS[generation])[2])
+        if generation == "mll" and text.startswith(" "):
+            text = text[1:]
+        elif generation == "mll":
+            text = ""
+        found = parse(text)
+        if found is None or (generation == "mll" and dialects.ignored_v06(text)):
+            _note(generation, text, position, log)
+            continue
+        record = Record(
+            found.key, found.seconds * 1000, found.value, found.metadata, None, found.benchmark
+        )
+        if found.strict:
+            log.records.append(record)
+            log.places.append(position)
+        else:
+            message = "the record is not in the standard layout of its format"
+            fault = LineFault(Fault.DIALECT, message, position, text[:80], recovered=True)
+            log.faults.append(fault)
+            log.lenient.append((position, record))
+
+
+def _note(generation: Generation, text: str, position: int, log: Log) -> None:
+    if generation == "alibaba":
+        return  # one submitter's free text beside its records: noise
+    kind, message = Fault.JSON, "the record follows no known layout of its format"
+    if generation == "mll" and dialects.ignored_v06(text):
+        kind, message = Fault.IGNORED, "the line gives no value; the official reader ignores it"
+    log.faults.append(LineFault(kind, message, position, text[:80]))
+
+
+class _Body(msgspec.Struct, frozen=True, gc=False):
+    value: Any
+    metadata: Any
+
+
+_decode_body = msgspec.json.Decoder(_Body).decode
+_MLL_LINES = re.compile(
+    rb"^ ([0-9]+\.?[0-9]*) ([A-Za-z0-9_]+) ?: +(\{.*\})[ \t\r\f\v]*$", re.MULTILINE
+)
+
+
+def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
+    """Take a block whose lines are all of the standard 0.6 layout; False if any is not."""
+    found = [] if log.places is not None else _MLL_LINES.findall(b"\n".join(payloads))
+    if len(found) != len(payloads):
+        return False
+    try:
+        bodies = [_decode_body(body) for _, _, body in found]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    log.records += [
+        Record(key.decode(), float(seconds) * 1000, body.value, body.metadata)
+        for (seconds, key, _), body in zip(found, bodies, strict=True)
+    ]
+    return True

@@ -1,0 +1,62 @@
+"""A run's state on disk, so that one that was interrupted can go on."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from podium.reference_runs.errors import RunFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from podium.reference_runs.engine.stepper import Stepper
+
+
+def save(stepper: Stepper, path: Path, step: int) -> None:
+    """Write weights, optimizer state and generator state after a step, whole or not at all."""
+    for optimizer in stepper.optimizers:
+        if hasattr(optimizer, "consolidate_state_dict"):
+            optimizer.consolidate_state_dict()  # every rank sends its share to the first
+    if not stepper.task.ranks.first:
+        return
+    state = {
+        "benchmark": stepper.task.config.name,
+        "step": step,
+        "model": stepper.model.state_dict(),
+        "optimizers": [optimizer.state_dict() for optimizer in stepper.optimizers],
+        "scaler": stepper.scaler.state_dict(),
+        "random": torch.get_rng_state(),
+        "device_random": _device_random(stepper.task.device),
+    }
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    torch.save(state, draft)
+    draft.replace(path)
+
+
+def load(stepper: Stepper, path: Path | None) -> int:
+    """Restore what `save` wrote; returns the steps done.
+
+    Raises RunFault where there is no such file or it is another benchmark's.
+    """
+    if path is None or not path.is_file():
+        raise RunFault(f"--resume: there is no checkpoint at {path}")
+    # To the processor: what belongs on the device is copied there, and Adam's step count does not.
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    if state.get("benchmark") != stepper.task.config.name:
+        raise RunFault(f"--resume: {path} is a checkpoint of {state.get('benchmark')}")
+    stepper.model.load_state_dict(state["model"])
+    for optimizer, saved in zip(stepper.optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    stepper.scaler.load_state_dict(state["scaler"])
+    torch.set_rng_state(state["random"])
+    if state["device_random"] is not None:
+        torch.cuda.set_rng_state(state["device_random"], stepper.task.device)
+    return int(state["step"])
+
+
+def _device_random(device: torch.device) -> torch.Tensor | None:
+    """State of the generator that dropout on a GPU draws from."""
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else None

@@ -1,0 +1,206 @@
+"""From a benchmark's name and options to logs in a folder."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from podium.logging_spec import Logger
+from podium.reference_runs.catalogue import find, need_torch, task_of
+from podium.reference_runs.errors import DataMissing, RunAborted, RunFault
+from podium.reference_runs.log.legacy_sink import OLDER, OlderSink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from podium.reference_runs.catalogue import Benchmark
+    from podium.reference_runs.engine.config import Config
+    from podium.reference_runs.engine.loop import Outcome, Watch
+    from podium.reference_runs.engine.ranks import Ranks
+    from podium.reference_runs.engine.setting import Division, Setting
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+"""Call sites in logs are shown relative to here: a log need not tell where podium is installed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What is to be run: a benchmark, its surroundings and changes to its config."""
+
+    benchmark: Benchmark
+    setting: Setting
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def config(self) -> Config:
+        """The config of the scale, with the changes; raises UnknownSetting."""
+        benchmark = self.benchmark
+        make = benchmark.smoke if self.setting.scale == "smoke" else benchmark.reference
+        return make().with_settings(self.settings)
+
+
+def order(
+    name: str,
+    setting: Setting,
+    settings: Mapping[str, str],
+    wished: tuple[str | None, Division | None] = (None, None),
+) -> Order:
+    """An order by round and division, where these are wished, else by the benchmark's own.
+
+    Raises RunFault for a round that it was not in.
+    """
+    benchmark = find(name)
+    round_name, division = wished
+    chosen = round_name or (benchmark.rounds[-1] if benchmark.rounds else setting.round)
+    known = benchmark.rounds
+    if known and chosen not in known and chosen not in OLDER:
+        raise RunFault(f"--round is {chosen}; {name} was in {', '.join(known)}")
+    if setting.data is not None and setting.scale == "smoke":
+        raise RunFault("--data goes with --scale reference; smoke scale generates its data")
+    if setting.data is not None and not setting.data.is_dir():
+        raise RunFault(f"--data: there is no folder {setting.data}")
+    setting = replace(
+        setting, round=chosen, usage=benchmark.usage, division=division or benchmark.division
+    )
+    return Order(benchmark=benchmark, setting=setting, settings=settings)
+
+
+def dry_log(order: Order, sink: Any) -> None:
+    """Log only what the config declares: no torch, no data, no training."""
+    from podium.reference_runs.log.records import hyperparameters
+
+    with Logger(sink, rank=0, root_dir=ROOT) as log:
+        hyperparameters(log, order.config(), order.setting)
+
+
+def run(order: Order, path: Path, watch: Watch) -> Outcome:
+    """Train once and log into a file, which must be new unless the run is resumed.
+
+    Raises RunFault for what its user can mend; the log then says aborted.
+    """
+    with together(order) as ranks:
+        return _train(order, path, watch, ranks)
+
+
+def series(
+    order: Order, folder: Path, runs: int, follow: Callable[[Path], AbstractContextManager[Watch]]
+) -> Iterator[tuple[Path, Outcome]]:
+    """Train several times, each with a log and a seed of its own; the ranks stay together.
+
+    Logs are numbered after those that the folder holds, and no number is used again, so that no two
+    runs of a folder share a seed. A resumed run goes on with the last log.
+    """
+    with together(order) as ranks:
+        # The first rank's word: another may look when the first log is there already.
+        first = ranks.gather(_first_number(folder, resume=order.setting.resume))[0]
+        for number in range(first, first + (1 if order.setting.resume else runs)):
+            path = folder / f"result_{number}.txt"
+            seeded = replace(order.setting, seed=order.setting.seed + number)
+            with follow(path) as watch:
+                outcome = _train(replace(order, setting=seeded), path, watch, ranks)
+            yield path, outcome
+
+
+@contextmanager
+def together(order: Order) -> Iterator[Ranks]:
+    """The processes of the run, joined, once it is certain that they have something to do."""
+    need_torch()
+    if order.setting.scale == "reference" and order.setting.data is None:
+        raise DataMissing(f"--data is needed at reference scale: {order.benchmark.data}")
+    from podium.reference_runs.engine.ranks import joined
+
+    setting = order.setting
+    smoke = setting.scale == "smoke"
+    with told_plainly(), joined(setting.device, repeatable=smoke) as ranks, _threads(setting):
+        yield ranks
+
+
+def _train(order: Order, path: Path, watch: Watch, ranks: Ranks) -> Outcome:
+    from podium.reference_runs.engine.loop import train
+
+    setting, config = order.setting, order.config()
+    _share_out(config, ranks)
+    task = task_of(order.benchmark.name)(config, setting, ranks)
+    sink: OlderSink | str = str(path)
+    if ranks.first:
+        _prepare_place(path, setting)
+        if setting.usage == "training" and setting.round in OLDER:
+            sink = OlderSink(path, setting.round, config.name)
+    try:
+        with Logger(sink, rank=ranks.rank, root_dir=ROOT) as log:
+            return train(task, log, watch)
+    except DataMissing:
+        if ranks.first:
+            path.unlink()  # nothing was run: what is there is no log of a run
+        raise
+
+
+def _first_number(folder: Path, *, resume: bool) -> int:
+    there = [
+        int(path.stem.removeprefix("result_"))
+        for path in folder.glob("result_*.txt")
+        if path.stem.removeprefix("result_").isdigit()
+    ]
+    return max(there, default=0) if resume else max(there, default=-1) + 1
+
+
+def _share_out(config: Config, ranks: Ranks) -> None:
+    """Raise RunFault where a global batch cannot be cut into equal parts: some would be lost."""
+    size, micro = config.global_batch_size, config.gradient_accumulation_steps
+    if size % (micro * ranks.world):
+        raise RunFault(
+            f"global_batch_size is {size}; must be a multiple of {micro} micro-batches"
+            f" x {ranks.world} ranks"
+        )
+
+
+def _prepare_place(path: Path, setting: Setting) -> None:
+    if setting.resume and not path.exists():
+        raise RunFault(f"--resume: there is no log {path} to go on with")
+    if setting.resume and b"run_stop" in path.read_bytes():
+        raise RunFault(f"--resume: the run of {path} has ended, its log has a run_stop")
+    if path.exists() and not setting.resume:
+        raise RunFault(f"{path} exists already; no log is written over, choose another --output")
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def _threads(setting: Setting) -> Iterator[None]:
+    """Small models are fastest with one thread; bigger ones take what torch would."""
+    import torch
+
+    before = torch.get_num_threads()
+    wanted = setting.threads or (1 if setting.scale == "smoke" else before)
+    torch.set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def told_plainly() -> Iterator[None]:
+    """Turn torch's errors that a user can do something about into one sentence."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise RunAborted(f"out of memory on the accelerator; {_LESS_MEMORY}") from None
+    except RuntimeError as error:
+        if "can't allocate memory" in str(error) or "not enough memory" in str(error):
+            raise RunAborted(f"out of memory; {_LESS_MEMORY}") from None
+        if any(sign in str(error) for sign in _PEER_GONE):
+            reason = str(error).partition("\n")[0]
+            raise RunAborted(f"another rank has ended, see its message: {reason}") from None
+        raise
+
+
+_LESS_MEMORY = (
+    "raise gradient_accumulation_steps with --set, lower the precision with --precision bf16,"
+    " or share the optimizer's state out with --shard"
+)
+_PEER_GONE = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")

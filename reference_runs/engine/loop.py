@@ -1,0 +1,167 @@
+"""The life of a run, from init_start to run_stop, for every benchmark."""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from podium.logging_spec import keys
+from podium.logging_spec.emitter.intervals import Run
+from podium.reference_runs.engine.checkpoint import load, save
+from podium.reference_runs.engine.config import Unit
+from podium.reference_runs.engine.progress import block_at, blocks, position
+from podium.reference_runs.engine.stepper import Stepper
+from podium.reference_runs.log.declare import NOTE, clear_caches, declare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from podium.logging_spec import Logger
+    from podium.logging_spec.emitter.intervals import Evaluation
+    from podium.reference_runs.engine.config import Config
+    from podium.reference_runs.engine.task import Task
+
+    Watch = Callable[["Standing"], None]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run stands, for whoever watches: steps done, the last loss and the last quality."""
+
+    step: int
+    loss: float | None = None
+    quality: float | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: `quality` is that of its last evaluation, None if there was none."""
+
+    converged: bool
+    step: int
+    quality: float | None
+    profile: str = ""
+    """Tables of where the time went, if the run was profiled."""
+
+
+def _unwatched(_: Standing) -> None:
+    pass
+
+
+def train(task: Task[Any], log: Logger, watch: Watch = _unwatched) -> Outcome:
+    """Run one training to its target or its last step, and log it.
+
+    An exception leaves the log with a `run_stop` that says aborted.
+    """
+    config, setting = task.config, task.setting
+    stepper, done = start(task, log)
+    with timed(log, resumed=setting.resume) as run, observed(stepper, log) as tables:
+        if not setting.resume:
+            log.event(keys.TRAIN_SAMPLES, config.train_samples)
+            log.event(keys.EVAL_SAMPLES, config.eval_samples)
+            task.stage(log)
+        quality = None
+        for first, last in blocks(config, done):
+            with log.block(**block_at(config, setting, first, last)):
+                mean_loss = train_block(stepper, log, (first, last), watch)
+            at = position(config, setting, last)
+            log.event("tracked_stats", {"train_loss": mean_loss}, metadata={"step": last})
+            with log.evaluation(**at) as evaluation:
+                quality = stepper.evaluate()
+                log_quality(evaluation, config, quality)
+            watch(Standing(last, mean_loss, quality))
+            if setting.checkpoint is not None:
+                save(stepper, setting.checkpoint, last)
+            if config.reached(quality):
+                run.success(**at)
+                return Outcome(True, last, quality, tables())
+        run.abort()
+        return Outcome(False, config.last_step, quality, tables())
+
+
+def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
+    """The untimed part: declare the run, make data and model; returns the steps done before."""
+    setting = task.setting
+    seed_everything(setting.seed)
+    if setting.resume:
+        task.prepare()
+        stepper = Stepper(task)
+        return stepper, load(stepper, setting.checkpoint)
+    clear_caches(log, setting)
+    with log.init():
+        declare(log, task.config, setting, task.ranks)
+        task.prepare()
+        return Stepper(task), 0
+
+
+@contextmanager
+def observed(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
+    """Profile some steps where the setting says so; gives what tells the tables."""
+    path, ranks = stepper.task.setting.profile, stepper.task.ranks
+    if path is None or not ranks.first:
+        yield str
+        return
+    from podium.reference_runs.engine.profiling import named_layers, profiled
+
+    log.event(NOTE, "some steps of this run were profiled, which takes time")
+    with named_layers(stepper.model), profiled(path, ranks.device) as profile:
+        stepper.stepped = profile.profiler.step
+        yield lambda: profile.tables
+
+
+class Resumed(Run):
+    """The rest of a run whose process was killed: its log has a `run_start` already."""
+
+    def start(self) -> None:
+        """Say in the log that the clock has gone on since the first `run_start`."""
+        self._log.event(NOTE, "resumed from a checkpoint; the time since run_start counts")
+
+
+def timed(log: Logger, *, resumed: bool) -> Run:
+    """The timed part, as a context manager."""
+    return Resumed(log) if resumed else log.run()
+
+
+def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: Watch) -> float:
+    """Train from one step count to another; returns the mean loss.
+
+    Where the benchmark counts whole epochs, each is an interval in the log.
+    """
+    config, setting = stepper.task.config, stepper.task.setting
+    counts_epochs = config.unit_in(setting.round) is Unit.EPOCHS
+    step, last = bounds
+    losses: list[torch.Tensor] = []
+    while step < last:
+        epoch, begin = divmod(step, config.steps_per_epoch)
+        end = min(last, (epoch + 1) * config.steps_per_epoch)
+        interval: AbstractContextManager[Any] = (
+            log.epoch(epoch + 1) if counts_epochs else nullcontext()
+        )
+        with interval:
+            for loss in stepper.steps(epoch + 1, begin, end - step):
+                step += 1
+                losses.append(loss)
+                if stepper.reports(step):
+                    watch(Standing(step, float(loss)))
+    return float(torch.stack(losses).mean())
+
+
+def log_quality(evaluation: Evaluation, config: Config, quality: float) -> None:
+    """Log what was measured under the key that the benchmark's rules name."""
+    if config.logs_error:
+        evaluation.error(quality)
+    else:
+        evaluation.accuracy(quality)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed each generator of random numbers that a task may use."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)

@@ -1,0 +1,62 @@
+"""Where a run stands in training, and in which words its log says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from podium.reference_runs.engine.config import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from podium.reference_runs.engine.config import Config
+    from podium.reference_runs.engine.setting import Setting
+
+
+def blocks(config: Config, done: int = 0) -> Iterator[tuple[int, int]]:
+    """The parts of training that end in an evaluation, as step counts before and after each."""
+    before = done
+    for step in config.evaluation_steps():
+        if step > config.last_step:
+            return
+        if step > before:
+            yield before, step
+            before = step
+
+
+def position(config: Config, setting: Setting, step: int) -> dict[str, Any]:
+    """Metadata of what happens after so many optimizer steps."""
+    samples = step * config.global_batch_size
+    match config.unit_in(setting.round):
+        case Unit.EPOCHS:
+            return {"epoch_num": -(-step // config.steps_per_epoch)}
+        case Unit.FRACTIONS:
+            return {"epoch_num": samples / config.train_samples}
+        case Unit.SAMPLES_AS_EPOCHS:
+            return {"epoch_num": samples}
+        case Unit.STEPS:
+            return {"step_num": step}
+        case _ if setting.division == "open":
+            # The official verifier wants epochs of open language models, the policy samples.
+            return {"samples_count": samples, "epoch_num": samples / config.train_samples}
+        case _:
+            return {"samples_count": samples}
+
+
+def block_at(config: Config, setting: Setting, first: int, last: int) -> dict[str, Any]:
+    """Metadata of the block that goes from one step count to another."""
+    samples, length = (n * config.global_batch_size for n in (first, last - first))
+    match config.unit_in(setting.round):
+        case Unit.EPOCHS:
+            begin = first // config.steps_per_epoch
+            count = -(-last // config.steps_per_epoch) - begin
+            return {"first_epoch_num": begin + 1, "epoch_count": count}
+        case Unit.FRACTIONS:
+            whole = config.train_samples
+            return {"first_epoch_num": samples / whole, "epoch_count": length / whole}
+        case Unit.SAMPLES_AS_EPOCHS:
+            return {"first_epoch_num": samples, "epoch_count": length}
+        case Unit.STEPS:
+            return {"step_num": first}
+        case _:
+            return {"samples_count": samples}

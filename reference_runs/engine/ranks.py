@@ -1,0 +1,149 @@
+"""The processes of a run: one alone, or those that torchrun started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.distributed as dist
+
+from podium.reference_runs.errors import RunAborted, RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PATIENCE = timedelta(minutes=10)
+"""How long a rank waits for the others before it gives up."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """One process among those of the run, and the device it works on."""
+
+    device: torch.device
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the rank that logs."""
+        return self.rank == 0
+
+    def sum(self, value: torch.Tensor) -> torch.Tensor:
+        """The sum over all ranks, on each of them."""
+        if self.world > 1:
+            dist.all_reduce(value)
+        return value
+
+    def share(self, items: Sequence[Any]) -> Sequence[Any]:
+        """The part of this rank in what is to be shared out, such as evaluation samples."""
+        return items[self.rank :: self.world]
+
+    def portions(self, items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+        """The share of this rank, cut into neighbouring parts of so many items."""
+        mine = self.share(items)
+        return [mine[begin : begin + size] for begin in range(0, len(mine), size)]
+
+    def gather(self, mine: Any) -> list[Any]:
+        """What every rank has, in the order of ranks, on each of them (small picklable things)."""
+        if self.world == 1:
+            return [mine]
+        everyone: list[Any] = [None] * self.world
+        dist.all_gather_object(everyone, mine)
+        return everyone
+
+
+def local_rank() -> int:
+    """The number of this process among those of its node, as torchrun says it."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def ranks_per_node() -> int:
+    """Processes of each node, as torchrun says it."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
+@contextmanager
+def joined(device: str, *, repeatable: bool = False) -> Iterator[Ranks]:
+    """Join the other processes, if torchrun started several; leave them at the end.
+
+    `repeatable` has a GPU do the same sums in the same order each time, which takes longer.
+    Raises RunFault where the device is not there or the port is taken.
+    """
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    if repeatable:
+        _repeatable()
+    where = _device(device, local_rank())
+    with _ended_by_signal():
+        if world == 1:
+            yield Ranks(where)
+            return
+        _join("nccl" if where.type == "cuda" else "gloo")
+        try:
+            yield Ranks(where, rank, world)
+        finally:
+            dist.destroy_process_group()
+
+
+def _join(backend: str) -> None:
+    try:
+        dist.init_process_group(backend, timeout=PATIENCE)
+    except dist.DistNetworkError as error:
+        port = os.environ.get("MASTER_PORT", "?")
+        if "EADDRINUSE" not in str(error):
+            raise RunFault(f"the ranks cannot meet at port {port}: {_first_line(error)}") from None
+        raise RunFault(
+            f"port {port} is taken; start torchrun with --standalone or another --master-port"
+        ) from None
+
+
+def _device(name: str, local_rank: int) -> torch.device:
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise RunFault("--device is cuda; no CUDA device is visible to torch, use --device cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise RunFault(f"--device is {name}; must be auto, cpu or cuda") from None
+    if device.type == "cuda":
+        device = torch.device("cuda", local_rank if device.index is None else device.index)
+        torch.cuda.set_device(device)
+        # Convolutions would drop to 10 bits of mantissa, while the log says fp32.
+        torch.backends.cudnn.allow_tf32 = False
+    return device
+
+
+def _repeatable() -> None:
+    """Choose, where there is a choice, the kernels that give the same bits in every run."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # as torch's notes want it
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    warnings.filterwarnings("ignore", ".*does not have a deterministic implementation")
+
+
+@contextmanager
+def _ended_by_signal() -> Iterator[None]:
+    """Make SIGTERM an exception, so that the log of a run that is stopped says `aborted`."""
+
+    def stop(_number: int, _frame: object) -> None:
+        raise RunAborted("stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended")
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: the caller owns the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

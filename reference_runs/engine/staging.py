@@ -1,0 +1,62 @@
+"""Data brought from a shared file system to storage of each node's own, as HPC runs do."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+import time
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from podium.logging_spec import keys
+from podium.reference_runs.engine.ranks import local_rank, ranks_per_node
+
+if TYPE_CHECKING:
+    from podium.logging_spec import Logger
+    from podium.reference_runs.engine.ranks import Ranks
+
+
+class Folder:
+    """A temporary folder that several ranks use; it goes when its maker lets go of it or ends."""
+
+    def __init__(self, purpose: str, *, make: bool) -> None:
+        self.path = Path()
+        if make:
+            self.path = Path(tempfile.mkdtemp(prefix=f"podium-{purpose}-"))
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def shared_folder(ranks: Ranks) -> Folder:
+    """A folder that stands for the parallel file system at smoke scale: the first rank makes it."""
+    mine = Folder("parallel", make=ranks.first)
+    mine.path = ranks.gather(mine.path)[0]
+    return mine
+
+
+def node_folder(ranks: Ranks) -> Folder:
+    """A folder of this node's own, below TMPDIR: the node's first rank makes it."""
+    mine = Folder("node", make=local_rank() == 0)
+    node = socket.gethostname()
+    everyone = ranks.gather((node, local_rank(), mine.path))
+    mine.path = next(path for name, local, path in everyone if (name, local) == (node, 0))
+    return mine
+
+
+def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
+    """Copy a folder's files to each node, its ranks together, between the records of staging."""
+    log.start(keys.STAGING_START)
+    began = time.monotonic()
+    near = node_folder(ranks)
+    files = sorted(path for path in shared.rglob("*") if path.is_file())
+    for path in files[local_rank() :: ranks_per_node()]:
+        there = near.path / path.relative_to(shared)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, there)
+    ranks.sum(torch.zeros(1, device=ranks.device))  # nobody reads before all have copied
+    seconds = round(time.monotonic() - began, 3)
+    log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})
+    return near

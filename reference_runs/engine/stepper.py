@@ -1,0 +1,140 @@
+"""One optimizer step and one evaluation: precision, accumulation, the ranks' common gradient."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch import Tensor, nn
+
+    from podium.reference_runs.engine.task import Loss, Task
+
+_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class Stepper:
+    """A task's model with its optimizers, on this rank's device, ready to train."""
+
+    def __init__(self, task: Task[Any]) -> None:
+        self.task = task
+        self.model = self._built()
+        self.optimizers = tuple(task.optimizers(self.model))
+        self._parameters = [p for p in self.model.parameters() if p.requires_grad]
+        self._wrapped = self._wrap()
+        self._type = _TYPES.get(task.setting.precision)
+        self.stepped: Callable[[], None] = _nothing
+        """Called after every step, for a profiler."""
+        self.scaler = torch.amp.GradScaler(task.device.type, enabled=self._type is torch.float16)
+
+    def _built(self) -> nn.Module:
+        task = self.task
+        # A full model's weights are drawn on the device: a processor takes minutes for billions.
+        full = task.setting.scale == "reference"
+        with task.device if full else nullcontext():
+            model = task.build()
+        return model.to(task.device)
+
+    def _wrap(self) -> nn.Module:
+        task = self.task
+        model: nn.Module = self.model
+        if task.setting.compile:
+            model = torch.compile(model)  # type: ignore[assignment]
+        if task.ranks.world == 1:
+            return model
+        return DistributedDataParallel(model, find_unused_parameters=task.unused_parameters)
+
+    def steps(self, epoch: int, begin: int, count: int) -> Iterator[Tensor]:
+        """Take steps of an epoch (from 1), starting at its step `begin` (from 0).
+
+        Yields each step's mean loss over all ranks, a detached scalar on the device.
+        """
+        config = self.task.config
+        batches = self.task.batches(epoch, begin)
+        self.model.train()
+        done = (epoch - 1) * config.steps_per_epoch + begin
+        for step in range(done + 1, done + count + 1):
+            micro = list(islice(batches, config.gradient_accumulation_steps))
+            yield self.step(step, micro)
+            self.stepped()
+
+    def step(self, step: int, micro: list[Any]) -> Tensor:
+        """One optimizer step, counted from 1, on the local micro-batches of a global batch."""
+        total = torch.zeros(2, dtype=torch.float64, device=self.task.device)
+        for number, batch in enumerate(micro, 1):
+            with self._quiet(last=number == len(micro)):
+                loss = self._backward(batch)
+            total += torch.stack([_number(loss.total, total), _number(loss.items, total)])
+        self.task.ranks.sum(total)
+        self._share_out(total[1])
+        self._update(step)
+        self.task.after_step(self.model, step)
+        return (total[0] / total[1]).detach()
+
+    def _backward(self, batch: Any) -> Loss:
+        with self._autocast():
+            loss = self.task.loss(self._wrapped, batch)
+        # Divided here by the batch size, so that half precision does not overflow.
+        scaled = loss.total / self.task.config.global_batch_size
+        self.scaler.scale(scaled).backward()
+        return loss
+
+    def _share_out(self, count: Tensor) -> None:
+        """Make the gradients those of the mean over all samples (DDP averaged over ranks)."""
+        task = self.task
+        factor = task.config.global_batch_size * task.ranks.world / count
+        # Elsewhere than on the processor, looking at the factor would wait for the device.
+        if factor.device.type == "cpu" and factor == 1:
+            return
+        grads = [p.grad for p in self._parameters if p.grad is not None]
+        torch._foreach_mul_(grads, factor)
+
+    def _update(self, step: int) -> None:
+        rate = self.task.learning_rate(step)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate * group.get("scale", 1.0)
+            self.scaler.unscale_(optimizer)
+        self.task.clip(self._parameters)
+        for optimizer in self.optimizers:
+            self.scaler.step(optimizer)
+            optimizer.zero_grad(set_to_none=True)
+        self.scaler.update()
+
+    def evaluate(self) -> float:
+        """The quality now, as a Python number."""
+        self.model.eval()
+        with torch.no_grad(), self._autocast():
+            return float(self.task.evaluate(self.model))
+
+    def reports(self, step: int) -> bool:
+        """Whether to read the loss after this step: on a GPU that waits for the device."""
+        return self.task.device.type == "cpu" or step % 20 == 0
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        if self._type is None:
+            return nullcontext()
+        # Without the cache, which would hold all weights a second time until the pass ends.
+        return torch.autocast(self.task.device.type, dtype=self._type, cache_enabled=False)
+
+    def _quiet(self, *, last: bool) -> AbstractContextManager[Any]:
+        """Leave the ranks' gradients unshared until the last micro-batch."""
+        if last or not isinstance(self._wrapped, DistributedDataParallel):
+            return nullcontext()
+        return self._wrapped.no_sync()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _number(value: Tensor | float, like: Tensor) -> Tensor:
+    if isinstance(value, torch.Tensor):
+        return value.detach().to(like)
+    return torch.full((), value, dtype=like.dtype, device=like.device)  # copies nothing

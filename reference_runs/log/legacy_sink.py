@@ -1,0 +1,52 @@
+"""Logs in the line formats of rounds 0.5 and 0.6."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from podium.logging_spec.emitter.targets import open_sink
+from podium.logging_spec.reader.dialects import render_v05, render_v06
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from podium.logging_spec.emitter.sink import Sink
+
+OLDER = ("0.5", "0.6")
+
+
+class OlderSink:
+    """A file that gets each record as a line of its round."""
+
+    def __init__(self, path: Path, round_name: str, benchmark: str) -> None:
+        self._sink: Sink = open_sink(str(path))
+        self._round = round_name
+        self._benchmark = benchmark
+
+    def write(self, line: bytes) -> None:
+        """Write a line of today's format in the older one."""
+        self._sink.write(f"{self._older(line)}\n".encode("ascii"))
+
+    def _older(self, line: bytes) -> str:
+        record = json.loads(line.partition(b" ")[2])
+        seconds, metadata = record["time_ms"] / 1000, record["metadata"]
+        if self._round == "0.6":
+            return render_v06(seconds, record["key"], record["value"], metadata)
+        file, number = metadata.pop("file", ""), metadata.pop("lineno", 0)
+        value = record["value"]
+        if metadata:  # lines of 0.5 have no place for it but the value
+            value = {**metadata, "value": value}
+        return render_v05(self._benchmark, seconds, file, number, record["key"], value)
+
+    def retry(self) -> None:
+        """Write the lines that are kept."""
+        self._sink.retry()
+
+    def sync(self) -> None:
+        """Bring what was written to the disk."""
+        self._sink.sync()
+
+    def close(self) -> None:
+        """Write what is kept and let go of the file."""
+        self._sink.close()

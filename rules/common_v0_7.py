@@ -1,0 +1,37 @@
+"""Rows that the first round of this log format, 0.7, has in training and in HPC."""
+
+from podium.logging_spec import keys as k
+from podium.rules.constraints.bounds import above, not_empty, one_of
+from podium.rules.constraints.members import has, part
+from podium.rules.constraints.order import after, before, init_within
+from podium.rules.table import AT_LEAST_ONCE, row
+
+UNTIL_READY = (
+    row(k.SUBMISSION_ORG, not_empty()),
+    row(k.SUBMISSION_PLATFORM, not_empty()),
+    row(k.SUBMISSION_DIVISION, one_of("closed", "open")),
+    row(k.SUBMISSION_STATUS, one_of("cloud", "onprem", "preview", "research")),
+    row(k.CACHE_CLEAR, times=AT_LEAST_ONCE),
+    row(k.INIT_START, before("init_stop"), before("run_start"), times=AT_LEAST_ONCE),
+    row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(20)),
+)
+"""Who submits what, and initialisation."""
+
+TIMED = (
+    row(k.RUN_START, after("init_stop")),
+    row(k.RUN_STOP, after("run_start"), has("status")),
+    row(
+        k.BLOCK_START,
+        after("run_start"),
+        has("epoch_count"),
+        has("first_epoch_num"),
+        part("metadata.epoch_count", above(0)),
+        times=AT_LEAST_ONCE.otherwise("epoch_start"),
+    ),
+    row(k.BLOCK_STOP, has("first_epoch_num"), times=AT_LEAST_ONCE.otherwise("epoch_stop")),
+    row(k.EPOCH_START, has("epoch_num"), times=AT_LEAST_ONCE.otherwise("block_start")),
+    row(k.EPOCH_STOP, has("epoch_num"), times=AT_LEAST_ONCE.otherwise("block_stop")),
+    row(k.EVAL_START, has("epoch_num"), times=AT_LEAST_ONCE.otherwise("block_start")),
+    row(k.EVAL_STOP, has("epoch_num"), times=AT_LEAST_ONCE.otherwise("block_stop")),
+)
+"""The timed part, in blocks of epochs or in epochs."""

@@ -1,0 +1,389 @@
+"""The words of the rule tables: what a record, its value or its metadata must be.
+
+A constraint decides (`holds`), prints as the policy's tables do (`text`), and explains itself for a
+finding (`expected`, `says`, `advice`). `holds` may raise on a value of the wrong type; the engine
+counts that as a violation, as the official verifier does.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any, ClassVar
+
+import msgspec
+
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.formula import (
+    Bound,
+    Formula,
+    bound_text,
+    number_text,
+    show,
+    worked_out,
+)
+from podium.rules.run import Run
+
+TOLERANCE = 1e-5
+"""How far a quotient may be from a whole number and still count as one."""
+
+
+Test = Callable[[Any, Run], bool]
+
+
+class Constraint(msgspec.Struct, frozen=True):
+    """Base of all words: by default a rule about the record's value."""
+
+    def test(self, value: Any, run: Run) -> bool:
+        """Whether a value obeys; may raise on one of the wrong type."""
+        raise NotImplementedError
+
+    def holds(self, record: Record, run: Run) -> bool:
+        """Whether the record obeys; may raise on a value of the wrong type."""
+        return self.test(record.value, run)
+
+    def at_position(self) -> Test:
+        """Whether the record at the run's position obeys, given its value; for many calls."""
+        if type(self).holds is Constraint.holds:
+            return self.test
+        return lambda _, run: self.holds(run.records[run.position], run)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it looks at the value alone: at no other key, and not at how floats compare."""
+        return False
+
+    def sure_of(self, values: list[Any]) -> bool:
+        """Whether all of several values obey, where that is told without testing each."""
+        return False
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        """The positions of the records that do not obey, or that cannot be tested."""
+        failed = []
+        records = run.records
+        holds = self.holds
+        for index in positions:
+            run.position = index
+            try:
+                if holds(records[index], run):
+                    continue
+            except Exception:
+                pass
+            failed.append(index)
+        return failed
+
+    def text(self) -> str:
+        """The cell of a rule table."""
+        raise NotImplementedError
+
+    def expected(self, run: Run | None) -> str:
+        """What a finding says must be, formulas worked out for this run."""
+        return self.text()
+
+    def actual(self, record: Record) -> Any:
+        """What a finding says is."""
+        return record.value
+
+    def says(self, record: Record, run: Run | None) -> str:
+        """The finding's sentence."""
+        return f"{record.key} is {show(self.actual(record))}; must be {self.expected(run)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        """How to mend it."""
+        return f"log {key} as {self.expected(run)}"
+
+    def parts(self) -> Iterator[Any]:
+        """The numbers, texts, formulas and constraints that it is made of, out of their tuples."""
+        for name in self.__struct_fields__:
+            yield from _flat(getattr(self, name))
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+class equals(Constraint, frozen=True):
+    """The value is exactly the bound (floats within a relative 1e-9 where `run.exact` is off)."""
+
+    bound: Bound
+
+    def test(self, value: Any, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        if value == bound:
+            return True
+        return not run.exact and _close(value, bound)
+
+    def text(self) -> str:
+        return bound_text(self.bound)
+
+    def expected(self, run: Run | None) -> str:
+        return worked_out(self.bound, run)
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"set {key} to {self.expected(run)}"
+
+
+def _close(value: Any, bound: Any) -> bool:
+    if isinstance(value, int) and isinstance(bound, int):
+        return False
+    return (
+        isinstance(value, int | float)
+        and isinstance(bound, int | float)
+        and math.isclose(value, bound, rel_tol=1e-9)
+    )
+
+
+class Limit(Constraint, frozen=True):
+    """Base of the words that compare a value with one bound."""
+
+    bound: float | Formula
+    compare: ClassVar[staticmethod[[Any, Any], bool]]
+    word: ClassVar[str]
+
+    def test(self, value: Any, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        return bool(self.compare(value, bound))
+
+    @property
+    def settled(self) -> bool:
+        return not isinstance(self.bound, Formula)
+
+    def told_apart(self, values: list[Any]) -> list[bool]:
+        """Which of several values obey a bound that is settled; raises on one of a wrong type."""
+        return list(map(self.compare, values, repeat(self.bound)))
+
+    def sure_of(self, values: list[Any]) -> bool:
+        try:
+            return self.settled and all(self.told_apart(values))
+        except TypeError:
+            return False
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        if self.sure_of([run.records[index].value for index in positions]):
+            return []
+        return Constraint.broken(self, positions, run)
+
+    def text(self) -> str:
+        return f"{self.word} {bound_text(self.bound)}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"{self.word} {worked_out(self.bound, run)}"
+
+
+class at_least(Limit, frozen=True):
+    """The value is the bound or more."""
+
+    compare = staticmethod(operator.ge)
+    word = "at least"
+
+
+class at_most(Limit, frozen=True):
+    """The value is the bound or less."""
+
+    compare = staticmethod(operator.le)
+    word = "at most"
+
+
+class above(Limit, frozen=True):
+    """The value is more than the bound."""
+
+    compare = staticmethod(operator.gt)
+    word = "above"
+
+
+class below(Limit, frozen=True):
+    """The value is less than the bound."""
+
+    compare = staticmethod(operator.lt)
+    word = "below"
+
+
+class OneOf(Constraint, frozen=True):
+    """The value is one of a list."""
+
+    options: tuple[Any, ...]
+
+    def test(self, value: Any, run: Run) -> bool:
+        return value in self.options
+
+    def text(self) -> str:
+        return "one of " + ", ".join(bound_text(option) for option in self.options)
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"set {key} to one of {', '.join(bound_text(option) for option in self.options)}"
+
+
+class not_empty(Constraint, frozen=True):
+    """The value is stated: anything but an empty string."""
+
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value != "")
+
+    def text(self) -> str:
+        return "not empty"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"state {key}"
+
+
+class whole(Constraint, frozen=True):
+    """The value is a whole number, within 1e-5."""
+
+    def test(self, value: Any, run: Run) -> bool:
+        return near_whole(value)
+
+    def text(self) -> str:
+        return "a whole number"
+
+
+def near_whole(number: Any) -> bool:
+    """Whether a number is whole within the verifier's tolerance; raises on other types."""
+    return bool(abs(round(number) - number) < TOLERANCE)
+
+
+class multiple_of(Constraint, frozen=True):
+    """The value is a whole multiple of the step, within 1e-5 of the quotient."""
+
+    step: float
+
+    def test(self, value: Any, run: Run) -> bool:
+        return near_whole(value / self.step)
+
+    def text(self) -> str:
+        return f"a multiple of {number_text(self.step)}"
+
+
+class power_of_two_times(Constraint, frozen=True):
+    """The value is the unit times 2**N, N whole, within 1e-5 of N."""
+
+    unit: float
+
+    def test(self, value: Any, run: Run) -> bool:
+        return near_whole(math.log2(value / self.unit))
+
+    def text(self) -> str:
+        return f"{number_text(self.unit)} * 2**N, N whole"
+
+
+class close_to(Constraint, frozen=True):
+    """The value differs from the bound by no more than an absolute tolerance."""
+
+    bound: float | Formula
+    within: float
+
+    def test(self, value: Any, run: Run) -> bool:
+        bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        return bool(abs(value - bound) < self.within)
+
+    def text(self) -> str:
+        return f"{bound_text(self.bound)}, within {self.within}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"{worked_out(self.bound, run)}, within {self.within}"
+
+
+class nearly(Constraint, frozen=True):
+    """The value is the bound within a relative 1e-9."""
+
+    bound: float
+
+    def test(self, value: Any, run: Run) -> bool:
+        return math.isclose(value, self.bound)
+
+    def text(self) -> str:
+        return number_text(self.bound)
+
+
+class of_type(Constraint, frozen=True):
+    """The value has a JSON type: "int", "bool"."""
+
+    type: str
+
+    def test(self, value: Any, run: Run) -> bool:
+        return isinstance(value, {"int": int, "bool": bool}[self.type])
+
+    def text(self) -> str:
+        return {"int": "an integer", "bool": "true or false"}[self.type]
+
+
+class truthy(Constraint, frozen=True):
+    """The value is true (or anything that counts as true)."""
+
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value)
+
+    def text(self) -> str:
+        return "true"
+
+
+class AnyOf(Constraint, frozen=True):
+    """At least one of several constraints holds."""
+
+    options: tuple[Constraint, ...]
+
+    def test(self, value: Any, run: Run) -> bool:
+        return any(option.test(value, run) for option in self.options)
+
+    def text(self) -> str:
+        return " or ".join(option.text() for option in self.options)
+
+    def expected(self, run: Run | None) -> str:
+        return " or ".join(option.expected(run) for option in self.options)
+
+
+def one_of(*options: Any) -> OneOf:
+    """The value is one of these."""
+    return OneOf(options)
+
+
+def any_of(*options: Constraint) -> AnyOf:
+    """At least one of these holds."""
+    return AnyOf(options)
+
+
+class product_equals(Constraint, frozen=True):
+    """The value times a factor is exactly the bound, in floating point."""
+
+    factor: float
+    bound: Formula
+
+    def test(self, value: Any, run: Run) -> bool:
+        return bool(value * self.factor == self.bound.compute(run))
+
+    def text(self) -> str:
+        return f"{self.bound.text} / {number_text(self.factor)}"
+
+    def expected(self, run: Run | None) -> str:
+        return worked_out(self.bound / self.factor, run)
+
+
+class computes(Constraint, frozen=True):
+    """A formula over keys logged so far can be computed; the verifier does so at this record."""
+
+    bound: Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        run.position += 1
+        try:
+            self.bound.compute(run)
+        finally:
+            run.position -= 1
+        return True
+
+    def text(self) -> str:
+        return f"{self.bound.text} can be computed"
+
+    def expected(self, run: Run | None) -> str:
+        return worked_out(self.bound, run)
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{self.bound.text} cannot be computed when {record.key} is logged"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {' and '.join(self.bound.needs)} as numbers before {key}"

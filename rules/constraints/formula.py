@@ -1,0 +1,187 @@
+"""Formulas over logged values, as the tables use them: computed for a run, printed for a reader."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from podium.logging_spec.keys import Key
+from podium.rules.run import NotLogged, Run
+
+
+def show(value: Any) -> str:
+    """A value as a finding shows it: short, on one line."""
+    if isinstance(value, str):
+        text = value if len(value) <= 60 else value[:57] + "..."
+        return f'"{text}"'
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, list | tuple):
+        text = (
+            "["
+            + ", ".join(show(item) for item in value[:8])
+            + ("" if len(value) <= 8 else ", …")
+            + "]"
+        )
+    elif isinstance(value, dict):
+        text = (
+            "{" + ", ".join(f"{name}: {show(item)}" for name, item in list(value.items())[:6]) + "}"
+        )
+    else:
+        text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+class Formula(msgspec.Struct, frozen=True):
+    """Arithmetic over logged values that can be evaluated and printed."""
+
+    text: str
+    compute: Callable[[Run], float]
+    needs: tuple[str, ...] = ()
+
+    def __add__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "+", lambda a, b: a + b)
+
+    def __sub__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "-", lambda a, b: a - b)
+
+    def __rsub__(self, other: float) -> Formula:
+        return _combine(other, self, "-", lambda a, b: a - b)
+
+    def __mul__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "*", lambda a, b: a * b)
+
+    def __rmul__(self, other: float) -> Formula:
+        return _combine(other, self, "*", lambda a, b: a * b)
+
+    def __truediv__(self, other: Formula | float) -> Formula:
+        return _combine(self, other, "/", lambda a, b: a / b)
+
+    def __rtruediv__(self, other: float) -> Formula:
+        return _combine(other, self, "/", lambda a, b: a / b)
+
+    def __radd__(self, other: float) -> Formula:
+        return _combine(other, self, "+", lambda a, b: a + b)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Formula) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+def _combine(
+    left: Formula | float, right: Formula | float, sign: str, apply: Callable[[Any, Any], Any]
+) -> Formula:
+    a, b = _formula(left), _formula(right)
+
+    def bracket(formula: Formula) -> str:
+        loose = sign in "*/" and any(f" {mark} " in formula.text for mark in "+-")
+        tight = sign in "/-" and formula is b and any(f" {m} " in formula.text for m in "+-*/")
+        plain = formula.text.endswith(")") and formula.text.count("(") == 1 and "(" in formula.text
+        return f"({formula.text})" if (loose or tight) and not plain else formula.text
+
+    return Formula(
+        f"{bracket(a)} {sign} {bracket(b)}",
+        lambda run: apply(a.compute(run), b.compute(run)),
+        tuple(dict.fromkeys((*a.needs, *b.needs))),
+    )
+
+
+def _formula(what: Formula | float) -> Formula:
+    if isinstance(what, Formula):
+        return what
+    return Formula(number_text(what), lambda _: what)
+
+
+def number_text(value: float) -> str:
+    """A constant as tables print it, with digits grouped: 1_200_000, 8e-05."""
+    if isinstance(value, int) and abs(value) >= 10_000:
+        return f"{value:_}"
+    return repr(value)
+
+
+def logged(key: Key) -> Formula:
+    """The value that the run logs for `key`."""
+    return Formula(key.name, lambda run: run.logged(key.name), (key.name,))
+
+
+def _applied(name: str, function: Callable[[Any], Any], inner: Formula) -> Formula:
+    return Formula(f"{name}({inner.text})", lambda run: function(inner.compute(run)), inner.needs)
+
+
+def ceil(inner: Formula) -> Formula:
+    """Rounded up to a whole number."""
+    return _applied("ceil", math.ceil, inner)
+
+
+def floor(inner: Formula) -> Formula:
+    """Rounded down to a whole number."""
+    return _applied("floor", math.floor, inner)
+
+
+def sqrt(inner: Formula) -> Formula:
+    """Square root."""
+    return _applied("sqrt", math.sqrt, inner)
+
+
+Bound = float | int | str | bool | None | Formula
+
+
+def bound_text(bound: Bound) -> str:
+    """A bound as tables print it."""
+    if isinstance(bound, Formula):
+        return bound.text
+    if isinstance(bound, str | bool) or bound is None:
+        return show(bound)
+    return number_text(bound)
+
+
+def _tidy(number: Any) -> Any:
+    """Twelve digits of a computed number: what follows is floating-point noise."""
+    return float(f"{number:.12g}") if isinstance(number, float) else number
+
+
+def worked_out(bound: Bound, run: Run | None) -> str:
+    """A bound as findings print it: with the number that its formula gives for this run."""
+    if not isinstance(bound, Formula):
+        return bound_text(bound)
+    if run is None:
+        return bound.text
+    try:
+        return f"{bound.text} (= {show(_tidy(bound.compute(run)))})"
+    except NotLogged as missing:
+        when = " before this record" if run.ordered else ""
+        return f"{bound.text} ({missing.key} is not logged{when})"
+    except Exception:
+        return f"{bound.text} (which cannot be computed from the logged values)"
+
+
+def as_of(key: Key, inner: Formula) -> Formula:
+    """What a formula gave when `key` was last logged, before this record, and it could be computed.
+
+    The official verifier computes such values when it meets `key` and remembers them; a record that
+    makes the computation fail leaves the earlier value in place.
+    """
+
+    def compute(run: Run) -> float:
+        here = run.position
+        found = run.where.get(key.name, [])
+        try:
+            for index in reversed([i for i in found if i < here]):
+                run.position = index + 1
+                with contextlib.suppress(Exception):
+                    return inner.compute(run)
+            if found and not run.ordered:
+                return inner.compute(run)
+        finally:
+            run.position = here
+        raise NotLogged(key.name)
+
+    return Formula(inner.text, compute, inner.needs)

@@ -1,0 +1,149 @@
+"""Words about members: of a record's metadata, of a value that is an object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.bounds import Constraint
+from podium.rules.constraints.formula import show
+from podium.rules.run import Run, metadata_of
+
+
+class Has(Constraint, frozen=True):
+    """The metadata has at least one of these members."""
+
+    names: tuple[str, ...]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return any(map(record.metadata.__contains__, self.names))
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        # Rows of this kind have thousands of records: a comprehension instead of a call for each.
+        records, left = run.records, positions
+        try:
+            for name in self.names:
+                left = [i for i in left if name not in records[i].metadata]
+                if not left:
+                    break
+        except TypeError:
+            return Constraint.broken(self, positions, run)
+        return left
+
+    def text(self) -> str:
+        return "metadata with " + " or ".join(self.names)
+
+    def actual(self, record: Record) -> Any:
+        return sorted(metadata_of(record))
+
+    def says(self, record: Record, run: Run | None) -> str:
+        given = ", ".join(sorted(metadata_of(record))) or "nothing"
+        return f"{record.key} has {given} in its metadata; must have {' or '.join(self.names)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"pass {' or '.join(self.names)} in the metadata of {key}"
+
+
+class part(Constraint, frozen=True):
+    """A constraint on a part of the record: `metadata.NAME`, `value.NAME` or `len(value)`."""
+
+    path: str
+    inner: Constraint
+
+    def pick(self, record: Record) -> Any:
+        """The part; raises where it is not there."""
+        if self.path == "len(value)":
+            return len(record.value)
+        where, _, name = self.path.partition(".")
+        return (record.metadata if where == "metadata" else record.value)[name]
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        where, _, name = self.path.partition(".")
+        if where != "metadata":
+            return Constraint.broken(self, positions, run)
+        records, test, failed = run.records, self.inner.test, []
+        try:
+            if self.inner.sure_of([records[index].metadata[name] for index in positions]):
+                return []
+        except (KeyError, TypeError, IndexError):
+            pass  # a record without the member: each is tested
+        for index in positions:
+            try:
+                if test(records[index].metadata[name], run):
+                    continue
+            except Exception:
+                pass
+            failed.append(index)
+        return failed
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.inner.test(self.pick(record), run)
+
+    def text(self) -> str:
+        return f"{self.path} {self.inner.text()}"
+
+    def expected(self, run: Run | None) -> str:
+        return f"{self.path} {self.inner.expected(run)}"
+
+    def actual(self, record: Record) -> Any:
+        try:
+            return self.pick(record)
+        except (KeyError, TypeError, IndexError):
+            return None
+
+    def says(self, record: Record, run: Run | None) -> str:
+        is_ = show(self.actual(record))
+        return f"{self.path} of {record.key} is {is_}; must be {self.inner.expected(run)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {key} with {self.path} {self.inner.expected(run)}"
+
+
+class value_has(Constraint, frozen=True):
+    """The value is an object with this member."""
+
+    name: str
+
+    def test(self, value: Any, run: Run) -> bool:
+        return self.name in value
+
+    def text(self) -> str:
+        return f"a value with {self.name}"
+
+
+class if_given(Constraint, frozen=True):
+    """Where the metadata has a member, another must be there too, or its value obey."""
+
+    name: str
+    then: Constraint
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.name not in record.metadata or self.then.holds(record, run)
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        records, name = run.records, self.name
+        try:
+            given = [i for i in positions if name in records[i].metadata]
+        except TypeError:
+            return Constraint.broken(self, positions, run)
+        return self.then.broken(given, run) if given else given
+
+    def text(self) -> str:
+        return f"{self.then.text()} (where {self.name} is given)"
+
+    def expected(self, run: Run | None) -> str:
+        return self.then.expected(run)
+
+    def actual(self, record: Record) -> Any:
+        return self.then.actual(record)
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return self.then.says(record, run)
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return self.then.advice(key, run)
+
+
+def has(*names: str) -> Has:
+    """The metadata has at least one of these members."""
+    return Has(names)

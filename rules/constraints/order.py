@@ -1,0 +1,117 @@
+"""Words about the order and the time of records: before, after, within a limit."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.bounds import Constraint
+from podium.rules.run import Run
+
+
+class after(Constraint, frozen=True):
+    """Another key stands before the record."""
+
+    key: str
+
+    def holds(self, record: Record, run: Run) -> bool:
+        found = run.where.get(self.key)
+        return found is not None and found[0] < run.position
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        found = run.where.get(self.key)
+        return positions if found is None else positions[: bisect_left(positions, found[0])]
+
+    def text(self) -> str:
+        return f"after {self.key}"
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{record.key} comes before any {self.key}; must come after it"
+
+    def actual(self, record: Record) -> Any:
+        return None
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {self.key} before {key}"
+
+
+class before(Constraint, frozen=True):
+    """Another key has not been logged yet."""
+
+    key: str
+
+    def holds(self, record: Record, run: Run) -> bool:
+        found = run.where.get(self.key)
+        return found is None or found[0] > run.position
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        found = run.where.get(self.key)
+        return [] if found is None else positions[bisect_right(positions, found[0]) :]
+
+    def text(self) -> str:
+        return f"before {self.key}"
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{record.key} comes after {self.key}; must come before it"
+
+    def actual(self, record: Record) -> Any:
+        return None
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {key} before {self.key}"
+
+
+class init_within(Constraint, frozen=True):
+    """Less than a limit of minutes has passed since the first init_start, by division."""
+
+    closed: float
+    open: float | None = None
+
+    def limit(self, run: Run) -> float:
+        """Minutes allowed; none where the division is not known yet and the limits differ."""
+        if self.open is None:
+            return self.closed
+        found = run.where.get("submission_division")
+        if found is None or (run.ordered and found[0] > run.position):
+            return 0.0
+        division = run.records[found[0]].value
+        return self.open if division == "open" else self.closed if division == "closed" else 0.0
+
+    def start(self, run: Run) -> float:
+        """The earliest time of any init_start so far, as ranks log them in any order."""
+        earliest = 9e99
+        for index in run.where["init_start"]:
+            time_ms = run.records[index].time_ms
+            if index < run.position and time_ms < earliest:
+                earliest = time_ms
+        return earliest
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return record.time_ms - self.start(run) < self.limit(run) * 60_000
+
+    def text(self) -> str:
+        if self.open is None:
+            return f"less than {self.closed:g} minutes after the first init_start"
+        return (
+            f"less than {self.closed:g} minutes (closed) or {self.open:g} minutes (open) after the "
+            "first init_start"
+        )
+
+    def actual(self, record: Record) -> Any:
+        return None
+
+    def says(self, record: Record, run: Run | None) -> str:
+        if run is None or "init_start" not in run.where:
+            return "initialisation has no start"
+        took = (record.time_ms - self.start(run)) / 60_000
+        limit = self.limit(run)
+        if not limit:
+            return (
+                f"initialisation took {took:.1f} min, and no known submission_division stands "
+                "before init_stop to tell the limit"
+            )
+        return f"initialisation took {took:.2f} min; must be less than {limit:g} min"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return "shorten compilation and staging, or do them after run_start"

@@ -1,0 +1,57 @@
+"""The written policy's way: training rules, RCPs and the appendix RCP Examples.
+
+The deviation is that of the trimmed values, pruning leaves the lower convex hull, and a submission
+counts as many values as its score keeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from podium.rules.convergence.method import Reference, Way
+from podium.rules.convergence.statistics import (
+    deviation,
+    lower_hull,
+    minimum_mean,
+    olympic_mean,
+    trimmed,
+)
+
+ONE_EVALUATION = 46_080.0
+"""Samples between two evaluations of Llama 3.1 405B in 5.0: it may converge one earlier."""
+
+
+def trimmed_deviation(values: Sequence[float], drop: int) -> float:
+    """Population deviation of the values without the `drop` lowest and highest."""
+    return deviation(trimmed(values, drop))
+
+
+def hull(references: list[Reference]) -> list[Reference]:
+    """The references that no interpolation of two others undercuts."""
+    pairs = [(one.batch_size, one.mean) for one in references]
+    return [references[index] for index in lower_hull(pairs)]
+
+
+def kept_runs(needed: int, drop: int) -> int:
+    """The runs of a submission that its score keeps."""
+    return needed - 2 * drop
+
+
+def allowance(usage: str, round_name: str, benchmark: str) -> float:
+    """Samples by which a mean may fall short: training rules, v5.0 Specific Rules."""
+    return ONE_EVALUATION if (usage, round_name, benchmark) == _EXCEPTED else 0.0
+
+
+_EXCEPTED = ("training", "5.0", "llama31_405b")
+
+POLICY = Way(
+    "policy",
+    mean=olympic_mean,
+    deviation=trimmed_deviation,
+    minimum=minimum_mean,
+    submitted=kept_runs,
+    prune=hull,
+    allowance=allowance,
+    unfinished=math.inf,
+)

@@ -1,0 +1,140 @@
+"""Batch size and convergence as the written policy has them.
+
+A run converges at the first evaluation that reaches the target (training rules, RCP Rules), and
+only if it then stopped with success; an evaluation is found by its key alone.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from podium.logging_spec.reader.record import Record
+from podium.rules.catalogue import UnknownRound, find_round
+from podium.rules.convergence.observation import Reading, quality_number, says_success
+from podium.rules.convergence.verifier_reader import IN_SAMPLES
+from podium.rules.derived_records import GATHERED, gather_metrics
+from podium.rules.run import Run, as_number, metadata_of
+from podium.rules.table import CannotJudge, Row
+
+_SAMPLES = ("samples_count", "epoch_num", "step_num", "epoch")
+_EPOCHS = ("epoch_num", "samples_count", "step_num", "epoch")
+
+
+def read(
+    run: Run, usage: str, round_name: str, benchmark: str | None, train_samples: bool = False
+) -> Reading:
+    """Batch size, convergence and final quality of a run."""
+    size = run.number("global_batch_size")
+    if size is None:
+        size = run.number("train_batch_size")
+    reading = Reading(size, benchmark)
+    gathers, targets, order = _rows(usage, round_name, benchmark)
+    if gathers:
+        run = _gathered(run, gathers)
+    reading.quality, at, reached = _passed(run, targets, order)
+    won = run.first("eval_result")
+    if won is not None:
+        # MiniGo of 0.6 ends with the model that won; a run_stop may come hours later, or never.
+        reading.converged, reading.quality = True, quality_number(won.value)
+        reading.to_converge = as_number(metadata_of(won).get("iteration"))
+        return reading
+    stop = run.first("run_stop")
+    stopped = stop is not None and says_success(stop) is not False
+    reading.converged = stopped and (reached or not targets)
+    if reading.converged:
+        reading.to_converge = _train_samples(run) if train_samples and benchmark == "bert" else at
+    return reading
+
+
+def _gathered(run: Run, gathers: str) -> Run:
+    """The run with its metrics gathered by a member of their metadata, as they can be."""
+    if GATHERED in run.where:
+        return run
+    run = Run(run.records, run.line_of)
+    try:
+        gather_metrics(run, gathers)
+    except CannotJudge:
+        run = Run(run.records, run.line_of)
+    return run
+
+
+@lru_cache(maxsize=1024)
+def _rows(
+    usage: str, round_name: str, benchmark: str | None
+) -> tuple[str, list[Row], tuple[str, ...]]:
+    """By what a benchmark's metrics are gathered, if they are; its rows with a target; its units.
+
+    The rows are the closed division's. The units are the members of the metadata that place an
+    evaluation, the one to go by first.
+    """
+    order: tuple[str, ...] = _SAMPLES if benchmark in IN_SAMPLES else _EPOCHS
+    try:
+        known = find_round(usage, round_name).benchmarks.get(benchmark or "")
+    except UnknownRound:
+        known = None
+    if known is None:
+        return "", [], order
+    rows = (line for line in known.closed if isinstance(line, Row))
+    targets = [row.as_policy() for row in rows if row.some or row.policy_some]
+    order = (known.gathers, *order) if known.gathers else order
+    return known.gathers, [row for row in targets if row.some], order
+
+
+def _passed(
+    run: Run, targets: list[Row], order: tuple[str, ...]
+) -> tuple[float | None, float | None, bool]:
+    """The final quality, where the target was first reached, and whether it was reached at all.
+
+    The open division may stop as it likes: its last evaluation counts.
+    """
+    if not targets or run.value("submission_division") == "open":
+        last = _last_evaluation(run)
+        if last is None:
+            return None, None, False
+        return quality_number(last.value), _position(last, order), True
+    passed = []
+    for row in targets:
+        first = _first_passing(row, run, order)
+        if first is None:
+            last = run.last(targets[0].name)
+            return (None if last is None else quality_number(last.value)), None, False
+        passed.append(first)
+    places = [_position(record, order) for record in passed]
+    positions = [at for at in places if at is not None]
+    return quality_number(passed[0].value), max(positions, default=None), True
+
+
+def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
+    """The first record that reaches a row's target; of gathered metrics the earliest checkpoint."""
+    ordered, run.ordered = run.ordered, False
+    if row.name == GATHERED:
+        found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
+        first = min(found, key=lambda record: _position(record, order) or 0.0, default=None)
+    else:
+        at = row.first_reached(run)
+        first = None if at is None else run.records[at]
+    run.ordered = ordered
+    return first
+
+
+def _last_evaluation(run: Run) -> Record | None:
+    records = run.of("eval_accuracy") or run.of("eval_error")
+    return records[-1] if records else None
+
+
+def _position(record: Record, order: tuple[str, ...]) -> float | None:
+    """How far training was, in the unit logged; 0.5 has the epoch in the value."""
+    members: dict[str, Any] = metadata_of(record)
+    if isinstance(record.value, dict) and "epoch" in record.value:
+        members = {**record.value, **members}
+    for name in order:
+        number = as_number(members.get(name))
+        if number is not None:
+            return round(number, 3)
+    return None
+
+
+def _train_samples(run: Run) -> float | None:
+    record = run.last("train_samples")
+    return None if record is None else as_number(record.value)

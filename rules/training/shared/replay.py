@@ -1,0 +1,197 @@
+"""The order of lines in 0.6, as its verifier followed it: each record against the state so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.bounds import Constraint
+from podium.rules.run import Run
+
+
+class _Replay:
+    """The state that 0.6's order rules follow, record by record.
+
+    A record that breaks its rule still changes the state, as far as its metadata can be read.
+    """
+
+    def __init__(self, minigo: bool) -> None:
+        self.minigo = minigo
+        self.first_start = 9e99  # the verifier takes the earliest, and a far future for none
+        self.begun = False
+        self.started = self.stopped = self.ready = False
+        self.epoch_open = self.block_open = self.eval_open = False
+        self.printed = True
+        self.last_epoch: Any = 0
+        self.last_eval: Any = 0
+        self.block_first: Any = None
+        self.model_saved = False
+        self.saved: list[float] = []
+        self.run_start_ms: float | None = None
+
+    def judge(self, record: Record) -> bool:
+        """Whether the record obeys its order rule; updates the state either way."""
+        may, saw = _ORDERED[record.key]
+        try:
+            fine = bool(may(self, record))
+        except Exception:
+            fine = False
+        try:
+            saw(self, record)
+        except Exception:
+            return False
+        return fine
+
+    def _may_init_start(self, record: Record) -> bool:
+        return not self.ready and not self.started
+
+    def _saw_init_start(self, record: Record) -> None:
+        self.first_start = min(self.first_start, record.time_ms)
+        self.begun = True
+
+    def _may_init_stop(self, record: Record) -> bool:
+        return self.begun and not self.started and (self.minigo or self._soon(record))
+
+    def _soon(self, record: Record) -> bool:
+        return record.time_ms - self.first_start < 1_200_000
+
+    def _saw_init_stop(self, record: Record) -> None:
+        self.ready = self._soon(record) if self.minigo else True
+
+    def _may_run_start(self, record: Record) -> bool:
+        return self.ready
+
+    def _saw_run_start(self, record: Record) -> None:
+        self.started = True
+        self.run_start_ms = record.time_ms
+
+    def _may_run_stop(self, record: Record) -> bool:
+        return self.started and not self.eval_open and record.metadata["status"] == "success"
+
+    def _saw_run_stop(self, record: Record) -> None:
+        self.stopped = True
+
+    def _may_epoch_start(self, record: Record) -> bool:
+        running = self.started and (self.minigo or not self.stopped)
+        return (
+            running and not self.epoch_open and record.metadata["epoch_num"] == self.last_epoch + 1
+        )
+
+    def _saw_epoch_start(self, record: Record) -> None:
+        self.epoch_open = True
+        self.last_epoch = record.metadata["epoch_num"]
+        self.model_saved = False
+
+    def _may_epoch_stop(self, record: Record) -> bool:
+        return self.epoch_open and record.metadata["epoch_num"] == self.last_epoch
+
+    def _saw_epoch_stop(self, record: Record) -> None:
+        self.epoch_open = False
+
+    def _may_save_model(self, record: Record) -> bool:
+        iteration = record.value["iteration"]
+        return self.epoch_open and iteration == self.last_epoch and not self.model_saved
+
+    def _saw_save_model(self, record: Record) -> None:
+        self.model_saved = True
+        self.saved.append(record.time_ms)
+
+    def _may_eval_start(self, record: Record) -> bool:
+        at = record.metadata["epoch_num"]
+        running = self.started and (self.minigo or not self.stopped)
+        free = running and not self.eval_open and self.printed
+        due = at == self.last_eval + 1 if self.minigo else at > self.last_eval
+        return bool(free and due and at <= self.last_epoch)
+
+    def _saw_eval_start(self, record: Record) -> None:
+        self.eval_open, self.printed = True, False
+        self.last_eval = record.metadata["epoch_num"]
+
+    def _may_eval_stop(self, record: Record) -> bool:
+        return self.eval_open and record.metadata["epoch_num"] == self.last_eval
+
+    def _saw_eval_stop(self, record: Record) -> None:
+        self.eval_open = False
+
+    def _may_eval_accuracy(self, record: Record) -> bool:
+        return bool(record.metadata["epoch_num"] == self.last_eval)
+
+    def _saw_eval_accuracy(self, record: Record) -> None:
+        self.printed = True
+
+    def _may_block_start(self, record: Record) -> bool:
+        first = record.metadata["first_epoch_num"]
+        due = self.last_eval if self.epoch_open else self.last_epoch + 1
+        running = self.started and not self.stopped and not self.block_open
+        return bool(running and record.metadata["epoch_count"] > 0 and first == due)
+
+    def _saw_block_start(self, record: Record) -> None:
+        self.block_open = self.printed = True
+        self.block_first = record.metadata["first_epoch_num"]
+
+    def _may_block_stop(self, record: Record) -> bool:
+        same = record.metadata["first_epoch_num"] == self.block_first
+        return self.block_open and self.printed and same
+
+    def _saw_block_stop(self, record: Record) -> None:
+        self.block_open = False
+
+    def _may_eval_result(self, record: Record) -> bool:
+        iteration = record.metadata["iteration"]
+        assert self.run_start_ms is not None
+        since_start = (self.saved[iteration - 1] - self.run_start_ms) / 1000
+        near = record.metadata["timestamp"] - since_start < 1.5e-3
+        return bool(near and iteration <= self.last_eval)
+
+    def _saw_eval_result(self, record: Record) -> None:
+        pass
+
+
+_ORDERED = {
+    name.removeprefix("_may_"): (may, vars(_Replay)[name.replace("_may_", "_saw_")])
+    for name, may in vars(_Replay).items()
+    if name.startswith("_may_")
+}
+"""The keys that are followed: whether a record may come here, and what it changes."""
+
+_NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
+"""Records that MiniGo's own rules do not list, and so do not follow."""
+
+
+def _out_of_order(run: Run, minigo: bool) -> set[int]:
+    replay = _Replay(minigo)
+    followed = _ORDERED.keys() - _NOT_MINIGO if minigo else _ORDERED
+    places = sorted([index for key in followed for index in run.where.get(key, ())])
+    return {index for index in places if not replay.judge(run.records[index])}
+
+
+class in_sequence(Constraint, frozen=True):
+    """The record comes where the state of the run allows it."""
+
+    rule: str
+    minigo: bool = False
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        wrong = run.memo.get(("0.6 order", self.minigo))
+        if wrong is None:
+            wrong = run.memo["0.6 order", self.minigo] = _out_of_order(run, self.minigo)
+        return [index for index in positions if index in wrong]
+
+    def holds(self, record: Record, run: Run) -> bool:
+        here = run.position
+        try:
+            return here not in self.broken([here], run)
+        finally:
+            run.position = here
+
+    def text(self) -> str:
+        return self.rule
+
+    def actual(self, record: Record) -> Any:
+        return record.metadata
+
+    def says(self, record: Record, run: Run | None) -> str:
+        return f"{record.key} is out of sequence; must come {self.rule}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {key} {self.rule}"

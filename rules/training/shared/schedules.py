@@ -1,0 +1,154 @@
+"""When each training benchmark must evaluate in the closed division, and what rounds changed.
+
+Policy: training rules, Quality measure. In 0.6 and 0.7 a benchmark must evaluate at least as often
+as stated; from 1.0 on exactly as often, the point rounded up to the next whole batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from podium.rules.constraints.formula import Formula, ceil, floor
+from podium.rules.schedule import BATCH, Grid, Schedule, constant
+
+CRITEO = 4_195_197_692
+"""Training samples of the Criteo data sets."""
+
+KITS19 = 168
+"""Training samples of KiTS19."""
+
+SEQUENCE = 2048
+"""Tokens of a sequence of GPT-3."""
+
+
+def every(samples: int, skip: Formula | None = None) -> Schedule:
+    """Every so many samples, rounded up to a whole batch, the first `skip` evaluations left out."""
+    return Schedule((_every(ceil(samples / BATCH) * BATCH, skip),))
+
+
+def _every(interval: Formula, skip: Formula | None) -> Grid:
+    return Grid(interval, interval if skip is None else (skip + 1) * interval)
+
+
+def _llama2() -> Schedule:
+    """Batches that do not divide the interval were accepted rounded down as well."""
+    skip = floor(0.125 * BATCH + 2)
+    return Schedule(tuple(_every(whole(384 / BATCH) * BATCH, skip) for whole in (ceil, floor)))
+
+
+def _epochs(interval: float, first: float | None = None, slack: float = 0.25) -> Schedule:
+    start = None if first is None else constant(first)
+    grid = Grid(constant(interval), start, "epochs", slack=slack, per_batch=0)
+    return Schedule((grid,), positions=("epoch_num",))
+
+
+def _unet3d() -> Schedule:
+    """By epochs of the padded training set, or of whole batches only; later logs count samples."""
+    grids = []
+    padded = ceil(KITS19 / BATCH) * BATCH
+    for size in (padded, floor(KITS19 / BATCH) * BATCH, constant(KITS19)):
+        first, interval = ceil(1000 * KITS19 / size), ceil(20 * KITS19 / size)
+        grids.append(Grid(interval, first, "epochs", slack=0.05, per_batch=0))
+        grids.append(Grid(interval * size, first * size))
+    return Schedule(tuple(grids), positions=("epoch_num", "samples_count"))
+
+
+def _dlrm() -> Schedule:
+    """A twentieth of an epoch; the first epoch counts as 0 or as 1."""
+    twentieth = constant(0.05)
+    starts = (twentieth, constant(1.05))
+    grids = (Grid(twentieth, start, "epochs", slack=0.02, per_batch=0) for start in starts)
+    return Schedule(tuple(grids), positions=("epoch_num",))
+
+
+def _dlrm_dcnv2() -> Schedule:
+    interval = floor(CRITEO / (BATCH * 20)) * BATCH / CRITEO
+    grid = Grid(interval, interval, "epochs", slack=0.02, per_batch=0)
+    return Schedule((grid,), positions=("epoch_num",))
+
+
+def _gpt3() -> Schedule:
+    interval = ceil(24_576 / BATCH) * BATCH * SEQUENCE
+    return Schedule((Grid(interval, interval, "tokens", per_batch=SEQUENCE),))
+
+
+def _bert() -> Schedule:
+    """Packed batches hold a varying number of samples, so positions drift by a few per cent."""
+    interval = floor(0.05 * (230.23 * BATCH + 3_000_000) / 25_000) * 25_000
+    return Schedule((Grid(interval, interval, slack=0.04),))
+
+
+def _stable_diffusion() -> Schedule:
+    """Checkpoints are evaluated after the run, and for most runs only the last two."""
+    interval = ceil(512_000 / BATCH) * BATCH
+    return Schedule((Grid(interval, aligned=True),), offline=True)
+
+
+EVERY_EPOCH = _epochs(1, 1)
+EVERY_STEP = Schedule((Grid(BATCH, per_batch=0.25),))
+NODES = Schedule(
+    (Grid(constant(0.05), constant(0.05), "epochs", slack=0.02, per_batch=0),),
+    positions=("epoch_num",),
+)
+
+V1_1: Mapping[str, Schedule] = {
+    "resnet": _epochs(4, slack=0.26),
+    "ssd": _epochs(5, slack=0.3),
+    "maskrcnn": EVERY_EPOCH,
+    "rnnt": EVERY_EPOCH,
+    "minigo": replace(_epochs(1), offline=True),
+    "dlrm": _dlrm(),
+    "bert": _bert(),
+    "unet3d": _unet3d(),
+    "dlrm_dcnv2": _dlrm_dcnv2(),
+    "gpt3": _gpt3(),
+    "stable_diffusion": _stable_diffusion(),
+    "llama2_70b_lora": _llama2(),
+    "gnn": NODES,
+    "rgat": NODES,
+    "retinanet": EVERY_EPOCH,
+    "llama31_405b": every(46_080),
+    "llama31_8b": every(12_288),
+    "flux1": every(262_144),
+    "gpt_oss_20b": every(12_288),
+    "deepseekv3_671b": EVERY_STEP,
+}
+"""Schedules since 1.1; a benchmark keeps its schedule from the round that introduces it."""
+
+V1_0: Mapping[str, Schedule] = {
+    **V1_1,
+    "ssd": Schedule(
+        (Grid(constant(10), constant(40), "epochs", slack=0.15, per_batch=0),),
+        often=True,
+        positions=("epoch_num",),
+    ),
+}
+"""SSD at epochs 40, 50, 55, 60 and so on; those who evaluated every 5 epochs were accepted."""
+
+V0_7: Mapping[str, Schedule] = {
+    name: replace(schedule, often=True)
+    for name, schedule in {
+        "resnet": V1_0["resnet"],
+        "ssd": V1_0["ssd"],
+        "maskrcnn": EVERY_EPOCH,
+        "gnmt": EVERY_EPOCH,
+        "transformer": EVERY_EPOCH,
+        "minigo": V1_0["minigo"],
+        "bert": Schedule((Grid(constant(500_000), constant(3_000_000), slack=0.03),), offline=True),
+    }.items()
+}
+"""BERT may be evaluated after the run in this round; logs of DLRM share no unit of progress."""
+
+V0_6: Mapping[str, Schedule] = {
+    name: V0_7[name] for name in ("resnet", "maskrcnn", "gnmt", "transformer")
+}
+
+V2_0: Mapping[str, Schedule] = {**V1_1, "ssd": EVERY_EPOCH}
+"""SSD became RetinaNet under the same name."""
+
+V5_1: Mapping[str, Schedule] = {
+    **V2_0,
+    "llama31_405b": every(18_432, skip=floor(0.0026 * BATCH + 12)),
+}

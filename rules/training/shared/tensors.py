@@ -1,0 +1,87 @@
+"""Lists of initialised tensors that closed logs of 1.0 to 2.1 had to name, as data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+
+from podium.logging_spec import keys as k
+from podium.rules.constraints.members import has
+from podium.rules.finding import StatedBy
+from podium.rules.package_data import read_beside
+from podium.rules.run import Run
+from podium.rules.table import AT_LEAST_ONCE, End, Violation, row
+
+WEIGHTS = "weights_initialization"
+
+NAMES_DIFFER = (
+    "the names are those of one framework's implementation; the committee accepted others"
+)
+
+
+@cache
+def tensor_names(benchmark: str) -> tuple[str, ...]:
+    """The tensors whose initialisation a closed log of the benchmark must list."""
+    return tuple(json.loads(read_beside(__spec__, "tensors.json"))[benchmark])
+
+
+@cache
+def _wanted(benchmark: str) -> Counter[str]:
+    return Counter(tensor_names(benchmark))
+
+
+def _beyond(counts: Counter[str], others: Counter[str]) -> dict[str, int]:
+    """How often names occur beyond what others do; a Counter's difference takes twice as long."""
+    if not others:
+        return counts
+    return {
+        name: beyond
+        for name, count in counts.items()
+        if (beyond := count - dict.get(others, name, 0)) > 0
+    }
+
+
+NAMED_TENSOR = row(
+    k.WEIGHTS_INITIALIZATION, has("tensor"), times=AT_LEAST_ONCE, disputed=NAMES_DIFFER
+)
+"""Each initialised tensor is named, by the rounds that compare the names."""
+
+
+def initialised(benchmark: str) -> End:
+    """The tensors of all weights_initialization records are exactly the benchmark's list."""
+
+    def find(run: Run) -> Iterator[Violation]:
+        members = [record.metadata for record in run.of(WEIGHTS)]
+        given = Counter(
+            [each["tensor"] for each in members if isinstance(each, dict) and "tensor" in each]
+        )
+        wanted = _wanted(benchmark)
+        if dict.__eq__(given, wanted):  # a Counter's own comparison takes twice as long
+            return
+        told = [
+            f"{sum(names.values())} {word} ({', '.join(map(str, list(names)[:3]))}"
+            f"{', …' if len(names) > 3 else ''})"
+            for word, names in (
+                ("missing", _beyond(wanted, given)),
+                ("unexpected", _beyond(given, wanted)),
+            )
+            if names
+        ]
+        yield Violation(
+            None,
+            f"the initialised tensors differ from the reference's {len(wanted)}: {'; '.join(told)}",
+            f"{len(wanted)} tensors of the reference",
+            sum(given.values()),
+            f"log {WEIGHTS} once for each tensor of the reference, named in metadata.tensor",
+        )
+
+    return End(
+        "weights_initialization.tensors",
+        f"one {WEIGHTS} record for each tensor of the reference implementation",
+        find,
+        cites="training rules, Weight and Bias Initialization",
+        stated_by=StatedBy.VERIFIER,
+        disputed=NAMES_DIFFER,
+    )

@@ -1,0 +1,52 @@
+"""Checks, scores and packages MLPerf Training and HPC results; emits their logs.
+
+The four parts `compliance`, `rules`, `logging_spec` and `reference_runs` are folders at the top of
+the repository, linked here, so that what is installed is one package.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podium.compliance.checking.session import check as check
+    from podium.compliance.errors import ComplianceError as ComplianceError
+    from podium.compliance.scoring.session import score as score
+    from podium.compliance.systems.model import read_system as read_system
+    from podium.compliance.version import VERSION as __version__  # noqa: N811 - the name that Python expects
+    from podium.logging_spec import mllog as mllog
+    from podium.logging_spec.emitter.emit import Logger as Logger
+    from podium.logging_spec.mllog.mllog import MLLogger as MLLogger
+    from podium.logging_spec.reader.read import read_log as read_log
+    from podium.rules.catalogue import Rounds
+
+    rounds: Rounds
+
+_HOMES = {
+    "ComplianceError": "compliance.errors",
+    "Logger": "logging_spec.emitter.emit",
+    "MLLogger": "logging_spec.mllog.mllog",
+    "check": "compliance.checking.session",
+    "mllog": "logging_spec",
+    "read_log": "logging_spec.reader.read",
+    "read_system": "compliance.systems.model",
+    "rounds": "rules",
+    "score": "compliance.scoring.session",
+}
+"""The module that has each public name."""
+
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when asked for: a training program that logs needs neither rules nor reports.
+    if name == "__version__":
+        return import_module("podium.compliance.version").VERSION
+    if name in _HOMES:
+        return getattr(import_module(f"podium.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'podium' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

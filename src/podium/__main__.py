@@ -1,0 +1,5 @@
+"""`python -m podium` is the command `podium`."""
+
+from podium.compliance.cli import main
+
+main()

@@ -1,0 +1,131 @@
+"""SARIF: valid by our reading of the standard, and pointing at the right places."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from podium.compliance.report.render import github, sarif
+from tests.compliance.render_reports import CALM, ODD, REPORTS, finding, report, sample
+
+if TYPE_CHECKING:
+    from podium.compliance.report.data import Outcome
+
+
+def _object(required: str, **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": required.split(),
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+_SAID = _object("text", text=_TEXT)
+_LEVEL = {"enum": ["none", "note", "warning", "error"]}
+_LOCATION = _object(
+    "artifactLocation",
+    artifactLocation=_object(
+        "uri",
+        uri={"type": "string", "pattern": r"^[A-Za-z0-9._~%/:-]+$"},
+        uriBaseId=_TEXT,
+    ),
+    region=_object("startLine", startLine={"type": "integer", "minimum": 1}),
+)
+_RESULT = _object(
+    "ruleId ruleIndex level message locations",
+    ruleId=_TEXT,
+    ruleIndex={"type": "integer", "minimum": 0},
+    level=_LEVEL,
+    message=_SAID,
+    locations={"type": "array", "items": _object("physicalLocation", physicalLocation=_LOCATION)},
+    partialFingerprints={"type": "object", "additionalProperties": _TEXT},
+    suppressions={
+        "type": "array",
+        "items": _object("kind", kind={"enum": ["inSource", "external"]}, status=_TEXT),
+    },
+    properties={"type": "object"},
+)
+_RULE = _object(
+    "id",
+    id=_TEXT,
+    shortDescription=_SAID,
+    fullDescription=_SAID,
+    help=_SAID,
+    defaultConfiguration=_object("", level=_LEVEL),
+)
+_DRIVER = _object("name", name=_TEXT, version=_TEXT, rules={"type": "array", "items": _RULE})
+_RUN = _object(
+    "tool results",
+    tool=_object("driver", driver=_DRIVER),
+    invocations={"type": "array"},
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+    results={"type": "array", "items": _RESULT},
+    properties={"type": "object"},
+)
+# Our own reading of the parts of SARIF 2.1.0 that we write, not the standard's schema: no package
+# on PyPI ships that one.
+SARIF = _object(
+    "version runs",
+    **{"$schema": _TEXT},
+    version={"const": "2.1.0"},
+    runs={"type": "array", "items": _RUN, "minItems": 1},
+)
+
+
+def sarif_run(shown: Outcome, **options: str) -> dict[str, Any]:
+    document = json.loads(sarif.render(shown, **options))
+    jsonschema.validate(document, SARIF)
+    run: dict[str, Any] = document["runs"][0]
+    return run
+
+
+@CALM
+@given(REPORTS.filter(lambda shown: all(each.id for each in shown.findings)))
+def test_sarif_is_valid_and_its_indexes_point(shown: Outcome) -> None:
+    run = sarif_run(shown)
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [rules[each["ruleIndex"]] for each in run["results"]] == [
+        each["ruleId"] for each in run["results"]
+    ]
+    assert len(rules) == len(set(rules))
+
+
+def test_sarif_names_odd_files_by_their_bytes() -> None:
+    names = [ODD, "a b/c:d%.txt", "bytes\udcff.txt"]
+    results = sarif_run(report([finding(name) for name in names]))["results"]
+    uris = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in results]
+    assert {unquote_to_bytes(uri) for uri in uris} == {os.fsencode(name) for name in names}
+
+
+def test_sarif_suppresses_what_is_waived() -> None:
+    results = sarif_run(sample())["results"]
+    assert Counter(len(each["suppressions"]) for each in results) == {0: 7, 1: 1}
+    assert "suppressions" not in sarif_run(report([finding("a")]))["results"][0]
+
+
+def test_sarif_fingerprints_outlive_a_moved_line_and_tell_repeats_apart() -> None:
+    def prints(*lines: int) -> list[str]:
+        results = sarif_run(report([finding("a", line) for line in lines]))["results"]
+        return [each["partialFingerprints"]["podium/v1"] for each in results]
+
+    assert prints(3, 9) == prints(5, 70)
+    assert len(set(prints(3, 9))) == 2
+
+
+@pytest.mark.parametrize(
+    ("base", "uri"), [("", "a/b.txt"), ("results", "results/a/b.txt"), ("x/", "x/a/b.txt")]
+)
+def test_paths_can_be_told_from_the_repository_root(base: str, uri: str) -> None:
+    shown = report([finding("a/b.txt")])
+    place = sarif_run(shown, base=base)["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": uri, "uriBaseId": "%SRCROOT%"}
+    assert f"file={uri},line=24," in github.render(shown, base=base)

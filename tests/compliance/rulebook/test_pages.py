@@ -1,0 +1,73 @@
+"""The pages made from the rules: there, up to date, and complete."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from markdown_it import MarkdownIt
+from typer.testing import CliRunner
+
+from podium.compliance.commands.rules import app
+from podium.compliance.rulebook.catalogue import all_rules, tables
+from podium.compliance.rulebook.pages import COLUMNS, pages, place, stale_pages, write_pages
+from podium.rules.catalogue import USAGES, rounds_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PARSER = MarkdownIt("commonmark").enable("table")
+
+
+def test_the_committed_pages_are_those_of_the_rules() -> None:
+    stale = stale_pages()
+    assert not stale, f"run `podium rules pages --write`: {', '.join(stale[:5])}"
+
+
+def test_the_pages_are_the_same_each_time() -> None:
+    assert pages() == pages()
+
+
+@pytest.mark.parametrize("usage", USAGES)
+def test_every_rule_of_a_round_is_on_a_page(usage: str) -> None:
+    made = pages()
+    for rules in rounds_of(usage).values():
+        folder = f"{usage}-{rules.name}"
+        text = "".join(page for name, page in made.items() if name.startswith(f"{folder}/"))
+        hidden = {table.name for table in tables(rules).values() if table.hidden}
+        for rule in all_rules(rules):
+            assert rule.table in hidden or f"`{rule.id}`" in text
+        assert f"({folder}/README.md)" in made["README.md"]
+
+
+def test_tables_have_the_columns_of_their_head() -> None:
+    for name, page in pages().items():
+        for token in PARSER.parse(page):
+            if token.type == "inline" and token.content.startswith("| Name |"):
+                pytest.fail(f"a table of {name} is not read as one")
+        rows = [line for line in page.splitlines() if line.startswith("| ") and "`" in line]
+        heads = {line.count(" | ") for line in page.splitlines() if line.startswith("| Name | Con")}
+        assert heads <= {len(COLUMNS) - 1}
+        assert all(line.endswith(" |") for line in rows)
+
+
+def test_stale_pages_are_named_and_mended(tmp_path: Path) -> None:
+    assert len(write_pages(tmp_path)) == len(pages())
+    assert stale_pages(tmp_path) == []
+    index, extra = tmp_path / "README.md", tmp_path / "training-6.1" / "no_benchmark.md"
+    index.write_text("old")
+    extra.write_text("left over")
+    (tmp_path / "training-6.1" / "llama31_8b.md").unlink()
+    wanted = ["README.md", "training-6.1/llama31_8b.md", "training-6.1/no_benchmark.md"]
+    assert stale_pages(tmp_path) == wanted
+    runner = CliRunner()
+    told = runner.invoke(app, ["pages", "--to", str(tmp_path)])
+    assert (told.exit_code, told.output.count("stale: ")) == (1, 3)
+    told = runner.invoke(app, ["pages", "--write", "--to", str(tmp_path)])
+    assert (told.exit_code, told.output.count("written: ")) == (0, 3)
+    assert stale_pages(tmp_path) == []
+    assert not extra.exists()
+
+
+def test_pages_lie_beside_the_rules() -> None:
+    assert place().parts[-2:] == ("rules", "pages")

@@ -1,0 +1,469 @@
+"""Trees and results of small submissions: each rule of gaps.md about packages, pass and fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.report.models import Report
+from podium.compliance.results.scaling_file import read_scaling
+from podium.rules.finding import Severity
+from tests.builders import LogBuilder, build
+from tests.compliance.trees import Submission, as_run, good, usual
+
+PROFILES = ("policy", "verifier")
+
+
+def ids(report: Report, least: str = "note") -> set[str]:
+    """The rules of findings that weigh at least so much and are not waived."""
+    weights = ("note", "warning", "error")
+    kept = weights[weights.index(least) :]
+    return {f.id for f in report.findings if f.severity.value in kept and not f.waived}
+
+
+def aborted(log: LogBuilder) -> LogBuilder:
+    """A run that obeys every rule but reaches no target."""
+    return log.set("eval_accuracy", 6.0).meta("run_stop", status="aborted")
+
+
+def broken(log: LogBuilder) -> LogBuilder:
+    """A run with a hyperparameter that is not allowed."""
+    return log.set("opt_adamw_beta_1", 0.5)
+
+
+# --- good trees ---
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_good_submission_has_no_finding(profile: str, tmp_path: Path) -> None:
+    report = usual(tmp_path).check(profile)
+    assert report.findings == []
+    assert report.verdict == "accepted"
+    assert [entry.verdict for entry in report.submissions] == ["accepted"]
+    [result] = report.results
+    assert (result.runs, result.failed_runs, result.verdict) == (3, 0, "accepted")
+
+
+@pytest.mark.parametrize(
+    ("usage", "round_", "benchmark", "division"),
+    [
+        ("training", "0.6", "maskrcnn", "closed"),
+        ("training", "0.7", "bert", "open"),
+        ("training", "6.1", "llama31_8b", "open"),
+        ("hpc", "0.7", "deepcam", "closed"),
+        ("hpc", "3.0", "cosmoflow", "open"),
+    ],
+)
+@pytest.mark.parametrize("profile", PROFILES)
+def test_good_submissions_of_other_rounds_pass(
+    usage: str, round_: str, benchmark: str, division: str, profile: str, tmp_path: Path
+) -> None:
+    report = good(tmp_path, usage, round_, benchmark, division).check(profile)
+    assert ids(report, "error") == set()
+    assert {i for i in ids(report) if i.startswith(("tree.", "result."))} == set()
+
+
+# --- G-PC3: names of benchmarks, empty submissions ---
+
+
+def test_a_misspelt_benchmark_is_told_and_empties_the_submission(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/lama31_405b")
+    report = tree.check()
+    [finding] = [f for f in report.findings if f.id == "tree.unknown-benchmark"]
+    assert finding.path == "results/ex_n8/lama31_405b"
+    assert finding.hint == "did you mean llama31_405b?"
+    assert "tree.no-results" in ids(report, "error")
+    assert report.submissions[0].verdict == "rejected"
+
+
+def test_the_verifier_passes_over_a_misspelt_benchmark(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/lama31_405b")
+    report = tree.check("verifier")
+    assert report.submissions[0].verdict == "accepted"
+
+
+@pytest.mark.parametrize(("profile", "verdict"), [("policy", "rejected"), ("verifier", "accepted")])
+def test_an_empty_submission_is_rejected_by_the_policy(
+    profile: str, verdict: str, tmp_path: Path
+) -> None:
+    tree = Submission(tmp_path, build("training", "5.1", "closed", "llama31_405b"))
+    (tree.root / "results").mkdir(parents=True)
+    (tree.root / "systems").mkdir()
+    assert tree.check(profile).submissions[0].verdict == verdict
+
+
+# --- G-PC5: the log and its folder ---
+
+
+def test_a_log_of_another_benchmark_is_told(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    other = build("training", "5.1", "closed", "llama31_8b")
+    as_run(other, 2).write(tree.root / tree.folder() / "result_2.txt")
+    [finding] = tree.found("result.other-benchmark")
+    assert finding.path.endswith("llama31_405b/result_2.txt")
+    assert finding.key == "submission_benchmark"
+
+
+def test_a_log_of_another_division_is_told(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system(division="open")
+    assert len(tree.found("result.other-division")) == 3
+    assert usual(tmp_path / "good").found("result.other-division") == []
+
+
+# --- G-PC7: descriptions and results ---
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_results_without_a_description_are_rejected(profile: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path).result("other", start=9)
+    report = tree.check(profile)
+    [finding] = [f for f in report.findings if f.id == "tree.no-system-description"]
+    assert (finding.path, finding.severity) == ("systems/other.json", Severity.ERROR)
+    assert report.submissions[0].verdict == "rejected"
+    assert len(report.results) == 2  # the others are judged all the same
+
+
+def test_a_system_folder_without_results_needs_no_description_for_the_verifier(
+    tmp_path: Path,
+) -> None:
+    tree = usual(tmp_path)
+    (tree.root / "results/other").mkdir()
+    assert tree.found("tree.no-system-description", "verifier") == []
+    [finding] = tree.found("tree.no-system-description")
+    assert finding.severity == "warning"
+
+
+def test_a_description_without_results_is_told(tmp_path: Path) -> None:
+    tree = usual(tmp_path).system("unused")
+    [finding] = tree.found("tree.system-without-results")
+    assert (finding.path, finding.severity) == ("systems/unused.json", Severity.WARNING)
+    assert tree.found("tree.system-without-results", "verifier") == []
+
+
+@pytest.mark.parametrize(("entry", "severity"), [(True, Severity.WARNING), (False, Severity.ERROR)])
+def test_in_0_6_a_description_may_lie_beside_the_results(
+    entry: bool, severity: Severity, tmp_path: Path
+) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn").result("other", start=9)
+    if entry:
+        tree.write("results/other/entry.json", "{}")
+    [finding] = tree.found("tree.no-system-description")
+    assert finding.severity == severity
+    assert tree.found("tree.no-system-description", "verifier") != []
+
+
+# --- G-PC8: names of logs ---
+
+
+def test_a_name_without_a_number_is_told(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    log = tree.root / tree.folder() / "result_2.txt"
+    log.rename(log.with_name("result_last run.txt"))
+    [finding] = tree.found("result.strange-log-name")
+    assert finding.severity == Severity.WARNING
+    assert tree.check("verifier").results[0].runs == 3
+
+
+def test_a_name_that_ends_in_a_number_is_a_note(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    log = tree.root / tree.folder() / "result_2.txt"
+    log.rename(log.with_name("result_5119-240510_06.txt"))
+    assert [f.severity for f in tree.found("result.strange-log-name")] == [Severity.NOTE]
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("result_7.txt", "0, 1, 7"), ("result_01.txt", "0, 1, 1"), ("result_3.txt", "0, 1, 3")],
+)
+def test_numbers_start_at_0_and_have_no_gap(name: str, numbers: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    log = tree.root / tree.folder() / "result_2.txt"
+    log.rename(log.with_name(name))
+    [finding] = tree.found("result.numbering")
+    assert finding.message == f"runs are numbered {numbers}; must be 0 to 2"
+
+
+def test_more_than_nine_runs_are_not_out_of_order(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "6.1", "llama31_8b", "open")
+    assert tree.found("result.numbering") == []
+
+
+# --- G-PC10: the number of runs ---
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_too_few_runs_are_rejected(profile: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / tree.folder() / "result_2.txt").unlink()
+    [finding] = tree.found("result.too-few-runs", profile)
+    assert (finding.severity, finding.expected, finding.actual) == (Severity.ERROR, "3", 2)
+    assert tree.check(profile).results[0].verdict == "rejected"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_is_left_out_rejects_nothing(profile: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / tree.folder() / "result_2.txt").unlink()
+    for left_out in ({"ignore": ["result.*", "rcp.*"]}, {"select": ["seeds.*"]}):
+        report = tree.check(profile, **left_out)
+        [entry], [result] = report.submissions, report.results
+        assert (report.verdict, entry.verdict, result.verdict) == ("accepted",) * 3
+        assert report.counts.waived == 0
+    # Nor does a log fail, and its result with it, for a rule that is left out.
+    tree.log(2, broken).log(1, broken)
+    assert tree.check(profile).results[0].verdict == "rejected"
+    report = tree.check(profile, ignore=["closed.*"])
+    assert (report.verdict, report.results[0].verdict) == ("accepted", "accepted")
+    assert report.results[0].failed_runs == 0
+
+
+def test_more_runs_are_an_error_to_the_verifier_alone(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(3)
+    [finding] = tree.found("result.too-many-runs", "verifier")
+    assert finding.severity == Severity.ERROR
+    [finding] = tree.found("result.too-many-runs")
+    assert finding.severity == Severity.WARNING
+    assert tree.check().results[0].verdict == "accepted"
+
+
+def test_the_median_window_is_named(tmp_path: Path) -> None:
+    def slower(log: LogBuilder) -> LogBuilder:
+        return log.shift("run_stop", 1)
+
+    tree = usual(tmp_path).log(3, slower).log(4)
+    [finding] = tree.found("result.too-many-runs")
+    assert finding.message.endswith("3 windows: result_1.txt, result_2.txt, result_3.txt")
+
+
+@pytest.mark.parametrize(
+    ("round_", "severity"), [("1.0", Severity.ERROR), ("1.1", Severity.WARNING)]
+)
+def test_before_1_1_the_policy_takes_exactly_the_number(
+    round_: str, severity: Severity, tmp_path: Path
+) -> None:
+    tree = good(tmp_path, "training", round_, "dlrm", "open").log(5)
+    assert [finding.severity for finding in tree.told("result.too-many-runs")] == [severity]
+
+
+def test_failures_outside_the_median_window_do_not_count(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in (3, 4, 5, 6, 7):
+        tree.log(number, aborted if number > 5 else lambda log: log)
+    assert tree.found("result.too-many-failed-runs") == []
+    assert [f.severity for f in tree.found("result.too-many-failed-runs", "verifier")] == ["error"]
+
+
+# --- G-PC2: what may be dropped ---
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_one_run_that_did_not_converge_is_dropped(profile: str, tmp_path: Path) -> None:
+    report = usual(tmp_path).log(2, aborted).check(profile)
+    assert report.results[0].failed_runs == 1
+    assert {f.id for f in report.findings if f.id.startswith("result.")} == set()
+    log = [f for f in report.findings if f.path.endswith("result_2.txt") and f.severity == "error"]
+    assert log
+    assert all(finding.waived for finding in log if not finding.id.startswith("rcp."))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_two_runs_that_did_not_converge_are_too_many(profile: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(1, aborted).log(2, aborted)
+    [finding] = tree.found("result.too-many-failed-runs", profile)
+    assert (finding.severity, finding.actual) == (Severity.ERROR, 2)
+
+
+def test_a_run_that_breaks_rules_is_not_dropped_quietly(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(2, broken)
+    [finding] = tree.found("result.broken-run-dropped")
+    assert (finding.path[-12:], finding.severity) == ("result_2.txt", Severity.WARNING)
+    assert tree.found("result.broken-run-dropped", "verifier") == []
+    assert usual(tmp_path / "other").log(2, aborted).told("result.broken-run-dropped") == []
+
+
+def test_four_runs_of_unet3d_may_fail(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "4.0", "unet3d", "open")
+    for number in range(4):
+        tree.log(number, lambda log: log.drop("run_stop"))
+    assert tree.told("result.too-many-failed-runs") == []
+    tree.log(4, lambda log: log.drop("run_stop"))
+    assert [finding.actual for finding in tree.told("result.too-many-failed-runs")] == [5]
+
+
+def test_open_runs_that_end_without_success_are_counted(tmp_path: Path) -> None:
+    """G-CC6: a log of the open division is valid when it says aborted, but the run did not end."""
+
+    def unfinished(log: LogBuilder) -> LogBuilder:
+        return log.meta("run_stop", status="aborted")
+
+    tree = good(tmp_path, "training", "5.0", "llama31_405b", "open")
+    tree.log(0, unfinished)
+    assert tree.told("result.not-converged") == []
+    tree.log(1, unfinished)
+    assert [finding.severity for finding in tree.told("result.not-converged")] == ["warning"]
+    assert tree.told("result.not-converged", "verifier") == []
+
+
+# --- 0.5 and 0.6 ---
+
+
+def test_of_ncf_in_0_5_the_first_fifty_that_converge_are_scored(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.5", "ncf")
+    for number in range(50, 56):
+        tree.log(number)
+    for number in range(6):
+        tree.log(number, lambda log: log.drop("run_stop"))
+    [verdict] = tree.judged()
+    assert {f.id for f in verdict.findings if f.severity == "error"} == set()
+    tree.log(6, lambda log: log.drop("run_stop"))
+    assert len(tree.told("result.too-many-failed-runs")) == 1
+
+
+def test_folders_that_0_6_passes_over_are_judged_by_the_policy(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/mask")
+    (tree.root / "results/ex_n8/mask/result_4.txt").unlink()
+    [result] = tree.check().results
+    assert (result.benchmark, result.path) == ("maskrcnn", "results/ex_n8/mask")
+    assert [f.severity for f in tree.told("result.too-few-runs")] == [Severity.WARNING]
+    assert tree.told("result.too-few-runs", "verifier") == []
+    assert tree.told("result.other-benchmark") == []
+
+
+def test_in_0_6_logs_may_call_maskrcnn_mask(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    (tree.root / tree.folder()).rename(tree.root / "results/ex_n8/mask")
+    for number in range(5):
+        log = as_run(tree.which, number).set("submission_benchmark", "mask")
+        log.write(tree.root / f"results/ex_n8/mask/result_{number}.txt")
+    report = tree.check()
+    assert ids(report, "error") == set()
+    assert {"common.submission_benchmark", "log.verifier-crash"} <= ids(report, "warning")
+    assert [(r.benchmark, r.verdict, r.failed_runs) for r in report.results] == [
+        ("maskrcnn", "accepted", 0)
+    ]
+    wrong = {f.id for f in tree.check("verifier").findings if f.severity == "error"}
+    assert wrong == {"common.submission_benchmark", "log.verifier-crash"}
+
+
+def test_what_is_called_mask_is_judged_as_maskrcnn(tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    changed = as_run(tree.which, 0).set("submission_benchmark", "mask").drop("num_image_candidates")
+    changed.write(tree.root / tree.folder() / "result_0.txt")
+    [finding] = tree.found("maskrcnn.num_image_candidates")
+    assert (finding.severity, finding.stated_by) == ("warning", "policy")
+    assert tree.found("maskrcnn.num_image_candidates", "verifier") == []
+
+
+@pytest.mark.parametrize("name", ["masc", "rnnt"])
+def test_no_other_name_is_excused(name: str, tmp_path: Path) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    as_run(tree.which, 0).set("submission_benchmark", name).write(
+        tree.root / tree.folder() / "result_0.txt"
+    )
+    assert {f.severity for f in tree.found("log.verifier-crash")} == {"error"}
+
+
+# --- G-PC12: other files ---
+
+
+@pytest.mark.parametrize("name", ["scaling.json", "package_checker_params"])
+def test_files_that_belong_there_are_not_told(name: str, tmp_path: Path) -> None:
+    text = '{"scaling_factor": 1.5}' if name == "scaling.json" else ""
+    tree = usual(tmp_path)
+    assert tree.write(f"{tree.folder()}/{name}", text).found("tree.unknown-file") == []
+
+
+def test_a_stray_file_is_named(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{tree.folder()}/results_3.txt")
+    [finding] = tree.found("tree.unknown-file")
+    assert finding.path == f"{tree.folder()}/results_3.txt"
+    assert tree.found("tree.unknown-file", "verifier") == []
+
+
+def test_many_stray_files_are_counted(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in range(200):
+        tree.write(f"{tree.folder()}/x{number}").write(f"results/x{number}")
+    inside = [f for f in tree.found("tree.unknown-file") if f.path.startswith(tree.folder())]
+    outside = [f for f in tree.found("tree.unknown-file") if f not in inside]
+    assert "(and 180 more like it)" in inside[-1].message or any(
+        "(and 180 more like it)" in finding.message for finding in inside
+    )
+    assert (len(inside), len(outside)) == (20, 50)
+    assert any("(and 150 more such things)" in finding.message for finding in outside)
+
+
+# --- G-PC16: settings ---
+
+
+def test_settings_that_differ_are_listed_with_their_counts(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(2, lambda log: log.set("opt_base_learning_rate", 1e-5))
+    [finding] = tree.found("result.mixed-settings")
+    assert finding.key == "opt_base_learning_rate"
+    assert " in 2, 1e-05 in 1)" in finding.message
+    assert tree.found("result.mixed-settings", "verifier") == []
+
+
+def test_one_setting_may_be_spelt_in_several_ways(tmp_path: Path) -> None:
+    tree = usual(tmp_path).log(2, lambda log: log.set("global_batch_size", 1152.0))
+    assert tree.told("result.mixed-settings") == []
+
+
+def test_runs_differ_in_their_seeds(tmp_path: Path) -> None:
+    assert usual(tmp_path).told("result.mixed-settings") == []
+
+
+# --- scaling.json ---
+
+
+@pytest.mark.parametrize(
+    ("text", "factor", "problem"),
+    [
+        ('{"scaling_factor": 1.0347}', 1.0347, ""),
+        ('{"scaling_factor": "1.5"}', 1.5, ""),
+        ("[1]", None, "has no scaling_factor"),
+        ("{}", None, "has no scaling_factor"),
+        ('{"scaling_factor": null}', None, "has a scaling_factor that is no number above 0"),
+        ('{"scaling_factor": true}', None, "has a scaling_factor that is no number above 0"),
+        ('{"scaling_factor": -1}', None, "has a scaling_factor that is no number above 0"),
+        ('{"scaling_factor": NaN}', None, "has a scaling_factor that is no number above 0"),
+        ("1.05", None, "has no scaling_factor"),
+        ("{", None, "is no JSON"),
+        ("\x00" * (1 << 17), None, "is no JSON"),
+        ("[" * 60_000, None, "is no JSON"),
+    ],
+)
+def test_a_scaling_factor_is_a_number_above_0(
+    text: str, factor: float | None, problem: str, tmp_path: Path
+) -> None:
+    (tmp_path / "scaling.json").write_text(text)
+    assert read_scaling(tmp_path) == (factor, problem)
+
+
+def test_without_scaling_json_there_is_no_factor(tmp_path: Path) -> None:
+    assert read_scaling(tmp_path) == (None, "")
+    (tmp_path / "scaling.json").mkdir()
+    assert read_scaling(tmp_path)[1] == "cannot be read (it is no regular file)"
+
+
+def test_a_bad_scaling_json_is_told_and_stays(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{tree.folder()}/scaling.json", "[1]")
+    [finding] = tree.found("result.bad-scaling")
+    assert finding.path == f"{tree.folder()}/scaling.json"
+    assert tree.found("result.bad-scaling", "verifier") == []
+    assert (tree.root / finding.path).read_text() == "[1]"
+
+
+def test_the_committees_factor_multiplies_the_minutes(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{tree.folder()}/scaling.json", json.dumps({"scaling_factor": 2}))
+    [result] = tree.check().results
+    assert result.minutes is not None
+    assert result.score == pytest.approx(2 * result.minutes)

@@ -1,0 +1,93 @@
+"""What the reference configs declare is legal in the closed division, and what is bent is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.compliance.live.preflight import Preflight, preflight
+from podium.compliance.live.watching.config import read_declaration
+from podium.reference_runs.catalogue import find, names
+from podium.reference_runs.engine.launch import dry_log, order
+from podium.reference_runs.engine.setting import Setting
+from podium.rules.catalogue import find_round
+from podium.rules.finding import Profile
+from tests.builders import Which, effective
+
+WITH_RULES = ("0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "6.0")
+"""Rounds whose closed rules name hyperparameters by key; the newest is added below."""
+
+CASES = [
+    (name, each)
+    for name in names()
+    for each in find(name).rounds
+    if find(name).usage == "hpc" or each in (*WITH_RULES, "6.1")
+    if (find(name).usage, each) != ("hpc", "0.7")  # that round has no machine-readable rules
+]
+
+STRANGE: tuple[Any, ...] = (-1, 0, 0.123, 1e9, 7, "bent", [], False)
+"""Values that no fixed hyperparameter can have all of."""
+
+
+def declared(name: str, round_name: str, path: Path) -> list[dict[str, Any]]:
+    """The records of the reference config's dry log."""
+    ordered = order(name, Setting(scale="reference"), {}, (round_name, "closed"))
+    dry_log(ordered, str(path))
+    return [json.loads(line.partition(" ")[2]) for line in path.read_text().splitlines()]
+
+
+def judged(name: str, round_name: str, records: list[dict[str, Any]], path: Path) -> Preflight:
+    """What podium says of such records, by the official rules."""
+    path.write_text("".join(f":::MLLOG {json.dumps(record)}\n" for record in records))
+    benchmark = find(name)
+    rules = find_round(benchmark.usage, round_name)
+    in_log = benchmark.reference().benchmark_in(round_name)
+    return preflight(read_declaration(path), rules, "closed", in_log)
+
+
+@pytest.mark.parametrize(("name", "round_name"), CASES)
+def test_reference_hyperparameters_are_legal(name: str, round_name: str, tmp_path: Path) -> None:
+    records = declared(name, round_name, tmp_path / "dry.txt")
+    found = judged(name, round_name, records, tmp_path / "log.txt")
+    assert [str(f) for f in found.findings if f.severity.value == "error"] == []
+    assert [each.key for each in found.missing] == []
+
+
+@pytest.mark.parametrize(("name", "round_name"), CASES)
+def test_a_bent_hyperparameter_is_caught(name: str, round_name: str, tmp_path: Path) -> None:
+    records = declared(name, round_name, tmp_path / "dry.txt")
+    for key in fixed(name, round_name, records):
+        told = [
+            judged(name, round_name, bent(records, key, value), tmp_path / "log.txt").findings
+            for value in STRANGE
+        ]
+        assert any(told), f"{key} may be anything"
+
+
+def fixed(name: str, round_name: str, records: list[dict[str, Any]]) -> list[str]:
+    """The logged keys whose value the round's closed rules constrain."""
+    benchmark = find(name)
+    in_log = benchmark.reference().benchmark_in(round_name)
+    logged = {record["key"]: record["value"] for record in records}
+    choices = [("opt_name", str(logged.get("opt_name", "")))]
+    which = Which(benchmark.usage, round_name, "closed", in_log, tuple(choices))
+    rows = effective(which)
+    return [key for key in logged if key in rows and rows[key][1].each and logged[key] is not None]
+
+
+def bent(records: list[dict[str, Any]], key: str, value: Any) -> list[dict[str, Any]]:
+    """The same records with one value changed."""
+    return [{**each, "value": value} if each["key"] == key else each for each in records]
+
+
+def test_every_profile_takes_the_reference_numbers(tmp_path: Path) -> None:
+    records = declared("llama2_70b_lora", "6.1", tmp_path / "dry.txt")
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f":::MLLOG {json.dumps(record)}\n" for record in records))
+    rules = find_round("training", "6.1")
+    for profile in Profile:
+        found = preflight(read_declaration(path), rules, "closed", "llama2_70b_lora")
+        assert found.legal, profile

@@ -1,0 +1,88 @@
+"""What holds on a GPU alone; run these where there is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from podium.logging_spec import read_log  # noqa: E402
+from podium.reference_runs.catalogue import names  # noqa: E402
+from podium.reference_runs.engine.launch import order, run  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
+]
+
+TIMES = ("duration", "staging_duration", "timestamp")
+
+
+def train(name: str, path: Path, changes: dict[str, Any] | None = None, **setting: Any) -> Path:
+    """A smoke run on the GPU; `setting` changes its surroundings."""
+    ordered = order(
+        name,
+        Setting(device="cuda", **setting),
+        {key: str(value) for key, value in (changes or {}).items()},
+    )
+    run(ordered, path, lambda _: None)
+    return path
+
+
+def said(path: Path, *keys: str) -> list[tuple[str, Any, dict[str, Any]]]:
+    """Records of a log without their times: all, or those of some keys."""
+    found = []
+    for record in read_log(path).records:
+        kept = {key: value for key, value in record.metadata.items() if key not in TIMES}
+        if not keys or record.key in keys:
+            found.append((record.key, record.value, kept))
+    return found
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_same_seed_gives_the_same_log(name: str, tmp_path: Path) -> None:
+    one, two = (train(name, tmp_path / each) for each in ("one.txt", "two.txt"))
+    assert said(one) == said(two)
+    assert [value for key, value, _ in said(one) if key == "run_stop"] == [None]
+    assert said(one, "run_stop")[0][2]["status"] == "success"
+
+
+def test_a_resumed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    """Adam's moments and the dropout of LoRA's adapters come from the checkpoint."""
+    out_of_reach = {"target": 0.01, "last_step": 480}
+    whole = train("llama2_70b_lora", tmp_path / "whole.txt", out_of_reach)
+    state = tmp_path / "state.pt"
+    half = out_of_reach | {"last_step": 240}
+    cut = train("llama2_70b_lora", tmp_path / "cut.txt", half, checkpoint=state)
+    text = cut.read_text().splitlines(keepends=True)
+    cut.write_text("".join(line for line in text if '"run_stop"' not in line))
+    train("llama2_70b_lora", cut, out_of_reach, checkpoint=state, resume=True)
+    keys = ("tracked_stats", "eval_accuracy")
+    assert said(cut, *keys) == said(whole, *keys)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_reaches_the_target(precision: str, tmp_path: Path) -> None:
+    path = train("llama31_8b", tmp_path / "log.txt", precision=precision)
+    assert said(path, "run_stop")[0][2]["status"] == "success"
+
+
+def test_single_precision_is_single_in_convolutions(tmp_path: Path) -> None:
+    train("llama31_8b", tmp_path / "log.txt", {"last_step": 48})
+    x, kernel = torch.randn(8, 64, 32, 32), torch.randn(64, 64, 3, 3)
+    exact = torch.nn.functional.conv2d(x.double(), kernel.double())
+    found = torch.nn.functional.conv2d(x.cuda(), kernel.cuda()).cpu()
+    assert float((found - exact).norm() / exact.norm()) < 1e-5
+
+
+def test_a_profile_counts_kernels_and_names_each_layer_once(tmp_path: Path) -> None:
+    setting = Setting(device="cuda", profile=tmp_path / "trace.json")
+    ordered = order("llama31_8b", setting, {"last_step": "48"})
+    tables = run(ordered, tmp_path / "log.txt", lambda _: None).profile
+    layers, kernels = tables.split("kernels", 1)
+    assert layers.count("blocks.0.attention ") == 1
+    assert "aten::" not in kernels

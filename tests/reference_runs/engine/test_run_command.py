@@ -1,0 +1,314 @@
+"""`podium run` as its users meet it: logs, options, and what goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podium.compliance.cli import run as command
+from podium.reference_runs.catalogue import names
+from tests.locations import ROOT
+
+torch = pytest.importorskip("torch")
+
+SHORT = ("--set", "last_step=6", "--set", "evaluation_interval=48", "--set", "train_samples=256")
+
+
+def podium(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, where torch is loaded already."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = command(["run", *map(str, arguments)])
+    return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
+
+
+def elsewhere(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "podium", "run", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        timeout=300,
+        check=False,
+    )
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The records of a log."""
+    return [json.loads(line.partition(" ")[2]) for line in path.read_text().splitlines()]
+
+
+def records(path: Path, key: str) -> list[Any]:
+    """The values of a log's records of one key."""
+    return [record["value"] for record in lines(path) if record["key"] == key]
+
+
+def without_times(path: Path) -> list[tuple[Any, ...]]:
+    """What a log says, apart from when."""
+    return [(r["event_type"], r["key"], r["value"], r["metadata"]) for r in lines(path)]
+
+
+# --- what it writes ---
+
+
+def test_each_run_gets_a_log_and_a_seed_of_its_own(tmp_path: Path) -> None:
+    done = podium("llama31_8b", *SHORT, "--runs", 2, "--seed", 5, "--output", tmp_path, "-q")
+    assert done.returncode == 1, done.stderr  # so few steps reach no target
+    assert [records(tmp_path / f"result_{n}.txt", "seed") for n in (0, 1)] == [[5], [6]]
+
+
+def test_a_folder_of_logs_is_gone_on_with_and_never_written_over(tmp_path: Path) -> None:
+    podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
+    before = (tmp_path / "result_0.txt").read_bytes()
+    podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
+    assert (tmp_path / "result_0.txt").read_bytes() == before
+    assert records(tmp_path / "result_1.txt", "seed") == [2]
+
+
+def test_the_same_seed_gives_the_same_log_apart_from_times(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        podium("llama31_8b", *SHORT, "--output", tmp_path / name, "-q")
+    one, two = (without_times(tmp_path / name / "result_0.txt") for name in ("one", "two"))
+    assert one == two
+
+
+def test_two_ranks_give_the_loss_of_one(tmp_path: Path) -> None:
+    podium("llama31_8b", *SHORT, "--output", tmp_path / "one", "-q")
+    done = elsewhere("llama31_8b", *SHORT, "--output", tmp_path / "two", "-q", "--processes", 2)
+    assert "Traceback" not in done.stderr
+    one, two = (records(tmp_path / n / "result_0.txt", "tracked_stats") for n in ("one", "two"))
+    assert [r["train_loss"] for r in two] == pytest.approx([r["train_loss"] for r in one], rel=1e-4)
+
+
+@pytest.mark.long
+def test_several_runs_of_several_ranks_keep_their_seeds_together(tmp_path: Path) -> None:
+    for name, ranks in (("one", 1), ("two", 2)):
+        words = ("--output", tmp_path / name, "-q", "--runs", 3, "--processes", ranks)
+        assert "Traceback" not in elsewhere("llama31_8b", *SHORT, *words).stderr
+    for number in range(3):
+        one, two = (
+            records(tmp_path / name / f"result_{number}.txt", "tracked_stats")
+            for name in ("one", "two")
+        )
+        losses = [each["train_loss"] for each in one]
+        assert losses
+        assert [each["train_loss"] for each in two] == pytest.approx(losses, rel=1e-4)
+
+
+@pytest.mark.long
+def test_sharded_state_and_accumulation_give_the_loss_of_one_step(tmp_path: Path) -> None:
+    podium("llama31_8b", *SHORT, "--output", tmp_path / "one", "-q")
+    extra = ("--shard", "--processes", 2, "--set", "gradient_accumulation_steps=2")
+    done = elsewhere("llama31_8b", *SHORT, "--output", tmp_path / "two", "-q", *extra)
+    assert "Traceback" not in done.stderr
+    one, two = (records(tmp_path / n / "result_0.txt", "tracked_stats") for n in ("one", "two"))
+    assert [r["train_loss"] for r in two] == pytest.approx([r["train_loss"] for r in one], rel=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_trains_and_is_disclosed(precision: str, tmp_path: Path) -> None:
+    done = podium("llama31_8b", *SHORT, "--precision", precision, "--output", tmp_path, "-q")
+    assert "aborted at step 6" in done.stdout, done.stderr
+    disclosed = records(tmp_path / "result_0.txt", "lowest_numerical_precision_in_linear")
+    assert disclosed == [{"bf16": "bfloat16"}.get(precision, precision)]
+
+
+@pytest.mark.parametrize(("round_name", "token"), [("0.5", ":::MLPv0.5.0 "), ("0.6", ":::MLL ")])
+def test_older_rounds_get_their_line_format(round_name: str, token: str, tmp_path: Path) -> None:
+    from podium.logging_spec import read_log
+
+    podium("llama31_8b", *SHORT, "--round", round_name, "--output", tmp_path, "-q")
+    path = tmp_path / "result_0.txt"
+    assert all(line.startswith(token) for line in path.read_text().splitlines())
+    assert not read_log(path).faults
+
+
+def test_a_log_says_that_it_is_no_result(tmp_path: Path) -> None:
+    podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
+    path = tmp_path / "result_0.txt"
+    assert records(path, "submission_status") == ["research"]
+    assert "synthetic" in records(path, "submission_platform")[0]
+    assert any("no MLPerf result" in note for note in records(path, "podium_note"))
+
+
+def test_a_profile_has_a_trace_and_tables(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    few = ("--set", "last_step=12", "--set", "evaluation_interval=192", "--profile", trace)
+    done = podium("llama31_8b", *SHORT[4:], *few, "--output", tmp_path / "logs", "-q")
+    assert json.loads(trace.read_text())["traceEvents"]
+    assert "blocks.0.attention" in done.stdout
+    assert "aten::" in done.stdout
+
+
+@pytest.mark.long
+def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    log, state = tmp_path / "logs" / "result_0.txt", tmp_path / "state.pt"
+    options = ("--set", "evaluation_interval=48", "--set", "last_step=40", "--checkpoint", state)
+    words = [sys.executable, "-m", "podium", "run", "llama31_8b", "-q", "--set"]
+    words += ["train_samples=1024", *map(str, options), "--output", str(log.parent)]
+    child = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL)
+    _wait_for(state)
+    child.kill()
+    child.wait()
+    resumed = subprocess.run([*words, "--resume"], cwd=ROOT, check=False)
+    assert resumed.returncode == 1
+    keys = [record["key"] for record in lines(log)]
+    assert (keys.count("run_start"), keys.count("run_stop")) == (1, 1)
+    steps = [each["metadata"]["step"] for each in lines(log) if each["key"] == "tracked_stats"]
+    assert steps[-1] == 39
+    assert sorted(set(steps)) == list(range(3, 40, 3))
+    assert (keys.count("train_samples"), keys.count("eval_samples")) == (1, 1)
+    again = subprocess.run([*words, "--resume"], cwd=ROOT, check=False, stderr=subprocess.PIPE)
+    assert again.returncode == 2
+    assert b"has ended" in again.stderr
+
+
+def _wait_for(path: Path) -> None:
+    for _ in range(600):
+        if path.exists():
+            return
+        time.sleep(0.1)
+    raise TimeoutError(path)
+
+
+# --- what goes wrong ---
+
+
+def test_every_benchmark_is_listed() -> None:
+    done = podium("--list")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(names())
+
+
+REAL = ("--scale", "reference")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("llama31_8",), "did you mean llama31_8b"),
+        (("llama31_8b", "--set", "opt_base_learning_rat=1"), "did you mean opt_base_learning_rate"),
+        (("llama31_8b", "--set", "last_step=many"), "--set last_step is 'many'; must be like"),
+        (("llama31_8b", "--set", "last_step"), "must be KEY=VALUE"),
+        (("llama31_8b", "--round", "4.0"), "llama31_8b was in 5.1, 6.0, 6.1"),
+        (("llama31_8b", "--scale", "reference"), "--data is needed at reference scale: train.bin"),
+        (("llama31_8b", "--data", "."), "--data goes with --scale reference"),
+        (("llama31_8b", *REAL, "--data", "/no/such"), "there is no folder /no/such"),
+        (("llama31_8b", "--set", "gradient_accumulation_steps=3"), "must be a multiple of 3 micro"),
+        (("llama31_8b", "--device", "abacus"), "--device is abacus; must be auto, cpu or cuda"),
+        (("llama31_8b", "--resume"), "there is no log"),
+    ],
+)
+def test_bad_arguments_get_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = podium(*arguments, "--output", tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_absent_accelerator_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    done = podium("llama31_8b", "--device", "cuda", "--output", tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "no CUDA device is visible" in done.stderr
+
+
+def test_too_little_memory_names_the_options_that_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr("podium.reference_runs.llama31.train.LanguageModel.loss", exhausted)
+    done = podium("llama31_8b", *SHORT, "--output", tmp_path, "-q")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "gradient_accumulation_steps" in done.stderr
+    assert lines(tmp_path / "result_0.txt")[-1]["metadata"]["status"] == "aborted"
+
+
+def test_missing_data_files_leave_no_log(tmp_path: Path) -> None:
+    data, logs = tmp_path / "data", tmp_path / "logs"
+    data.mkdir()
+    done = podium("llama31_8b", "--scale", "reference", "--data", data, "--output", logs)
+    assert done.returncode == 2
+    assert "train.bin" in done.stderr
+    assert list(logs.iterdir()) == []
+
+
+def test_without_torch_it_says_which_extra_and_still_declares(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('No module named torch')")
+    hidden = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = elsewhere("llama31_8b", "--output", tmp_path / "logs", **hidden)
+    assert done.returncode == 2
+    assert "pip install 'podium[reference]'" in done.stderr
+    assert elsewhere("llama31_8b", "--dry-log", **hidden).stdout.startswith(":::MLLOG")
+
+
+@pytest.mark.long
+def test_a_stopped_run_says_aborted(tmp_path: Path) -> None:
+    log = tmp_path / "result_0.txt"
+    words = [sys.executable, "-m", "podium", "run", "llama31_8b", "--output", str(tmp_path)]
+    child = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    while not (log.exists() and "block_start" in log.read_text()):
+        time.sleep(0.1)
+    child.send_signal(signal.SIGTERM)
+    _, said = child.communicate(timeout=60)
+    assert child.returncode == 1
+    assert "stopped by SIGTERM" in said
+    assert lines(log)[-1]["metadata"]["status"] == "aborted"
+
+
+@pytest.mark.long
+def test_when_a_rank_dies_the_log_says_aborted(tmp_path: Path) -> None:
+    log = tmp_path / "result_0.txt"
+    words = [sys.executable, "-m", "podium", "run", "llama31_8b", "-q", "--processes", "2"]
+    child = subprocess.Popen(
+        [*words, "--output", str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    while not (log.exists() and "block_start" in log.read_text()):
+        time.sleep(0.1)
+    os.kill(_rank(child.pid, "1"), signal.SIGKILL)
+    _, said = child.communicate(timeout=120)
+    assert child.returncode != 0
+    assert "Traceback" not in said
+    assert lines(log)[-1]["metadata"]["status"] == "aborted"
+
+
+def _rank(parent: int, number: str) -> int:
+    """The process of a rank, found by its environment among the parent's children."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (path / "stat").read_text().rpartition(")")[2].split()
+            variables = (path / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if int(status[1]) == parent and f"RANK={number}".encode() in variables:
+            return int(path.name)
+    raise AssertionError("no such rank")
+
+
+@pytest.mark.long
+def test_a_taken_port_is_named(tmp_path: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ranks = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+        done = elsewhere("llama31_8b", "--output", tmp_path, **ranks, MASTER_PORT=str(port))
+    assert done.returncode == 2
+    assert f"port {port} is taken" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,76 @@
+"""LARS and LAMB against steps worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from podium.reference_runs.modeling.optimizers import LAMB, LARS  # noqa: E402
+
+
+def parameter(values: list[float], grads: list[float]) -> torch.nn.Parameter:
+    weight = torch.nn.Parameter(torch.tensor(values, dtype=torch.float64))
+    weight.grad = torch.tensor(grads, dtype=torch.float64)
+    return weight
+
+
+def test_lars_moves_by_a_share_of_the_weight_along_gradient_and_decay() -> None:
+    # |w| = 5, |g| = 10, so the local rate is 0.01 · 5 / (10 + 0.1 · 5) = 0.05 / 10.5.
+    weight = parameter([3.0, 4.0], [6.0, 8.0])
+    lars = LARS([weight], lr=2.0, momentum=0.5, weight_decay=0.1, trust_coefficient=0.01)
+    lars.step()
+    first = 2.0 * 0.05 / 10.5 * 6.3  # of the first number: gradient 6 and decay 0.1 · 3
+    assert weight.tolist() == pytest.approx([3 - first, 4 - first * 4 / 3])
+
+
+def test_lars_adds_half_of_the_last_step_at_momentum_one_half() -> None:
+    weight = parameter([3.0, 4.0], [6.0, 8.0])
+    lars = LARS([weight], lr=2.0, momentum=0.5, trust_coefficient=0.01)
+    lars.step()
+    step = 2.0 * 0.01 * 5 / 10 * 6  # 0.06, and then from |w| = 4.9
+    assert weight[0].item() == pytest.approx(3 - step)
+    lars.step()
+    again = 2.0 * 0.01 * 4.9 / 10 * 6 + 0.5 * step
+    assert weight[0].item() == pytest.approx(3 - step - again)
+
+
+def test_lars_takes_plain_steps_where_it_shall_not_adapt_and_where_a_weight_is_zero() -> None:
+    excluded, zero = parameter([3.0], [2.0]), parameter([0.0], [2.0])
+    LARS([{"params": [excluded], "adapt": False}], lr=0.1, weight_decay=0.0).step()
+    LARS([zero], lr=0.1).step()
+    assert excluded.item() == pytest.approx(2.8)
+    assert zero.item() == pytest.approx(-0.2)
+
+
+def test_lamb_moves_as_far_as_the_rate_times_the_weight() -> None:
+    # At the first step Adam's direction is the gradient's sign, whatever its size.
+    weight = parameter([3.0, 4.0], [0.5, -7.0])
+    LAMB([weight], lr=0.1, eps=0.0).step()
+    each = 0.1 * 5 / math.sqrt(2)
+    assert weight.tolist() == pytest.approx([3 - each, 4 + each])
+
+
+def test_lamb_decays_within_the_scaled_step() -> None:
+    # Direction (1, 1) and decay 0.5 · (3, 4) make (2.5, 3).
+    weight = parameter([3.0, 4.0], [1.0, 1.0])
+    LAMB([weight], lr=0.1, eps=0.0, weight_decay=0.5).step()
+    rate = 0.1 * 5 / math.hypot(2.5, 3)
+    assert weight.tolist() == pytest.approx([3 - rate * 2.5, 4 - rate * 3])
+
+
+def test_lamb_without_adapting_is_adam_with_decoupled_decay() -> None:
+    torch.manual_seed(3)
+    start, grads = torch.randn(4, 3), torch.randn(5, 4, 3)
+    weights = [torch.nn.Parameter(start.clone()) for _ in range(2)]
+    lamb = LAMB([{"params": [weights[0]], "adapt": False}], lr=0.01, eps=1e-8, weight_decay=0.1)
+    adam = torch.optim.AdamW([weights[1]], lr=0.01, eps=1e-8, weight_decay=0.1)
+    for grad in grads:
+        for weight, optimizer in zip(weights, (lamb, adam), strict=True):
+            weight.grad = grad.clone()
+            optimizer.step()
+    # AdamW decays before its step and LAMB with it: they differ in the second order of the rate.
+    assert torch.allclose(weights[0], weights[1], atol=1e-4)
+    assert not torch.allclose(weights[0], start, atol=1e-2)
