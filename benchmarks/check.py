@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from podium.compliance.checking.session import Options, check_paths  # noqa: E402 - a script finds the packages now
 from podium.compliance.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
-from podium.compliance.inputs.round_selection import Wish  # noqa: E402
+from podium.compliance.inputs.round_selection import RoundRequest  # noqa: E402
 from podium.rules.finding import Profile  # noqa: E402
 
 MEMORY_BAR_MB = 300
@@ -71,7 +71,7 @@ def incumbent(logs: list[Path]) -> None:
     logging.disable(logging.CRITICAL)
     with contextlib.redirect_stdout(io.StringIO()):
         for path in logs:
-            rules = Wish().choose(path.parent).rules
+            rules = RoundRequest().choose(path.parent).rules
             config = f"{rules.usage}_{rules.name}.0/common.yaml"
             mlp_compliance.enqueued_configs.clear()
             checker = mlp_compliance.make_checker(rules.usage, f"{rules.name}.0", True, False)
@@ -129,7 +129,7 @@ def command_ratio(folder: Path, profile: Profile) -> float:
     """How many times as long `podium check ROUND` takes as `podium check LOG…`, start and all."""
     alone = whole = 0.0
     for entry, logs in rounds_in(folder):
-        rules = Wish().choose(entry).rules
+        rules = RoundRequest().choose(entry).rules
         named = ["--usage", rules.usage, "--round", rules.name, *map(str, logs)]
         options = ["check", "--jobs", "1", "--profile", profile.value]
         turns = [
@@ -173,7 +173,7 @@ def main() -> None:
     if not arguments.folder.is_dir():
         sys.exit(f"{arguments.folder}: no such folder; name one with published results")
     found = [Path(target.path) for target in targets(kinds_of([arguments.folder]))]
-    judged = [path for path in found if Wish().choose(path.parent).rules.verified]
+    judged = [path for path in found if RoundRequest().choose(path.parent).rules.verified]
     sample = judged[:: arguments.every]
     size = sum(path.stat().st_size for path in sample) / 1e6
     print(f"{len(sample)} of {len(judged)} logs, {size:.0f} MB, {os.cpu_count()} cores")

@@ -1,7 +1,9 @@
 """Why the written policy and the official verifier differ, where several rows share the reason."""
 
 PRESENCE = "the official verifier only looks for the key; the policy fixes its value"
-FORGOTTEN = "the official verifier does not look at the key; the policy fixes its value"
+NOT_CHECKED_BY_VERIFIER = (
+    "the official verifier does not look at the key; the policy fixes its value"
+)
 FIXED = "the official verifier takes any size; the policy fixes the reference's"
 WHOLE = "the policy asks for a whole number; the official verifier takes any"
 SAMPLES = "what the policy's table does not list is as in the reference: so is the data set"

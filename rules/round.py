@@ -157,9 +157,9 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     benchmarks: Mapping[str, Benchmark]
     limits: Limits = Limits()
     checks: tuple[Check, ...] = ()
-    leftover: tuple[str, ...] = ()
-    ghosts: tuple[str, ...] = ()
-    forgotten: tuple[str, ...] = ()
+    retired_with_rules: tuple[str, ...] = ()
+    listed_without_rules: tuple[str, ...] = ()
+    omitted_from_open_list: tuple[str, ...] = ()
     verified: bool = True
     previous: Round | None = None
     generation: Generation = "mllog"
@@ -186,8 +186,8 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         amends: Mapping[str, Amend] | None = None,
         limits: Limits | None = None,
         leaves: tuple[str, ...] = (),
-        ghosts: tuple[str, ...] = (),
-        forgotten: tuple[str, ...] = (),
+        listed_without_rules: tuple[str, ...] = (),
+        omitted_from_open_list: tuple[str, ...] = (),
         checks: tuple[Check, ...] | None = None,
         names_in: tuple[str, ...] | None = None,
         verified: bool | None = None,
@@ -210,7 +210,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             if added.name in benchmarks:
                 raise RoundError(f"{where} introduces {added.name}, which is there")
         benchmarks |= by_name(introduces)
-        leftover = tuple(n for n in self.leftover if n in benchmarks) + leaves
+        retired_with_rules = tuple(n for n in self.retired_with_rules if n in benchmarks) + leaves
         if limits == self.limits:
             raise RoundError(f"{where} restates its limits")
         return replace(
@@ -221,9 +221,9 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             open=open.apply(self.open, f"{where}, open") if open else self.open,
             benchmarks=benchmarks,
             limits=limits or self.limits,
-            leftover=leftover,
-            ghosts=ghosts,
-            forgotten=forgotten,
+            retired_with_rules=retired_with_rules,
+            listed_without_rules=listed_without_rules,
+            omitted_from_open_list=omitted_from_open_list,
             checks=self.checks if checks is None else checks,
             names_in=names_in or self.names_in,
             verified=self.verified if verified is None else verified,
@@ -232,7 +232,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     def listed(self, division: str) -> tuple[str, ...]:
         """Benchmarks that the round runs in a division."""
-        return tuple(name for name in self.benchmarks if name not in self.leftover)
+        return tuple(name for name in self.benchmarks if name not in self.retired_with_rules)
 
     def __repr__(self) -> str:
         return f"<Round {self.title}>"
@@ -307,8 +307,10 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     def _name_row(self, division: str) -> Row:
         names = self.listed(division)
-        accepted = tuple(n for n in names if division == "closed" or n not in self.forgotten)
-        accepted += self.ghosts
+        accepted = tuple(
+            n for n in names if division == "closed" or n not in self.omitted_from_open_list
+        )
+        accepted += self.listed_without_rules
         if self.aliases:
             return row(
                 k.SUBMISSION_BENCHMARK,

@@ -88,7 +88,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     why: str = ""
     hint: str = ""
     cites: str = ""
-    disputed: str = ""
+    policy_exempt_reason: str = ""
 
     @cached_property
     def name(self) -> str:
@@ -183,7 +183,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _limits(self) -> list[Limit]:
-        limits = [each for each in self.some if isinstance(each, Limit) and each.settled]
+        limits = [each for each in self.some if isinstance(each, Limit) and each.is_constant]
         return limits if len(limits) == len(self.some) else []
 
     @cached_property
@@ -193,7 +193,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _settled(self) -> bool:
         """Whether a record that obeys `some` does so in any reading of the run."""
-        return all(constraint.settled for constraint in self.some)
+        return all(constraint.is_constant for constraint in self.some)
 
     @cached_property
     def _first_reached(self) -> object:
@@ -303,7 +303,7 @@ class End(msgspec.Struct, frozen=True):
     why: str = ""
     cites: str = ""
     stated_by: StatedBy = StatedBy.BOTH
-    disputed: str = ""
+    policy_exempt_reason: str = ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, End) and (self.id, self.text) == (other.id, other.text)
@@ -326,7 +326,7 @@ def row(
     why: str = "",
     hint: str = "",
     cites: str = "",
-    disputed: str = "",
+    policy_exempt_reason: str = "",
 ) -> Row:
     """A row of a table: the key, and what each of its records must be."""
     if isinstance(policy, Constraint):
@@ -339,11 +339,11 @@ def row(
         some,
         policy,
         policy_some,
-        StatedBy.VERIFIER if disputed else StatedBy.BOTH,
+        StatedBy.VERIFIER if policy_exempt_reason else StatedBy.BOTH,
         why,
         hint,
         cites,
-        disputed,
+        policy_exempt_reason,
     )
 
 

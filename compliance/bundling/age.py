@@ -42,7 +42,7 @@ def _recipient(age: Any, text: str) -> Any:
         raise UsageFault(f"{text.strip()[:80]} is no recipient of age (age1… or ssh-…)") from None
 
 
-def open_age(stream: IO[bytes], plain: IO[bytes], shown: str, keys: Keys) -> None:
+def open_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Keys) -> None:
     """Open a stream into `plain`; raises Refused for a wrong key and for damage."""
     age = needed("pyrage", "age encryption", "bundle")
     work = _scrypt_work(stream)
@@ -50,15 +50,15 @@ def open_age(stream: IO[bytes], plain: IO[bytes], shown: str, keys: Keys) -> Non
         if not keys.identities:
             raise UsageFault("the archive is closed for recipients of age: give --identity")
         identities = [_identity(age, text) for text in keys.identities]
-        _guarded(lambda: age.decrypt_io(stream, plain, identities), shown)
+        _guarded(lambda: age.decrypt_io(stream, plain, identities), display_path)
         return
     if work > HARDEST_SCRYPT:
-        raise Refused(f"{shown}: opening it would take 2^{work} rounds of scrypt")
+        raise Refused(f"{display_path}: opening it would take 2^{work} rounds of scrypt")
     data = stream.read(LARGEST_IN_MEMORY + 1)
     if len(data) > LARGEST_IN_MEMORY:
-        raise Refused(f"{shown}: is too large for a passphrase of age")
+        raise Refused(f"{display_path}: is too large for a passphrase of age")
     secret = keys.secret()
-    _guarded(lambda: plain.write(age.passphrase.decrypt(data, secret)), shown)
+    _guarded(lambda: plain.write(age.passphrase.decrypt(data, secret)), display_path)
 
 
 def _scrypt_work(stream: IO[bytes]) -> int | None:
@@ -81,13 +81,13 @@ def _identity(age: Any, text: str) -> Any:
         raise UsageFault("--identity must be a file with a secret key of age or SSH") from None
 
 
-def _guarded(work: Callable[[], object], shown: str) -> None:
+def _guarded(work: Callable[[], object], display_path: str) -> None:
     """Run the library: for damaged data it raises OSError, for a wrong key its own errors."""
     try:
         work()
     except OSError as error:
         if error.errno:
             raise
-        raise Refused(f"{shown}: the encrypted data is damaged or cut short") from None
+        raise Refused(f"{display_path}: the encrypted data is damaged or cut short") from None
     except Exception:  # the library's errors share no base of their own
-        raise Refused(f"{shown}: the key or passphrase does not open it") from None
+        raise Refused(f"{display_path}: the key or passphrase does not open it") from None

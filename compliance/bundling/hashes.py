@@ -19,8 +19,8 @@ _HEX = {"sha256": re.compile(r"[0-9a-fA-F]{64}"), "sha1": re.compile(r"[0-9a-fA-
 class Hashing:
     """A file being written that knows its hashes; a full disk becomes one line for the user."""
 
-    def __init__(self, out: IO[bytes], shown: str) -> None:
-        self._out, self._shown = out, shown
+    def __init__(self, out: IO[bytes], display_path: str) -> None:
+        self._out, self._shown = out, display_path
         self.size = 0
         self._sha256 = hashlib.sha256()
         self._sha1 = hashlib.sha1(usedforsecurity=False)
@@ -92,7 +92,7 @@ def _read_side(path: Path, kind: str) -> str:
     return found[0].lower()
 
 
-def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], shown: str) -> None:
+def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_path: str) -> None:
     """Compare an open archive with what is stated of it, and go back to where it was.
 
     Raises Refused where one differs.
@@ -109,7 +109,7 @@ def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], shown: s
         actual = sums[kind].hexdigest()
         if actual != digest.lower():
             said = f"the {kind} hash is {actual}; must be {digest.lower()} by {source}"
-            raise Refused(f"{shown}: {said}")
+            raise Refused(f"{display_path}: {said}")
 
 
 def checked_hash(digest: str) -> str:

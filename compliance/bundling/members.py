@@ -168,18 +168,18 @@ class Members:
 
     def _member(self, info: tarfile.TarInfo, stated: dict[str, str]) -> Member:
         name = stated.get("path", info.name)
-        self._meter.where = shown = clean(name[:200]) or "a member without a name"
+        self._meter.where = display_path = clean(name[:200]) or "a member without a name"
         kind = _KINDS.get(info.type)
         if kind is None:
             what = _REFUSED.get(info.type, f"of the unknown type {info.type!r}")
-            raise Refused(f"{shown}: is {what}; only files, folders and links are unpacked")
+            raise Refused(f"{display_path}: is {what}; only files, folders and links are unpacked")
         if kind is Kind.FOLDER:
             name = name.rstrip("/") if name.strip("/") else name
-        size = _number(stated["size"], shown) if "size" in stated else info.size
+        size = _number(stated["size"], display_path) if "size" in stated else info.size
         if size < 0:
-            raise Refused(f"{shown}: the size is negative")
+            raise Refused(f"{display_path}: the size is negative")
         if size and kind is not Kind.FILE:
-            raise Refused(f"{shown}: is a {kind} with content")
+            raise Refused(f"{display_path}: is a {kind} with content")
         self._meter.announce(size)
         self._left, self._pad = size, -size % BLOCK
         target = stated.get("linkpath", info.linkname)
@@ -202,9 +202,9 @@ class Members:
         return wanted
 
 
-def _number(text: str, shown: str) -> int:
+def _number(text: str, display_path: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise Refused(f"{shown}: the size is no number")
+        raise Refused(f"{display_path}: the size is no number")
     return int(text)
 
 

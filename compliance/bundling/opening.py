@@ -16,7 +16,7 @@ from podium.compliance.bundling.refusal import Refused
 
 
 @contextmanager
-def opened(stream: IO[bytes], shown: str, keys: Keys, room: Path) -> Iterator[Opened]:
+def opened(stream: IO[bytes], display_path: str, keys: Keys, room: Path) -> Iterator[Opened]:
     """An archive's stream, opened if it is closed; `room` is where temporary files may lie.
 
     Raises Refused for a wrong key and for what is no archive.
@@ -27,19 +27,21 @@ def opened(stream: IO[bytes], shown: str, keys: Keys, room: Path) -> Iterator[Op
     if packing is not None:
         yield Opened(stream, packing, "not encrypted")
     elif head.startswith(SALTED):
-        yield open_salted(stream, shown, keys)
+        yield open_salted(stream, display_path, keys)
     elif head.startswith(AGE):
         with tempfile.TemporaryFile(dir=room) as plain:
-            open_age(stream, plain, shown, keys)
-            yield _seen(plain, shown, "age")
+            open_age(stream, plain, display_path, keys)
+            yield _seen(plain, display_path, "age")
     else:
-        raise Refused(f"{shown}: is no archive that podium reads (tar.zst, tar.gz, tar, age, enc)")
+        raise Refused(
+            f"{display_path}: is no archive that podium reads (tar.zst, tar.gz, tar, age, enc)"
+        )
 
 
-def _seen(plain: IO[bytes], shown: str, how: str) -> Opened:
+def _seen(plain: IO[bytes], display_path: str, how: str) -> Opened:
     plain.seek(0)
     packing = packing_of(plain.read(HEAD))
     plain.seek(0)
     if packing is None:
-        raise Refused(f"{shown}: opened, it is no archive that podium reads")
+        raise Refused(f"{display_path}: opened, it is no archive that podium reads")
     return Opened(plain, packing, how)

@@ -96,7 +96,7 @@ def _cipher(derived: bytes) -> Any:
     return ciphers.Cipher(algorithms.AES(derived[:_KEY]), modes.CBC(derived[_KEY:]))
 
 
-def open_salted(stream: IO[bytes], shown: str, keys: Keys) -> Opened:
+def open_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Opened:
     """Try every derivation on the first blocks: an archive shows itself by its first bytes."""
     secret = keys.secret()
     prefix = len(SALTED) + 8
@@ -110,7 +110,7 @@ def open_salted(stream: IO[bytes], shown: str, keys: Keys) -> Opened:
             stream.seek(prefix)
             source = _Decrypting(stream, _cipher(derived).decryptor())
             return Opened(source, packing, scheme.title, scheme.iterations is None)
-    raise Refused(f"{shown}: the passphrase does not open it")
+    raise Refused(f"{display_path}: the passphrase does not open it")
 
 
 class _Decrypting:

@@ -29,29 +29,29 @@ class Kind(StrEnum):
     HARD_LINK = "hard link"
 
 
-def parts_of(name: str, shown: str) -> tuple[str, ...]:
+def parts_of(name: str, display_path: str) -> tuple[str, ...]:
     """The parts of a member's name, none for the root itself; raises Refused for a hostile name."""
     if name.startswith(("/", "\\")):
-        raise Refused(f"{shown}: the name is absolute; members must lie below the folder")
+        raise Refused(f"{display_path}: the name is absolute; members must lie below the folder")
     if len(os.fsencode(name)) > LONGEST_NAME:
         raise Refused(f"{clean(name[:60])}…: the name has more than {LONGEST_NAME} bytes")
     parts = name.split("/")
     while parts and parts[0] == ".":
         parts = parts[1:]
     for part in parts:
-        _check_part(part, shown)
+        _check_part(part, display_path)
     return tuple(parts)
 
 
-def _check_part(part: str, shown: str) -> None:
+def _check_part(part: str, display_path: str) -> None:
     if part == "..":
-        raise Refused(f"{shown}: the name leaves the folder by '..'")
+        raise Refused(f"{display_path}: the name leaves the folder by '..'")
     if part in ("", "."):
-        raise Refused(f"{shown}: the name has an empty part")
+        raise Refused(f"{display_path}: the name has an empty part")
     if "\\" in part or _DRIVE.match(part):
-        raise Refused(f"{shown}: the name is a path of its own on Windows")
+        raise Refused(f"{display_path}: the name is a path of its own on Windows")
     if _CONTROL.search(part):
-        raise Refused(f"{shown}: the name holds a control character")
+        raise Refused(f"{display_path}: the name holds a control character")
 
 
 def folded(name: str) -> str:
@@ -83,16 +83,18 @@ class Places:
         self._enter(name, kind, name, stated=True)
 
     def _enter(self, place: str, kind: Kind, name: str, *, stated: bool) -> None:
-        key, shown = folded(place), clean(name)
+        key, display_path = folded(place), clean(name)
         if key not in self._taken:
             self._taken[key] = (place, kind, stated)
             return
         other, other_kind, other_stated = self._taken[key]
         if other != place:
             said = f"{clean(place)} and {clean(other)} are one name where capitals or forms of"
-            raise Refused(f"{shown}: {said} Unicode do not count")
+            raise Refused(f"{display_path}: {said} Unicode do not count")
         if (kind is Kind.FOLDER) != (other_kind is Kind.FOLDER):
-            raise Refused(f"{shown}: {clean(place)} is a {kind} here and a {other_kind} elsewhere")
+            raise Refused(
+                f"{display_path}: {clean(place)} is a {kind} here and a {other_kind} elsewhere"
+            )
         if stated and (other_stated or kind is not Kind.FOLDER):
-            raise Refused(f"{shown}: the name is there twice")
+            raise Refused(f"{display_path}: the name is there twice")
         self._taken[key] = (place, kind, stated or other_stated)

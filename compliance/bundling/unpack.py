@@ -60,9 +60,9 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
         stated = stated_hashes(archive)
         if options.sha256 is not None:
             stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
-        shown = clean(archive.name)
-        check_hashes(stream, stated, shown)
-        with opened(stream, shown, options.keys, output.absolute().parent) as sealed:
+        display_path = clean(archive.name)
+        check_hashes(stream, stated, display_path)
+        with opened(stream, display_path, options.keys, output.absolute().parent) as sealed:
             source = expanding(sealed.packing, sealed.source)
             done = _Unpacking(draft, options.limits)
             done.all(source, os.fstat(stream.fileno()).st_size)
@@ -123,16 +123,18 @@ class _Unpacking:
             self._check_link(path, member)
 
     def _one(self, member: Member, members: Members) -> None:
-        shown = clean(member.name[:200])
-        parts = parts_of(member.name, shown)
+        display_path = clean(member.name[:200])
+        parts = parts_of(member.name, display_path)
         if not parts:
             if member.kind is not Kind.FOLDER:
-                raise Refused(f"{shown}: the root is a {member.kind}")
+                raise Refused(f"{display_path}: the root is a {member.kind}")
             return
         kind = Kind.FILE if member.kind is Kind.HARD_LINK else member.kind
         self._places.take(parts, kind)
         if len(self._places) > self._limits.members:
-            raise Refused(f"{shown}: the archive has more than {self._limits.members} members")
+            raise Refused(
+                f"{display_path}: the archive has more than {self._limits.members} members"
+            )
         path = os.path.join(self._root, *parts)
         os.makedirs(path if kind is Kind.FOLDER else os.path.dirname(path), exist_ok=True)
         if member.kind is Kind.FILE:
@@ -154,15 +156,17 @@ class _Unpacking:
 
     def _copy(self, path: str, parts: tuple[str, ...], member: Member) -> None:
         """A hard link becomes a copy of the file that it names, which must have come before."""
-        shown = clean(member.name[:200])
-        goal = parts_of(member.target, shown)
+        display_path = clean(member.name[:200])
+        goal = parts_of(member.target, display_path)
         if goal not in self._files:
             raise Refused(
-                f"{shown}: is a hard link to {clean(member.target[:200])}, no file before"
+                f"{display_path}: is a hard link to {clean(member.target[:200])}, no file before"
             )
         original = os.path.join(self._root, *goal)
         if self.size + os.path.getsize(original) > self._limits.size:
-            raise Refused(f"{shown}: unpacked the archive is larger than {self._limits.size} bytes")
+            raise Refused(
+                f"{display_path}: unpacked the archive is larger than {self._limits.size} bytes"
+            )
         with open(original, "rb") as stream:
             pieces = iter(lambda: stream.read(1 << 20), b"")
             self._write(path, pieces, executable=self._files[goal])
@@ -172,11 +176,11 @@ class _Unpacking:
         try:
             os.symlink(member.target, path)
         except (OSError, ValueError):
-            shown = clean(member.name[:200])
-            raise Refused(f"{shown}: the link cannot be made") from None
+            display_path = clean(member.name[:200])
+            raise Refused(f"{display_path}: the link cannot be made") from None
         self.files += 1
 
     def _check_link(self, path: str, member: Member) -> None:
         if not stays_below(path, member.target, self._root):
-            shown, target = clean(member.name[:200]), clean(member.target[:200])
-            raise Refused(f"{shown}: the link leads out of the folder, to {target}")
+            display_path, target = clean(member.name[:200]), clean(member.target[:200])
+            raise Refused(f"{display_path}: the link leads out of the folder, to {target}")

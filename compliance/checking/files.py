@@ -31,7 +31,7 @@ class Task(msgspec.Struct, frozen=True):
     """
 
     path: str
-    shown: str
+    display_path: str
     usage: str
     round: str
     profile: Profile
@@ -46,7 +46,7 @@ class Judged(msgspec.Struct, frozen=True):
     """One file judged, small enough to travel between processes."""
 
     path: str
-    shown: str
+    display_path: str
     kind: Literal["log", "system"]
     round: str
     verdict: LogVerdict
@@ -62,7 +62,7 @@ def task_for(
     rules = choice.rules
     return Task(
         target.path,
-        target.shown,
+        target.display_path,
         rules.usage,
         rules.name,
         profile,
@@ -119,23 +119,23 @@ def _judge(task: Task) -> Judged:
                 log,
                 rules,
                 task.profile,
-                task.shown,
+                task.display_path,
                 with_facts=task.with_facts,
                 with_sources=sources,
             )
     except Exception as error:
-        verdict = LogVerdict([internal_fault(task.shown, error)])
-    return Judged(task.path, task.shown, task.kind, f"{task.usage} {task.round}", verdict)
+        verdict = LogVerdict([internal_fault(task.display_path, error)])
+    return Judged(task.path, task.display_path, task.kind, f"{task.usage} {task.round}", verdict)
 
 
 def _judge_system(task: Task, rules: Round) -> LogVerdict:
     from podium.compliance.systems.check import check_system
 
-    found = check_system(Path(task.path), task.shown, rules, task.profile)
+    found = check_system(Path(task.path), task.display_path, rules, task.profile)
     return LogVerdict(found.findings)
 
 
-def internal_fault(shown: str, error: Exception) -> Finding:
+def internal_fault(display_path: str, error: Exception) -> Finding:
     """The finding that podium itself failed on a file or a submission.
 
     Raises KeyboardInterrupt where it did not fail, but was interrupted.
@@ -147,7 +147,7 @@ def internal_fault(shown: str, error: Exception) -> Finding:
     return Finding(
         RULE_CRASHED,
         Severity.ERROR,
-        shown,
+        display_path,
         None,
         None,
         f"podium itself failed on this: {type(error).__name__}: {error} ({where})",

@@ -29,7 +29,7 @@ from podium.compliance.inputs.discover import (
     targets,
 )
 from podium.compliance.inputs.listing import Disk
-from podium.compliance.inputs.round_selection import Choice, Wish, forget
+from podium.compliance.inputs.round_selection import Choice, RoundRequest, forget
 from podium.compliance.inputs.source_files import came_along
 from podium.compliance.logs.broken_rule import RULE_CRASHED
 from podium.compliance.logs.judge import LogVerdict
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from podium.compliance.history.prior_submission import Earlier
     from podium.compliance.inputs.layout import Tree
     from podium.compliance.report.models import Report
-    from podium.compliance.results.consistency import Seen
-    from podium.compliance.submission.judge import Leave
+    from podium.compliance.results.consistency import SubmissionIndex
+    from podium.compliance.submission.judge import Suppressions
     from podium.compliance.waivers.apply import Waivers
 
 Progress = Callable[[int, int], None]
@@ -105,7 +105,7 @@ def check(
     return publish(check_paths([Path(path)], options))
 
 
-class Gathered(msgspec.Struct, frozen=True):
+class DiscoveredInputs(msgspec.Struct, frozen=True):
     """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
 
     `packages` are the submissions, with the path a report shows; `nearly` look like some, `linked`
@@ -134,14 +134,14 @@ def find(
     *,
     for_scores: bool = False,
     known: Mapping[str, Judged] | None = None,
-) -> Gathered:
+) -> DiscoveredInputs:
     """Find every file to judge below the paths, and by which rules; none is judged yet.
 
     `for_scores` is to take the facts of loose logs, too; `known` are verdicts there are already, by
     the paths of their files. Raises NothingToJudge where a path does not exist or holds nothing.
     """
     forget()
-    wish = Wish(options.usage, options.round)
+    wish = RoundRequest(options.usage, options.round)
     held = kinds_of(paths, wish)
     packages = submissions(held)
     disks = {root: Disk(root) for root, _ in packages}
@@ -160,7 +160,7 @@ def find(
         if t.path not in judged
     ]
     nearly, linked = nearly_submissions(held), linked_folders(held)
-    return Gathered(found, packages, choices, nearly, linked, judged, tasks, disks)
+    return DiscoveredInputs(found, packages, choices, nearly, linked, judged, tasks, disks)
 
 
 @fewer_collections()
@@ -171,7 +171,7 @@ def gather(
     *,
     for_scores: bool = False,
     known: Mapping[str, Judged] | None = None,
-) -> Gathered:
+) -> DiscoveredInputs:
     """Find and judge every file below the paths, each by itself; see `find`."""
     gathered = find(paths, options, for_scores=for_scores, known=known)
     for _ in _judge_rest(gathered, options.jobs, progress):
@@ -184,22 +184,22 @@ def check_paths(
     paths: list[Path],
     options: Options,
     progress: Progress | None = None,
-    gathered: Gathered | None = None,
+    gathered: DiscoveredInputs | None = None,
 ) -> Outcome:
     """Judge several paths at once; `gathered`, where given, is what there is below them.
 
     Its files that are not judged yet are judged, and kept there.
     """
     gathered = gathered or find(paths, options)
-    wish = Wish(options.usage, options.round)
+    wish = RoundRequest(options.usage, options.round)
     session = _Session(options, gathered)
     if options.earlier:
         from podium.compliance.history.prior_submission import read_earlier
 
         session.earlier = read_earlier(options)
-    for root, shown in _judge_rest(gathered, options.jobs, progress):
+    for root, display_path in _judge_rest(gathered, options.jobs, progress):
         rules = wish.choose(root).rules
-        session.take_submission(root, shown, rules, gathered.disks.pop(root, None))
+        session.take_submission(root, display_path, rules, gathered.disks.pop(root, None))
     session.take_files()
     session.take_folders(gathered.nearly, gathered.linked)
     session.finish()
@@ -214,7 +214,7 @@ def check_paths(
 
 
 def _judge_rest(
-    gathered: Gathered, jobs: int, progress: Progress | None
+    gathered: DiscoveredInputs, jobs: int, progress: Progress | None
 ) -> Iterator[tuple[Path, str]]:
     """Judge the files not judged yet; yields each submission, in order, once all of its are.
 
@@ -224,7 +224,7 @@ def _judge_rest(
     tasks = gathered.tasks
     jobs = worth_spreading(tasks, jobs)
     waiting = Counter(task.submission for task in tasks)
-    packages = deque((str(root), root, shown) for root, shown in gathered.packages)
+    packages = deque((str(root), root, display_path) for root, display_path in gathered.packages)
     done = 0
     for batch in judge_files(tasks, jobs):
         for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
@@ -239,7 +239,7 @@ def _judge_rest(
     tasks.clear()
 
 
-def rules_of(gathered: Gathered, options: Options) -> Rules:
+def rules_of(gathered: DiscoveredInputs, options: Options) -> Rules:
     """What a report says of the rules by which all was judged."""
     first, several = gathered.choices[0], gathered.several
     return Rules(
@@ -253,7 +253,7 @@ def rules_of(gathered: Gathered, options: Options) -> Rules:
 class _Session:
     """What a report is made of, gathered file by file and submission by submission."""
 
-    def __init__(self, options: Options, gathered: Gathered) -> None:
+    def __init__(self, options: Options, gathered: DiscoveredInputs) -> None:
         self.options, self.judged, self.several = options, gathered.judged, gathered.several
         self.logs_of: dict[str, list[str]] = {}
         for target in gathered.targets:
@@ -263,26 +263,26 @@ class _Session:
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
         self.tolerated: set[str] = set()
-        self.seen: dict[tuple[str, str], Seen] = {}
+        self.seen: dict[tuple[str, str], SubmissionIndex] = {}
         self.earlier: Earlier | None = None
 
     def take_submission(
-        self, root: Path, shown: str, rules: Round, disk: Disk | None = None
+        self, root: Path, display_path: str, rules: Round, disk: Disk | None = None
     ) -> None:
         """Judge a package on top of its logs' verdicts; a fault of podium ends no other's."""
         from podium.compliance.inputs.layout import scan, submitter_of
 
         try:
-            self._take(scan(root, shown, rules, disk), rules)
+            self._take(scan(root, display_path, rules, disk), rules)
         except Exception as error:
-            place = shown or "."
+            place = display_path or "."
             self.findings.append(internal_fault(place, error))
             entry = SubmissionEntry(submitter=submitter_of(root), path=place, verdict="rejected")
             self.submissions.append(entry)
 
     def _take(self, tree: Tree, rules: Round) -> None:
-        from podium.compliance.results.consistency import Seen
-        from podium.compliance.results.model import By
+        from podium.compliance.results.consistency import SubmissionIndex
+        from podium.compliance.results.model import JudgingContext
         from podium.compliance.submission.judge import judge_submission
 
         inside = f"{tree.root}/"
@@ -293,10 +293,12 @@ class _Session:
 
         package = judge_submission(
             tree,
-            By(rules, self.options.profile),
+            JudgingContext(rules, self.options.profile),
             verdict,
             self._leave(),
-            seen=self.seen.setdefault((rules.usage, rules.name), Seen(earlier=self.earlier)),
+            seen=self.seen.setdefault(
+                (rules.usage, rules.name), SubmissionIndex(earlier=self.earlier)
+            ),
         )
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
         self.submissions.append(package.entry)
@@ -305,21 +307,21 @@ class _Session:
         counted = {tree.place(path) for folder in tree.results for path in folder.logs}
         self.tolerated |= package.tolerated
         self.tolerated |= {
-            shown
+            display_path
             for path in self.logs_of.get(str(tree.root), ())
-            if (shown := self.judged[path].shown) not in counted
+            if (display_path := self.judged[path].display_path) not in counted
         }
         for path, passed in package.systems:
             state: Literal["pass", "fail"] = "pass" if passed else "fail"
             self.files.append(FileEntry(path=path, kind="system", verdict=state))
 
-    def _leave(self) -> Leave:
-        from podium.compliance.submission.judge import Leave
+    def _leave(self) -> Suppressions:
+        from podium.compliance.submission.judge import Suppressions
 
         options = self.options
         some = options.select or options.ignore
         wants = options.wants if some else None
-        return Leave(options.waivers, options.waivers_in_tree, wants=wants)
+        return Suppressions(options.waivers, options.waivers_in_tree, wants=wants)
 
     def take_files(self) -> None:
         """Add every file's own verdict and findings; a tolerated failure is marked as waived."""
@@ -327,7 +329,7 @@ class _Session:
             self._waive(one.verdict)
             kept = [f for f in one.verdict.findings if self.options.wants(f.id)]
             self.files.append(self._entry(one, kept))
-            if one.shown in self.tolerated:
+            if one.display_path in self.tolerated:
                 kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
             self.findings += kept
 
@@ -346,15 +348,15 @@ class _Session:
     def finish(self) -> None:
         """Tell of waivers that the user gave and that have ended, or cover nothing."""
         for waivers in self.options.waivers:
-            from podium.compliance.submission.judge import Leave
+            from podium.compliance.submission.judge import Suppressions
 
-            self.findings += Leave(own=waivers).about(self.findings)
+            self.findings += Suppressions(own=waivers).about(self.findings)
 
     def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
         failing = (Severity.ERROR, Severity.WARNING) if self.options.strict else (Severity.ERROR,)
         verdict = one.verdict
         return FileEntry(
-            path=one.shown,
+            path=one.display_path,
             kind=one.kind,
             verdict="fail" if any(f.severity in failing and not f.waived for f in kept) else "pass",
             benchmark=verdict.benchmark,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.inputs.round_selection import Choice, Wish
+from podium.compliance.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude
 from podium.compliance.systems.check import SystemVerdict, check_system
 from podium.rules.finding import Severity
@@ -21,15 +21,17 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
     Raises ComplianceError for a path that does not exist or holds no description.
     """
     alone = len(paths) == 1
-    found = [(file, shown) for path in paths for file, shown in _files(path, alone=alone)]
-    wish = Wish(options.usage, options.round)
+    found = [
+        (file, display_path) for path in paths for file, display_path in _files(path, alone=alone)
+    ]
+    wish = RoundRequest(options.usage, options.round)
     choices = [wish.choose(file.parent) for file, _ in found]
     several = len({choice.rules.title for choice in choices}) > 1
     files, findings = [], []
-    for (file, shown), choice in zip(found, choices, strict=True):
-        verdict = check_system(file, shown, choice.rules, options.profile, by_schema=True)
+    for (file, display_path), choice in zip(found, choices, strict=True):
+        verdict = check_system(file, display_path, choice.rules, options.profile, by_schema=True)
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
-        files.append(_entry(verdict, shown, choice, strict=options.strict, several=several))
+        files.append(_entry(verdict, display_path, choice, strict=options.strict, several=several))
         findings += verdict.findings
     first = choices[0]
     rules = Rules(
@@ -58,12 +60,12 @@ def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
 
 
 def _entry(
-    verdict: SystemVerdict, shown: str, choice: Choice, *, strict: bool, several: bool
+    verdict: SystemVerdict, display_path: str, choice: Choice, *, strict: bool, several: bool
 ) -> FileEntry:
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     failed = any(finding.severity in failing for finding in verdict.findings)
     return FileEntry(
-        path=shown,
+        path=display_path,
         kind="system",
         verdict="fail" if failed else "pass",
         division=verdict.description.division if verdict.description else None,

@@ -19,7 +19,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from podium.compliance.packing.pack import Order, Packed
+    from podium.compliance.packing.pack import Packed, PackJob
 
 EPILOG_PACK = (
     "Examples:  podium pack --dry-run    podium pack Acme/podium.toml --into trees    "
@@ -136,29 +136,29 @@ def pack(
     raise typer.Exit(_status(packed, force=force))
 
 
-def _order(config: Path, given: dict[str, Any], settings: tuple[str, ...], jobs: int) -> Order:
-    from podium.compliance.packing.pack import Order
+def _order(config: Path, given: dict[str, Any], settings: tuple[str, ...], jobs: int) -> PackJob:
+    from podium.compliance.packing.pack import PackJob
     from podium.compliance.packing.pack_request import fields_of, wished
 
     found = wished(config, fields_of(given), settings)
-    return Order(found.config, found.rules, found.base, found.chosen_by, jobs=jobs)
+    return PackJob(found.config, found.rules, found.base, found.chosen_by, jobs=jobs)
 
 
 def _with(
-    order: Order,
+    order: PackJob,
     replace_: tuple[str, ...],
     keep: tuple[str, ...],
     receipt: Path | None,
     *,
     force: bool,
-) -> Order:
+) -> PackJob:
     from dataclasses import replace
 
     return replace(order, replace=replace_, keep=keep, receipt=receipt, force=force)
 
 
 def _packed(
-    order: Order, clone: Path | None, *, in_tree: bool, push: bool, dry_run: bool
+    order: PackJob, clone: Path | None, *, in_tree: bool, push: bool, dry_run: bool
 ) -> Packed:
     from dataclasses import replace
 
@@ -210,10 +210,10 @@ def _status(packed: Packed, *, force: bool) -> Exit:
 
 
 def _since(clone: Path, ref: str, wish: tuple[str | None, str | None], jobs: int) -> Exit:
-    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.packing.since import check_since, to_text
     from podium.compliance.report.console import print_text, width
 
-    changes = check_since(clone, ref, Wish(*wish), jobs)
+    changes = check_since(clone, ref, RoundRequest(*wish), jobs)
     print_text(to_text(changes, width()))
     return Exit.CLEAN if changes.accepted else Exit.FOUND

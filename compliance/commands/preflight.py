@@ -50,13 +50,13 @@ def preflight(
 
     Example:  podium preflight dry_run.txt --round 6.0 --format json
     """
-    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.live.preflight import preflight as judge
     from podium.compliance.live.watching.config import read_declaration
     from podium.compliance.live.watching.preflight_text import deliver
 
     declared = read_declaration(config)
-    rules = Wish(usage, round).choose(config.parent).rules
+    rules = RoundRequest(usage, round).choose(config.parent).rules
     found = judge(declared, rules, division, benchmark, gbs, profile, str(config))
     deliver(found, format.value)
     raise typer.Exit(Exit.CLEAN if found.legal else Exit.FOUND)

@@ -138,7 +138,7 @@ def show(
 ) -> None:
     """Show a benchmark's points: which count by the policy and by the verifier; their curve."""
     from podium.compliance.rcp.points import named_round, points_for
-    from podium.compliance.rcp.show import show as shown
+    from podium.compliance.rcp.show import show as display_path
     from podium.compliance.report.console import print_text, width
 
     with told():
@@ -146,7 +146,7 @@ def show(
         points = points_for(rules, benchmark, rcps)
         if plot is not None:
             _draw(rules, benchmark, points, plot)
-        print_text(shown(rules, benchmark, points, format.value, width()))
+        print_text(display_path(rules, benchmark, points, format.value, width()))
 
 
 def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:

@@ -24,7 +24,7 @@ from podium.reference_runs.engine.setting import ORG
 from podium.reference_runs.errors import RunAborted, RunFault
 
 if TYPE_CHECKING:
-    from podium.reference_runs.engine.launch import Order
+    from podium.reference_runs.engine.launch import RunRequest
     from podium.reference_runs.engine.setting import Division as DivisionName
 
 
@@ -199,7 +199,7 @@ def _start_ranks(processes: int) -> int:
 
 
 @usual_collections()
-def _train(ordered: Order, folder: Path, runs: int, *, quiet: bool) -> bool:
+def _train(ordered: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool:
     """Train one run after the other; returns whether each reached its target."""
     from podium.reference_runs.engine.launch import series
 
@@ -217,7 +217,7 @@ def _train(ordered: Order, folder: Path, runs: int, *, quiet: bool) -> bool:
     return converged
 
 
-def _dry_log(ordered: Order, output: Path | None) -> None:
+def _dry_log(ordered: RunRequest, output: Path | None) -> None:
     from podium.reference_runs.engine.launch import dry_log
 
     if output is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from podium.reference_runs.engine.config import Config
-    from podium.reference_runs.engine.loop import Outcome, Standing, Watch
+    from podium.reference_runs.engine.loop import Outcome, RunProgress, Watch
 
 
 @contextmanager
@@ -42,16 +42,16 @@ def _bar() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def _move(bar: Progress, task: TaskID, config: Config, standing: Standing) -> None:
-    shown = {}
+def _move(bar: Progress, task: TaskID, config: Config, standing: RunProgress) -> None:
+    display_path = {}
     if standing.loss is not None:
-        shown["loss"] = f"loss {standing.loss:.3f}"
+        display_path["loss"] = f"loss {standing.loss:.3f}"
     if standing.quality is not None:
-        shown["quality"] = f", {config.metric} {standing.quality:.4f}"
-    bar.update(task, completed=standing.step, **shown)  # type: ignore[arg-type]
+        display_path["quality"] = f", {config.metric} {standing.quality:.4f}"
+    bar.update(task, completed=standing.step, **display_path)  # type: ignore[arg-type]
 
 
-def _line(path: Path, config: Config, standing: Standing) -> None:
+def _line(path: Path, config: Config, standing: RunProgress) -> None:
     if standing.quality is not None:
         loss = "" if standing.loss is None else f"loss {standing.loss:.4f}, "
         text = f"{path.name}: step {standing.step}, {loss}{config.metric} {standing.quality:.4f}"

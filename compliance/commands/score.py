@@ -28,7 +28,7 @@ from podium.rules.finding import Profile
 if TYPE_CHECKING:
     from podium.compliance.checking.session import Options
     from podium.compliance.scoring.report import Scores
-    from podium.compliance.scoring.result import Working
+    from podium.compliance.scoring.result import ScoredResult
 
 EPILOG_SCORE = (
     "Examples:  podium score training_results_v5.1    "
@@ -137,7 +137,7 @@ def refuse_inside(output: Path | None, path: Path) -> None:
         raise UsageFault(f"{output} lies in the tree being read; choose a place outside")
 
 
-def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[Working]]:
+def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[ScoredResult]]:
     from podium.compliance.checking.session import gather
     from podium.compliance.report.console import progress_bar
     from podium.compliance.scoring.session import report_of, workings_of
@@ -148,7 +148,7 @@ def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[
     return report_of(gathered, options, workings), workings
 
 
-def _write_scaling(workings: list[Working]) -> None:
+def _write_scaling(workings: list[ScoredResult]) -> None:
     from podium.compliance.report.terminal import clean
     from podium.compliance.scoring.write_scaling import write_scaling
 
@@ -156,25 +156,25 @@ def _write_scaling(workings: list[Working]) -> None:
         typer.echo(clean(line), err=True)
 
 
-def _explained(workings: list[Working], wanted: str) -> str:
+def _explained(workings: list[ScoredResult], wanted: str) -> str:
     from podium.compliance.report.console import width
     from podium.compliance.scoring.render.explain import explain
 
     found = [one for one in workings if _named(one, wanted)]
     if not found:
-        known = ", ".join(sorted({one.place.shown for one in workings})[:6])
+        known = ", ".join(sorted({one.place.display_path for one in workings})[:6])
         raise UsageFault(f"no result is named {wanted}; there are {known or 'none'}")
     return "\n".join(explain(one, width()) for one in found)
 
 
-def _named(working: Working, wanted: str) -> bool:
+def _named(working: ScoredResult, wanted: str) -> bool:
     """Whether a result is meant: its path, the end of it, its benchmark, or a glob of its path."""
-    shown, wanted = working.place.shown, wanted.rstrip("/") or wanted
-    if wanted in (shown, working.place.benchmark) or shown.endswith(f"/{wanted}"):
+    display_path, wanted = working.place.display_path, wanted.rstrip("/") or wanted
+    if wanted in (display_path, working.place.benchmark) or display_path.endswith(f"/{wanted}"):
         return True
     if working.place.folder.absolute() == Path(wanted).absolute():
         return True
-    return fnmatch.fnmatchcase(shown, wanted)
+    return fnmatch.fnmatchcase(display_path, wanted)
 
 
 def _compare(

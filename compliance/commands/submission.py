@@ -33,12 +33,12 @@ def init(
     Nothing is overwritten: the folder must be new or empty. Exit status: 0 written, 2 bad arguments
     or the folder is in use.
     """
-    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.packing.skeleton import Skeleton, write_skeleton
     from podium.compliance.report.console import print_text
     from podium.compliance.report.terminal import clean
 
-    rules = Wish(usage, round).choose(folder).rules
+    rules = RoundRequest(usage, round).choose(folder).rules
     skeleton = Skeleton(
         submitter,
         rules,

@@ -83,12 +83,12 @@ def schema(
     output: OutputOption = None,
 ) -> None:
     """Print the JSON Schema (draft 2020-12) of a round's system descriptions."""
-    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.report.console import write_whole
     from podium.compliance.systems.schema import system_schema
 
     with told():
-        rules = Wish(usage.value if usage else None, round).choose(".").rules
+        rules = RoundRequest(usage.value if usage else None, round).choose(".").rules
         text = json.dumps(system_schema(rules), indent=2) + "\n"
         if output is not None:
             write_whole(output, text)
@@ -129,7 +129,7 @@ def init(
     sources the first wins: --set, MLPERF_* variables, --from, podium.toml, --node or a probe.
     Exit status: 0 written, 2 bad arguments.
     """
-    from podium.compliance.inputs.round_selection import Wish
+    from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.report.console import print_text, width
     from podium.compliance.systems.probe.filling_text import to_text
     from podium.compliance.systems.probe.session import (
@@ -142,7 +142,9 @@ def init(
 
     with told():
         refuse_older(file, replace=replace)
-        rules = Wish(usage.value if usage else None, round).choose(file.absolute().parent).rules
+        rules = (
+            RoundRequest(usage.value if usage else None, round).choose(file.absolute().parent).rules
+        )
         listed = (tuple(set or ()), os.environ, tuple(told_by or ()), tuple(node or ()))
         draft = draft_description(file, rules, Sources(*listed, probe=probe))
         if input and sys.stdin.isatty() and sys.stdout.isatty():

@@ -74,9 +74,9 @@ def watch(
     Example:  podium watch results/*/llama31_8b/result_*.txt --once
     """
     from podium.compliance.live.watching.loop import Options, Watch
-    from podium.compliance.live.watching.watched import Wishes
+    from podium.compliance.live.watching.watched import WatchOptions
 
-    wishes = Wishes(usage, round, division, benchmark, profile)
+    wishes = WatchOptions(usage, round, division, benchmark, profile)
     ends = (timeout, format.value, command, exit_on_error, strict, not no_color)
     raise typer.Exit(
         Watch(list(map(str, logs)), Options(wishes, interval, once, follow, *ends)).run()

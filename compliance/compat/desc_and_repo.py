@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.report.terminal import clean
 from podium.compliance.repository.check import check_repository
 from podium.compliance.systems.check import SystemVerdict, check_system
@@ -32,11 +32,11 @@ def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:
 def _last(verdict: SystemVerdict) -> str:
     given = verdict.description.given if verdict.description else {}
     name = given.get("system_name", " ")
-    shown = clean(name if isinstance(name, str) else str(name))
+    display_path = clean(name if isinstance(name, str) else str(name))
     if verdict.passed:
-        return f"INFO -   System description checker passed for {shown}"
+        return f"INFO -   System description checker passed for {display_path}"
     said = [clean(_said(finding)) for finding in verdict.findings]
-    return f"ERROR -   System description checker failed for {shown} : {said}"
+    return f"ERROR -   System description checker failed for {display_path} : {said}"
 
 
 def _said(finding: Finding) -> str:
@@ -59,7 +59,7 @@ def compat_repo(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
 
 
 def _rules(usage: str, ruleset: str, folder: Path) -> Round:
-    return Wish(usage, ruleset).choose(folder).rules
+    return RoundRequest(usage, ruleset).choose(folder).rules
 
 
 def _line(finding: Finding, place: str = "") -> str:

@@ -14,7 +14,7 @@ from podium.compliance.compat.desc_and_repo import compat_repo
 from podium.compliance.compat.result_summarizer import summarize
 from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.discover import is_submission
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.report.terminal import clean
 from podium.compliance.results.convergence import judge_convergence
 from podium.compliance.waivers.apply import Waivers
@@ -61,7 +61,7 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     The flags are those of the submission's own package_checker_params, as the official script has
     it; here in every spelling.
     """
-    _must_be_submission(folder, Wish(usage, ruleset))
+    _must_be_submission(folder, RoundRequest(usage, ruleset))
     params = Params(folder, Profile.POLICY, str)
     flags = Flags(bypass=params.flags(""))
     told, accepted, _ = _checked(folder, usage, ruleset, flags)
@@ -71,7 +71,7 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
 
 
 def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Outcome]:
-    _must_be_submission(folder, Wish(usage, ruleset))
+    _must_be_submission(folder, RoundRequest(usage, ruleset))
     options = Options(
         usage, ruleset, Profile.VERIFIER, strict=flags.werror, waivers=_waivers(flags)
     )
@@ -89,7 +89,7 @@ def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str,
     return f"{text}\n", passed, report
 
 
-def _must_be_submission(folder: Path, wish: Wish) -> None:
+def _must_be_submission(folder: Path, wish: RoundRequest) -> None:
     if not folder.is_dir():
         raise UsageFault(f"no such folder: {folder}")
     if not is_submission(folder, wish):

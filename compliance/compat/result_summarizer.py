@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from podium.compliance.checking.session import Options, gather
 from podium.compliance.compat.summary_columns import DETAILS, HEAD, WEAK, columns_of
 from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.session import workings_of
 from podium.rules.finding import Profile, Severity
@@ -48,7 +48,7 @@ def summarize(
     from podium.compliance.report.console import inside, write_whole
 
     roots = [Path(one) for one in expand(folder)]
-    rules = Wish(usage, ruleset).choose(".").rules
+    rules = RoundRequest(usage, ruleset).choose(".").rules
     for path in (csv_path, xlsx_path):
         if path is not None and inside(path, roots):
             raise UsageFault(f"{path} lies in the tree being read; choose a place outside")

@@ -12,8 +12,8 @@ from typing import Any
 
 from podium.compliance.history.prior_submission import Earlier, EarlierResult, changed_fields
 from podium.compliance.inputs.layout import Tree
-from podium.compliance.results.consistency import spelled
-from podium.compliance.results.model import By, ResultVerdict, few
+from podium.compliance.results.consistency import canonical_text
+from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.scoring.session import Descriptions
 from podium.compliance.systems.agreement import same_organisation
 from podium.rules.finding import Finding, StatedBy
@@ -44,7 +44,7 @@ _SOFTWARE = frozenset({"framework", "other_software_stack", "operating_system"})
 
 
 def borrowed(
-    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: By
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
 ) -> Iterator[Finding]:
     """What is to be told of results whose settings differ from those handed in first."""
     if by.rules.version < SINCE:
@@ -71,7 +71,9 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     return sorted(
         key
         for key in (first.keys() | second.keys()) - BATCH_SIZES
-        if key not in first or key not in second or spelled(first[key]) != spelled(second[key])
+        if key not in first
+        or key not in second
+        or canonical_text(first[key]) != canonical_text(second[key])
     )
 
 
@@ -107,10 +109,10 @@ def _changed(
     first: EarlierResult,
     changed: list[str],
     lenders: list[EarlierResult],
-    by: By,
+    by: JudgingContext,
 ) -> Finding:
     where, settings = tree.place(verdict.folder.path), verdict.runs[0].facts.settings.as_dict()
-    told = f"{few(changed)} not as in the result handed in first ({first.shown})"
+    told = f"{join_limited(changed)} not as in the result handed in first ({first.display_path})"
     if _never(by.rules, first.benchmark):
         return by.finding(
             "borrowing.not-allowed",
@@ -119,8 +121,8 @@ def _changed(
             "hand in runs with the settings of the first",
             stated_by=StatedBy.POLICY,
         )
-    apart = {lender.shown: differing(lender.settings, settings) for lender in lenders}
-    nearest = min(apart, key=lambda shown: len(apart[shown]), default=None)
+    apart = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
+    nearest = min(apart, key=lambda display_path: len(apart[display_path]), default=None)
     if nearest is not None and not apart[nearest]:
         return by.finding(
             "borrowing.group",
@@ -134,7 +136,8 @@ def _changed(
         told += ", and no other submitter has a result of the benchmark to borrow them from"
     else:
         told += (
-            f"; must all be one lender's, and those of {nearest} differ in {few(apart[nearest])}"
+            f"; must all be one lender's, and those of {nearest} differ in "
+            f"{join_limited(apart[nearest])}"
         )
     return by.finding(
         "borrowing.not-a-group",
@@ -152,7 +155,11 @@ def _never(rules: Round, benchmark: str) -> bool:
 
 
 def _system(
-    where: str, first: EarlierResult, then: Mapping[str, Any], now: Mapping[str, Any], by: By
+    where: str,
+    first: EarlierResult,
+    then: Mapping[str, Any],
+    now: Mapping[str, Any],
+    by: JudgingContext,
 ) -> Iterator[Finding]:
     """Borrowing is for the same system, software and configuration."""
     adopts = by.rules.usage == "hpc" or by.rules.version <= ADOPTION_UNTIL
@@ -165,7 +172,8 @@ def _system(
         yield by.finding(
             "borrowing.system-changed",
             where,
-            f"{few(changed)} not as in the description handed in first, while {first.benchmark} "
+            f"{join_limited(changed)} not as in the description handed in first, while "
+            f"{first.benchmark} "
             "has other settings than then; must be the same system",
             "run the borrowed settings on the system as it was",
             stated_by=StatedBy.POLICY,

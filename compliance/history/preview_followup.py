@@ -18,7 +18,7 @@ import msgspec
 
 from podium.compliance.history.prior_submission import Earlier, EarlierResult
 from podium.compliance.inputs.layout import Tree
-from podium.compliance.results.model import By, ResultVerdict, few
+from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.results.score_inputs import energy_of, score_of
 from podium.compliance.scoring.session import Descriptions
 from podium.compliance.systems.agreement import same_organisation
@@ -45,7 +45,7 @@ class _Timed(msgspec.Struct, frozen=True):
     """
 
     title: str
-    shown: str
+    display_path: str
     benchmark: str
     division: str
     scale: int
@@ -68,7 +68,7 @@ class _Timed(msgspec.Struct, frozen=True):
 
 
 def followed(
-    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: By
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
 ) -> Iterator[Finding]:
     """What is to be told of the systems that this submitter previewed in an earlier round."""
     if by.rules.version < SINCE:
@@ -99,7 +99,9 @@ def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[Earl
     return found
 
 
-def _available(tree: Tree, results: Sequence[ResultVerdict], by: By) -> dict[str, list[_Timed]]:
+def _available(
+    tree: Tree, results: Sequence[ResultVerdict], by: JudgingContext
+) -> dict[str, list[_Timed]]:
     """The scored results of available systems, by the hardware."""
     described, title = Descriptions(), by.rules.title
     found: dict[str, list[_Timed]] = {}
@@ -136,10 +138,10 @@ def _scale(description: SystemDescription) -> int | None:
 
 
 def _followed(
-    previewed: list[EarlierResult], available: list[_Timed] | None, tree: Tree, by: By
+    previewed: list[EarlierResult], available: list[_Timed] | None, tree: Tree, by: JudgingContext
 ) -> Iterator[Finding]:
     first = previewed[0]
-    told = f"{first.system} was previewed in {first.rules.title} ({first.shown})"
+    told = f"{first.system} was previewed in {first.rules.title} ({first.display_path})"
     comparable = [timed for one in previewed if (timed := _comparable(one, by.rules))]
     slower: list[Finding] = []
     for benchmark in dict.fromkeys(one.benchmark for one in comparable):
@@ -152,7 +154,7 @@ def _followed(
     if slower:
         yield from slower
         return
-    names = few(sorted({one.benchmark for one in comparable or previewed}))
+    names = join_limited(sorted({one.benchmark for one in comparable or previewed}))
     if available is None:
         told += ", and no available system here has its hardware; must be available by the next "
         told += "submission, or the first one after 140 days"
@@ -184,7 +186,7 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     old, new = then.quality, rules.benchmarks[one.benchmark].quality
     if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
         return None
-    named = one.rules.title, one.shown, one.benchmark, one.division
+    named = one.rules.title, one.display_path, one.benchmark, one.division
     return _Timed(*named, scale, one.minutes, one.joules)
 
 
@@ -201,13 +203,13 @@ def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed
 _SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
 
 
-def _slower(then: _Timed, now: _Timed, by: By) -> Finding:
+def _slower(then: _Timed, now: _Timed, by: JudgingContext) -> Finding:
     lost, what = now.lost_to(then)
     return by.finding(
         "preview.slower",
-        now.shown,
+        now.display_path,
         f"{now.benchmark} takes {now.told()}; previewed in {then.title} it took {then.told()} "
-        f"({then.shown}): {lost:.1%} more {what}; at most {MOST_LOST:.0%} may be lost",
+        f"({then.display_path}): {lost:.1%} more {what}; at most {MOST_LOST:.0%} may be lost",
         "find out what made the available system slower, or tell the committee",
         stated_by=StatedBy.POLICY,
         expected=f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if what == "time" else "",

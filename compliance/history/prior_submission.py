@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.checking.session import Gathered, Options, gather
+from podium.compliance.checking.session import DiscoveredInputs, Options, gather
 from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.layout import Scaling, Tree
-from podium.compliance.inputs.round_selection import Choice, Wish
-from podium.compliance.results.consistency import ByMarks
-from podium.compliance.results.model import By, ResultVerdict, Run, few
+from podium.compliance.inputs.round_selection import Choice, RoundRequest
+from podium.compliance.results.consistency import FingerprintIndex
+from podium.compliance.results.model import JudgingContext, ResultVerdict, Run, join_limited
 from podium.compliance.results.score import olympic_energy
 from podium.compliance.scoring.location import place_of
 from podium.compliance.scoring.session import workings_of
@@ -36,7 +36,7 @@ FIRST_TO_ALLOW = (5, 1)
 class Before(msgspec.Struct, frozen=True):
     """A run of an earlier tree: where it lies, whose it is, of which round and on what system."""
 
-    shown: str
+    display_path: str
     submitter: str
     title: str
     description: Path | None
@@ -49,7 +49,7 @@ class EarlierResult(msgspec.Struct, frozen=True):
     where all have power logs.
     """
 
-    shown: str
+    display_path: str
     submitter: str
     system: str
     benchmark: str
@@ -65,7 +65,7 @@ class EarlierResult(msgspec.Struct, frozen=True):
 class Earlier(msgspec.Struct):
     """The runs of earlier trees by their marks, and their results."""
 
-    runs: ByMarks[Before] = msgspec.field(default_factory=ByMarks)
+    runs: FingerprintIndex[Before] = msgspec.field(default_factory=FingerprintIndex)
     results: list[EarlierResult] = msgspec.field(default_factory=list)
 
 
@@ -88,20 +88,20 @@ def read_earlier(options: Options) -> Earlier:
             facts = gathered.judged[target.path].verdict.facts
             if facts is None:
                 continue
-            place = place_of(Path(target.folder), target.shown)
-            shown = f"{path}/{target.shown}"
-            before = Before(shown, place.submitter, _title(choice), place.description)
+            place = place_of(Path(target.folder), target.display_path)
+            display_path = f"{path}/{target.display_path}"
+            before = Before(display_path, place.submitter, _title(choice), place.description)
             earlier.runs.add(facts.fingerprint, before)
     return earlier
 
 
-def _results(gathered: Gathered, options: Options, path: Path) -> Iterator[EarlierResult]:
-    wish = Wish(options.usage)
+def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:
+    wish = RoundRequest(options.usage)
     for working in workings_of(gathered, options):
         place = working.place
         if wish.choose(place.folder).chosen_by != "default":
             yield EarlierResult(
-                f"{path}/{place.shown}",
+                f"{path}/{place.display_path}",
                 place.submitter,
                 place.system,
                 place.benchmark,
@@ -120,7 +120,7 @@ def _title(choice: Choice) -> str:
 
 
 def resubmitted(
-    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: By
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
 ) -> Iterator[Finding]:
     """What is to be told of logs that an earlier tree held already."""
     compared = set()
@@ -145,19 +145,25 @@ def resubmitted(
                 yield from _system(tree, system, again[0], by)
 
 
-def _shifted(run: Run, before: Before, by: By) -> Finding:
+def _shifted(run: Run, before: Before, by: JudgingContext) -> Finding:
     return by.finding(
         "earlier.shifted-log",
-        run.shown,
-        f"this log is that of {before.shown} ({before.title}) at another time; a log may be handed "
+        run.display_path,
+        f"this log is that of {before.display_path} ({before.title}) at another time; a log "
+        "may be handed "
         "in again, but as it was",
         "hand in the log of a run of its own, or the earlier one unchanged",
         stated_by=StatedBy.POLICY,
     )
 
 
-def _again(tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: By) -> Finding:
-    told = f"{len(again)} of {len(verdict.runs)} runs were handed in before, as {again[0].shown} "
+def _again(
+    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: JudgingContext
+) -> Finding:
+    told = (
+        f"{len(again)} of {len(verdict.runs)} runs were handed in before, as "
+        f"{again[0].display_path} "
+    )
     told += f"({again[0].title})"
     allowed = _allows(by.rules)
     return by.finding(
@@ -177,7 +183,7 @@ def _allows(rules: Round) -> bool:
 
 
 def _others(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: By
+    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: JudgingContext
 ) -> Iterator[Finding]:
     names = {before.submitter for before in again if before.submitter}
     others = sorted(name for name in names if not same_organisation(name, tree.submitter))
@@ -185,7 +191,8 @@ def _others(
         yield by.finding(
             "earlier.other-submitter",
             tree.place(verdict.folder.path),
-            f"runs of {few(others)} are handed in by {tree.submitter}; must be the submitter's own",
+            f"runs of {join_limited(others)} are handed in by {tree.submitter}; "
+            "must be the submitter's own",
             "hand in runs of your own",
             stated_by=StatedBy.POLICY,
         )
@@ -196,7 +203,7 @@ def changed_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     return sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
 
 
-def _system(tree: Tree, system: str, before: Before, by: By) -> Iterator[Finding]:
+def _system(tree: Tree, system: str, before: Before, by: JudgingContext) -> Iterator[Finding]:
     """The description must be the same, field by field."""
     where, then = tree.place(tree.systems[system]), before.description
     if then is None or not then.is_file():
@@ -216,8 +223,8 @@ def _system(tree: Tree, system: str, before: Before, by: By) -> Iterator[Finding
         yield by.finding(
             "earlier.system-changed",
             where,
-            f"{few(changed)} differ from {then}; must be the same, as logs of {before.title} are "
-            "handed in again",
+            f"{join_limited(changed)} differ from {then}; must be the same, "
+            f"as logs of {before.title} are handed in again",
             "hand in the earlier description unchanged, or new runs",
             stated_by=StatedBy.POLICY,
         )

@@ -15,7 +15,7 @@ import msgspec
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.inputs.listing import Disk
 from podium.compliance.inputs.listing import Kind as OnDisk
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
 
@@ -43,7 +43,7 @@ class Target(msgspec.Struct, frozen=True):
     """
 
     path: str
-    shown: str
+    display_path: str
     kind: Kind
     submission: str = ""
     leads_out: bool = False
@@ -54,7 +54,7 @@ class Target(msgspec.Struct, frozen=True):
         return os.path.dirname(self.path)
 
 
-class Held(msgspec.Struct, frozen=True):
+class PathContents(msgspec.Struct, frozen=True):
     """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
 
     `nearly` have the `results` of a submission, but not its `systems`; `linked` are links to
@@ -72,7 +72,7 @@ def kind_of(path: Path) -> Kind:
     return _held(path, None).kind
 
 
-def _held(path: Path, wish: Wish | None) -> Held:
+def _held(path: Path, wish: RoundRequest | None) -> PathContents:
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
@@ -84,13 +84,13 @@ def _held(path: Path, wish: Wish | None) -> Held:
     except ValueError:
         raise NothingToJudge(f"no such file or folder: {path}") from None
     if not folder:
-        return Held(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
+        return PathContents(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
     if is_submission(path, wish):
-        return Held(Kind.SUBMISSION, (path,))
+        return PathContents(Kind.SUBMISSION, (path,))
     folders, links = _folders(path)
     found = tuple(_below(path, folders, wish))
     nearly = [path, *(sub for sub in folders if sub not in found)] if wish else []
-    return Held(
+    return PathContents(
         Kind.ROUND if found else Kind.LOOSE,
         found,
         tuple(each for each in nearly if (each / "results").is_dir()),
@@ -98,7 +98,7 @@ def _held(path: Path, wish: Wish | None) -> Held:
     )
 
 
-def is_submission(folder: Path, wish: Wish | None = None) -> bool:
+def is_submission(folder: Path, wish: RoundRequest | None = None) -> bool:
     """Whether a folder has the `results` and `systems` of a submitter.
 
     Rounds 0.5 and 0.6, as `wish` tells them, do without `systems`: descriptions lay with results.
@@ -112,7 +112,7 @@ def is_submission(folder: Path, wish: Wish | None = None) -> bool:
     return wish is not None and is_early(wish.choose(folder).rules)
 
 
-def _below(path: Path, folders: list[Path], wish: Wish | None) -> Iterator[Path]:
+def _below(path: Path, folders: list[Path], wish: RoundRequest | None) -> Iterator[Path]:
     """The submissions in a folder: just below it, or deeper in the layout of 0.5."""
     for sub in folders:
         if is_submission(sub, wish):
@@ -121,7 +121,7 @@ def _below(path: Path, folders: list[Path], wish: Wish | None) -> Iterator[Path]
             yield from _deeper(sub, wish)
 
 
-def _deeper(path: Path, wish: Wish) -> Iterator[Path]:
+def _deeper(path: Path, wish: RoundRequest) -> Iterator[Path]:
     for folder, subfolders, _ in os.walk(path):
         here = Path(folder)
         subfolders.sort()
@@ -143,7 +143,7 @@ def _folders(path: Path) -> tuple[list[Path], list[Path]]:
     return [place for link, place in places if not link], [p for link, p in places if link]
 
 
-def submissions(held: Mapping[Path, Held]) -> list[tuple[Path, str]]:
+def submissions(held: Mapping[Path, PathContents]) -> list[tuple[Path, str]]:
     """The submissions among the paths and below them, with the path a report shows."""
     found: dict[Path, str] = {}
     for path, what in held.items():
@@ -152,17 +152,19 @@ def submissions(held: Mapping[Path, Held]) -> list[tuple[Path, str]]:
     return list(found.items())
 
 
-def nearly_submissions(held: Mapping[Path, Held]) -> list[str]:
+def nearly_submissions(held: Mapping[Path, PathContents]) -> list[str]:
     """Folders that lack only `systems` to be submissions, as a report shows them."""
     return _told(held, lambda what: what.nearly)
 
 
-def linked_folders(held: Mapping[Path, Held]) -> list[str]:
+def linked_folders(held: Mapping[Path, PathContents]) -> list[str]:
     """Links to folders that stand where submissions do, as a report shows them."""
     return _told(held, lambda what: what.linked)
 
 
-def _told(held: Mapping[Path, Held], which: Callable[[Held], Iterable[Path]]) -> list[str]:
+def _told(
+    held: Mapping[Path, PathContents], which: Callable[[PathContents], Iterable[Path]]
+) -> list[str]:
     alone = len(held) == 1
     return [
         _shown(one, path, alone=alone) or "." for path, what in held.items() for one in which(what)
@@ -175,13 +177,16 @@ def _shown(folder: Path, root: Path, *, alone: bool) -> str:
     return "" if folder == root else folder.relative_to(root).as_posix()
 
 
-def kinds_of(paths: list[Path], wish: Wish | None = None) -> dict[Path, Held]:
+def kinds_of(paths: list[Path], wish: RoundRequest | None = None) -> dict[Path, PathContents]:
     """What each path holds; raises NothingToJudge where one does not exist."""
-    return {path: _held(path, wish or Wish()) for path in paths}
+    return {path: _held(path, wish or RoundRequest()) for path in paths}
 
 
 def targets(
-    held: Mapping[Path, Held], disks: Mapping[Path, Disk] | None = None, *, empty: bool = False
+    held: Mapping[Path, PathContents],
+    disks: Mapping[Path, Disk] | None = None,
+    *,
+    empty: bool = False,
 ) -> list[Target]:
     """Every file to judge below the paths, in order; `disks` are those of submissions.
 
@@ -199,15 +204,17 @@ def targets(
 
 
 def _targets(
-    path: Path, held: Held, disks: Mapping[Path, Disk], *, alone: bool
+    path: Path, held: PathContents, disks: Mapping[Path, Disk], *, alone: bool
 ) -> Iterator[Target]:
     kind, tops = held.kind, held.submissions
     if kind in (Kind.LOG, Kind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
         return
     for top in tops:
-        shown = top.relative_to(path).as_posix() if alone else str(top)
-        yield from _results(disks.get(top) or Disk(top), "" if shown == "." else f"{shown}/")
+        display_path = top.relative_to(path).as_posix() if alone else str(top)
+        yield from _results(
+            disks.get(top) or Disk(top), "" if display_path == "." else f"{display_path}/"
+        )
     if kind is Kind.LOOSE:
         yield from _loose(path, path, alone=alone)
     elif kind is Kind.ROUND:
@@ -217,14 +224,14 @@ def _targets(
                 yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
 
 
-def _results(disk: Disk, shown: str) -> Iterator[Target]:
+def _results(disk: Disk, display_path: str) -> Iterator[Target]:
     """The logs of a submission; a folder named like a log is judged, so that it is reported."""
     submission = str(disk.root)
     for _, folder in disk.walk("results", links=True):
         for item in folder.items:
             if _LOG_NAME.match(item.name):
                 out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
-                yield Target(item.full, shown + item.path, Kind.LOG, submission, out)
+                yield Target(item.full, display_path + item.path, Kind.LOG, submission, out)
 
 
 def _loose(
@@ -234,10 +241,10 @@ def _loose(
     # Links to folders are not followed: they may lead out of the tree, or in a circle.
     for folder, subfolders, files in os.walk(below):
         subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
-        shown = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
+        display_path = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
         names = [name for name in files if _LOG_NAME.match(name)]
         # A folder named like a log is judged, so that it is reported and not passed over.
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
-            inside = name if shown == "." else f"{shown}/{name}"
+            inside = name if display_path == "." else f"{display_path}/{name}"
             yield Target(f"{folder}/{name}", inside, Kind.LOG)

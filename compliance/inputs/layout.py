@@ -77,7 +77,7 @@ class Tree(msgspec.Struct):
     """
 
     root: Path
-    shown: str
+    display_path: str
     submitter: str
     disk: Disk
     systems: dict[str, str] = msgspec.field(default_factory=dict)
@@ -89,7 +89,7 @@ class Tree(msgspec.Struct):
 
     def place(self, path: str) -> str:
         """A path of this submission as a report shows it."""
-        return f"{self.shown}/{path}" if self.shown else path
+        return f"{self.display_path}/{path}" if self.display_path else path
 
 
 class Listing(msgspec.Struct):
@@ -106,9 +106,9 @@ def has_scalings(rules: Round) -> bool:
     return rules.usage == "hpc" and rules.name != "0.7"
 
 
-def scan(root: Path, shown: str, rules: Round, disk: Disk | None = None) -> Tree:
+def scan(root: Path, display_path: str, rules: Round, disk: Disk | None = None) -> Tree:
     """Read the shape of a submission; never raises. `disk` is what was listed of it already."""
-    return _Scan(Tree(root, shown, submitter_of(root), disk or Disk(root)), rules).tree
+    return _Scan(Tree(root, display_path, submitter_of(root), disk or Disk(root)), rules).tree
 
 
 def submitter_of(root: Path) -> str:

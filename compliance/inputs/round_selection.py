@@ -30,7 +30,7 @@ class Choice(msgspec.Struct, frozen=True):
     chosen_by: ChosenBy
 
 
-class Wish(msgspec.Struct, frozen=True):
+class RoundRequest(msgspec.Struct, frozen=True):
     """What the user's options say; None where they say nothing."""
 
     usage: str | None = None
@@ -48,7 +48,7 @@ def forget() -> None:
 
 
 @lru_cache(maxsize=4096)
-def _choose(wish: Wish, place: str) -> Choice:
+def _choose(wish: RoundRequest, place: str) -> Choice:
     folder = os.path.abspath(place)
     sources: list[tuple[ChosenBy, str | None, str | None]] = [("option", wish.usage, wish.round)]
     sources += [("config", *_configured(folder)), ("folder", *_named(folder))]

@@ -10,7 +10,7 @@ from podium.compliance.live.watching.declared import Declared, declared
 from podium.compliance.live.watching.gates import GATES, OUTCOMES, Gates
 from podium.compliance.live.watching.missing import Missing, missing_keys
 from podium.compliance.live.watching.table import Table
-from podium.compliance.logs.broken_rule import Broken, text_of
+from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.log import Log
@@ -101,13 +101,13 @@ class Guard:
         division = text_of(run.value(NAMES[0])) or self.declared.division
         benchmark = text_of(rules.named_by(run)) or self.declared.benchmark
         named = bool(benchmark) or NAMES[1] in run.where
-        self.settled = named and (not rules.divided or bool(division) or NAMES[0] in run.where)
+        self.is_constant = named and (not rules.divided or bool(division) or NAMES[0] in run.where)
         reading = Reading(run, rules)
         self.scopes: list[Scope] = reading.scopes_of(division, benchmark)
         self._undecided = frozenset(self._may_be_overruled(self.scopes))
         self.context = rules.context(division, benchmark)
         self._table = Table(self.scopes, self._undecided)
-        self._gates = Gates(self.context, self._checks, self.settled)
+        self._gates = Gates(self.context, self._checks, self.is_constant)
         for rule in self._said:
             self._gates.retire(rule)
         choosing = {v.chosen_by.name for scope in self.scopes for v in scope.variants}
@@ -126,7 +126,7 @@ class Guard:
 
     def _may_be_overruled(self, scopes: list[Scope]) -> Iterator[str]:
         """Keys that rules of a scope still unknown may decide."""
-        if self.settled:
+        if self.is_constant:
             for variant in (v for scope in scopes for v in scope.variants):
                 if variant.chosen_by.name not in self.run.where:
                     yield from (row.key.name for row in variant.rows if hasattr(row, "key"))
@@ -196,14 +196,14 @@ class Guard:
             return []
         if not found:
             return []
-        broken = Broken(check.id, check.key, found, check.severity, check.stated_by, run)
+        broken = RuleViolation(check.id, check.key, found, check.severity, check.stated_by, run)
         broken.cites = check.cites
         return Partial(Reading(run, self.rules), self.profile, self.path).told(broken)
 
     def _advice(self) -> Iterator[Finding]:
         late = ("interval_start", "interval_end", "result", "statistic", "submission")
         keys = [each.key for each in self.missing() if each.role not in late]
-        if keys and self.settled:
+        if keys and self.is_constant:
             yield Finding(
                 NOT_YET,
                 Severity.NOTE,
@@ -216,7 +216,7 @@ class Guard:
 
     def _at_stop(self) -> Iterator[Finding]:
         """What is still missing when the run stops, but for what may come after that."""
-        if not self.settled:
+        if not self.is_constant:
             return
         evaluated_later = self.context.offline
         reading = Reading(self.run, self.rules, self.scopes)

@@ -14,7 +14,7 @@ RULE_CRASHED = "internal.rule-crashed"
 """A fault of podium's own: the process ends with the exit status for it."""
 
 
-class Broken(msgspec.Struct):
+class RuleViolation(msgspec.Struct):
     """A broken rule, before it becomes findings. `row` is the table row, where there is one."""
 
     id: str
@@ -25,7 +25,7 @@ class Broken(msgspec.Struct):
     run: Run
     row: Row | None = None
     cites: str = ""
-    disputed: bool = False
+    policy_exempt_reason: bool = False
 
 
 def text_of(value: Any) -> str:

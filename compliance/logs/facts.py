@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
 
 
-class Marks(msgspec.Struct, frozen=True, eq=False):
+class RunFingerprint(msgspec.Struct, frozen=True, eq=False):
     """What no two honest runs share: the times of a run and of its evaluations, and their values.
 
     Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
@@ -32,7 +32,7 @@ class Marks(msgspec.Struct, frozen=True, eq=False):
     values: tuple[Any, ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Marks) or self.times != other.times:
+        if not isinstance(other, RunFingerprint) or self.times != other.times:
             return False
         return repr(self.values) == repr(other.values)
 
@@ -40,7 +40,7 @@ class Marks(msgspec.Struct, frozen=True, eq=False):
         return hash(self.times)
 
 
-NO_MARKS = Marks()
+NO_MARKS = RunFingerprint()
 
 
 class Settings(msgspec.Struct, frozen=True, gc=False):
@@ -77,7 +77,7 @@ class Facts(msgspec.Struct):
     status: str | None = None
     nodes: int | None = None
     accelerators_per_node: int | None = None
-    fingerprint: Marks = NO_MARKS
+    fingerprint: RunFingerprint = NO_MARKS
     config: str | None = None
     secrets: Secrets | None = None
     sources: dict[str, int] = msgspec.field(default_factory=dict)
@@ -159,7 +159,7 @@ def _hyperparameters(logged: tuple[str, ...]) -> tuple[str, ...]:
     return tuple([key for key in logged if key in _HYPERPARAMETERS])
 
 
-def _fingerprint(run: Run) -> Marks:
+def _fingerprint(run: Run) -> RunFingerprint:
     """The marks of a run: its start and stop, and its first evaluations."""
     records, where = run.records, run.where
     ends = [*where.get("run_start", ())[:1], *where.get("run_stop", ())[:1]]
@@ -167,7 +167,7 @@ def _fingerprint(run: Run) -> Marks:
         return NO_MARKS
     evaluations = (where.get("eval_accuracy") or where.get("eval_error") or ())[:20]
     marked = [records[index] for index in (*ends, *evaluations)]
-    return Marks(
+    return RunFingerprint(
         tuple([record.time_ms for record in marked]),
         tuple([record.value for record in marked[len(ends) :]]),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from podium.compliance.logs.broken_rule import Broken, text_of
+from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
@@ -90,14 +90,14 @@ class _Judgement:
         verdict.converged = self._converged(broken)
         return verdict
 
-    def _findings(self, broken: Iterable[Broken]) -> Iterator[Finding]:
+    def _findings(self, broken: Iterable[RuleViolation]) -> Iterator[Finding]:
         for rule in broken:
             for violation, more in _few(rule.violations):
                 yield self._finding(rule, violation, violation.message + more)
         if self.verifier.crash:
             yield self._about_crash(self.verifier.crash)
 
-    def _finding(self, rule: Broken, violation: Violation, message: str) -> Finding:
+    def _finding(self, rule: RuleViolation, violation: Violation, message: str) -> Finding:
         line = None if violation.position is None else rule.run.line(violation.position)
         return Finding(
             rule.id,
@@ -175,7 +175,7 @@ class _Judgement:
             hint="check that this is the log of a run, and that --round names its round",
         )
 
-    def _converged(self, broken: Iterable[Broken]) -> bool | None:
+    def _converged(self, broken: Iterable[RuleViolation]) -> bool | None:
         if not self.run.records:
             return None
         missed = any(

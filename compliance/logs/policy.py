@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.logs.broken_rule import RULE_CRASHED, Broken, text_of
+from podium.compliance.logs.broken_rule import RULE_CRASHED, RuleViolation, text_of
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import Log
 from podium.rules.checks import PLAIN_JSON, Check
@@ -44,7 +44,7 @@ class PolicyReading:
         run.ordered = run.exact = False
         return run
 
-    def review(self, broken: list[Broken]) -> Iterator[Broken]:
+    def review(self, broken: list[RuleViolation]) -> Iterator[RuleViolation]:
         """What the verifier found, weighed by the policy, and what the policy adds."""
         seen = set()
         for found in broken:
@@ -58,7 +58,7 @@ class PolicyReading:
             yield from self._dropped()
         yield from self._checks()
 
-    def _own(self, scope: Scope, seen: set[str]) -> Iterator[Broken]:
+    def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
         """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
         for rule, row, violations in judge_rows(scope.policy, self.run):
             if violations and rule not in seen:
@@ -77,9 +77,11 @@ class PolicyReading:
         scopes = self.rules.scopes(self.context.division, name)
         return [scope.by_policy() for scope in scopes if scope.benchmark]
 
-    def _weigh(self, rule: Broken) -> Iterator[Broken]:
+    def _weigh(self, rule: RuleViolation) -> Iterator[RuleViolation]:
         row = rule.row
-        if rule.severity is Severity.ERROR and (rule.disputed or (row and row.disputed)):
+        if rule.severity is Severity.ERROR and (
+            rule.policy_exempt_reason or (row and row.policy_exempt_reason)
+        ):
             yield replace(rule, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
             return
         if row is None or rule.severity is not Severity.ERROR:
@@ -100,12 +102,14 @@ class PolicyReading:
 
     def _stated(
         self, rule: str, row: Row, violations: list[Violation], key: str | None = ""
-    ) -> Broken:
+    ) -> RuleViolation:
         severity = Severity.WARNING if self.rules.verified else Severity.ERROR
         name = row.name if key == "" else key
-        return Broken(rule, name, violations, severity, StatedBy.POLICY, self.run, row, row.cites)
+        return RuleViolation(
+            rule, name, violations, severity, StatedBy.POLICY, self.run, row, row.cites
+        )
 
-    def _dropped(self) -> Iterator[Broken]:
+    def _dropped(self) -> Iterator[RuleViolation]:
         """Values an outer table rejects, where an inner row only names the key."""
         last = {row.name: row for scope in self.verifier.scopes for row in scope.rows}
         for rule in self.verifier.cancelled:
@@ -116,7 +120,7 @@ class PolicyReading:
                 if again and not any(v.repeats for v in again):
                     yield self._stated(rule.id, rule.row, again)
 
-    def _checks(self) -> Iterator[Broken]:
+    def _checks(self) -> Iterator[RuleViolation]:
         if not self.run.records:
             return
         run, context = self.run, self.context
@@ -127,7 +131,7 @@ class PolicyReading:
                 yield self._crashed(rule, error)
                 continue
             if violations:
-                yield Broken(
+                yield RuleViolation(
                     rule.id,
                     rule.key,
                     violations,
@@ -138,13 +142,13 @@ class PolicyReading:
                     rule.cites,
                 )
 
-    def _crashed(self, rule: Check, error: Exception) -> Broken:
+    def _crashed(self, rule: Check, error: Exception) -> RuleViolation:
         told = Violation(
             None,
             f"podium's own rule {rule.id} failed on this log: {type(error).__name__}: {error}",
             hint="please report this, with the log if you may share it",
         )
-        return Broken(RULE_CRASHED, None, [told], Severity.ERROR, StatedBy.POLICY, self.run)
+        return RuleViolation(RULE_CRASHED, None, [told], Severity.ERROR, StatedBy.POLICY, self.run)
 
 
 def tolerant_run(log: Log) -> Run:

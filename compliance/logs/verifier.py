@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podium.compliance.logs.broken_rule import Broken, text_of
+from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.logging_spec.reader.read import Log
 from podium.rules.derived_records import gather_metrics
 from podium.rules.finding import Severity
@@ -29,13 +29,13 @@ class VerifierReading:
         self.run = Run(log.records if self.readable else [], log.line, log.entire)
         self.run.text = log.whole
         self.crash = self.known_as = ""
-        self.cancelled: list[Broken] = []
+        self.cancelled: list[RuleViolation] = []
         self.scopes: list[Scope] = []
 
-    def review(self) -> Iterator[Broken]:
+    def review(self) -> Iterator[RuleViolation]:
         """Broken rules by the verifier's reading: the last scope that lists a key decides it."""
-        by_key: dict[str, Broken] = {}
-        apart: list[Broken] = []
+        by_key: dict[str, RuleViolation] = {}
+        apart: list[RuleViolation] = []
         run = self.run
         run.ordered = run.exact = True
         for scope in self._scopes():
@@ -57,7 +57,7 @@ class VerifierReading:
         yield from by_key.values()
         yield from apart
 
-    def _missed(self, rule: str, row: Row) -> Iterator[Broken]:
+    def _missed(self, rule: str, row: Row) -> Iterator[RuleViolation]:
         try:
             missed = row.judge_some(self.run)
         except CannotJudge as problem:
@@ -66,20 +66,22 @@ class VerifierReading:
         if missed:
             yield self.broken_target(rule, row, missed)
 
-    def broken(self, rule: str, row: Row, violations: list[Violation]) -> Broken:
+    def broken(self, rule: str, row: Row, violations: list[Violation]) -> RuleViolation:
         """A broken row; only a warning where all the fault is records that repeat each other."""
         soft = all(violation.repeats for violation in violations)
         severity = Severity.WARNING if soft else Severity.ERROR
         key = None if violations[0].keyless else row.name
-        return Broken(rule, key, violations, severity, row.stated_by, self.run, row, row.cites)
+        return RuleViolation(
+            rule, key, violations, severity, row.stated_by, self.run, row, row.cites
+        )
 
-    def broken_target(self, rule: str, row: Row, missed: list[Violation]) -> Broken:
+    def broken_target(self, rule: str, row: Row, missed: list[Violation]) -> RuleViolation:
         """A target that no record reached: the verifier reports it under no key."""
         rule = rule.rpartition(".")[0] + ".target"
         error = Severity.ERROR
-        return Broken(rule, None, missed, error, row.stated_by, self.run, row, row.cites)
+        return RuleViolation(rule, None, missed, error, row.stated_by, self.run, row, row.cites)
 
-    def _ended(self, scope: Scope, end: End) -> Iterator[Broken]:
+    def _ended(self, scope: Scope, end: End) -> Iterator[RuleViolation]:
         try:
             found = list(end.find(self.run))
         except CannotJudge as problem:
@@ -90,7 +92,7 @@ class VerifierReading:
         if found:
             rule = f"{scope.name}.{end.id}"
             error = Severity.ERROR
-            yield Broken(
+            yield RuleViolation(
                 rule,
                 None,
                 found,
@@ -99,7 +101,7 @@ class VerifierReading:
                 self.run,
                 None,
                 end.cites,
-                bool(end.disputed),
+                bool(end.policy_exempt_reason),
             )
 
     def crashes(self, position: int | None, why: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.layout import is_log
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.packing.config import CONFIG_FILE, CodeConfig, PackConfig
 from podium.compliance.packing.placing import put_file, put_folder
 from podium.compliance.packing.plan import Plan
@@ -32,7 +32,7 @@ class _Builder:
     def __init__(self, plan: Plan, jobs: int) -> None:
         self.plan, self.jobs = plan, jobs
         self.config, self.base = plan.config, plan.base
-        self.wish = Wish(plan.rules.usage, plan.rules.name)
+        self.wish = RoundRequest(plan.rules.usage, plan.rules.name)
 
     def build(self) -> None:
         config, plan = self.config, self.plan
@@ -115,17 +115,19 @@ class _Builder:
         return trees
 
     def _merge(self, tree: Path) -> None:
-        shown = shown_path(tree, self.base)
+        display_path = shown_path(tree, self.base)
         exclude: tuple[str, ...] = OWN_FILES
         into = (self.base / self.config.into).resolve()
         if tree.resolve() in into.parents:
             exclude = (*OWN_FILES, into.relative_to(tree.resolve()).parts[0])
-        self.plan.remark(".", f"with all of {'this folder' if tree == self.base else shown}")
+        self.plan.remark(".", f"with all of {'this folder' if tree == self.base else display_path}")
         for found in in_folder(tree, self.base):
             if found.below.split("/")[0] in exclude:
                 if found.source is not None and found.below in OWN_FILES:
-                    self.plan.leave_out(found.source.shown, "podium's own, no part of a submission")
+                    self.plan.leave_out(
+                        found.source.display_path, "podium's own, no part of a submission"
+                    )
             elif found.source is None:
-                self.plan.leave_out(f"{shown}/{found.below}", found.why)
+                self.plan.leave_out(f"{display_path}/{found.below}", found.why)
             else:
                 self.plan.add(found.below, found.source)

@@ -16,8 +16,8 @@ from podium.compliance.inputs.benchmark_names import benchmark_called
 from podium.compliance.logs.facts import Facts
 from podium.compliance.packing.config import ResultConfig
 from podium.compliance.packing.sources import LeftOut, Source, same_content
-from podium.compliance.results.consistency import copies, spelled
-from podium.compliance.results.model import By, few, needed_runs
+from podium.compliance.results.consistency import canonical_text, copies
+from podium.compliance.results.model import JudgingContext, join_limited, needed_runs
 from podium.compliance.results.score import median_window
 from podium.rules.convergence.run_counts import (
     dropped_of,
@@ -41,7 +41,7 @@ class Candidate:
     def launched(self) -> tuple[float, str]:
         """What runs are ordered by."""
         start = None if self.facts is None else self.facts.run.start_ms
-        return (math.inf if start is None else start, self.source.shown)
+        return (math.inf if start is None else start, self.source.display_path)
 
 
 @dataclass(slots=True)
@@ -69,9 +69,9 @@ class Chooser:
         choice = Choice()
         kept = []
         for one in sorted(candidates, key=lambda each: each.launched):
-            why = self._unfit(result, one) or copied.get(one.source.shown, "")
+            why = self._unfit(result, one) or copied.get(one.source.display_path, "")
             if why:
-                choice.left_out.append(LeftOut(one.source.shown, why, refused=True))
+                choice.left_out.append(LeftOut(one.source.display_path, why, refused=True))
             else:
                 kept.append(one)
         kept = _of_one_kind(kept, choice)
@@ -129,7 +129,7 @@ class Chooser:
         _, outside = median_window(runs, needed, dropped)
         choice.taken = [one for index, one in enumerate(kept) if index not in outside]
         choice.left_out += [
-            LeftOut(kept[index].source.shown, why) for index, why in outside.items()
+            LeftOut(kept[index].source.display_path, why) for index, why in outside.items()
         ]
         first = kept.index(choice.taken[0]) + 1
         choice.said = (
@@ -165,14 +165,14 @@ def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
     for settings, others in ranked[1:]:
         for one in others:
             why = f"other hyperparameters than {len(most)} runs: {_difference(settings, usual)}"
-            choice.left_out.append(LeftOut(one.source.shown, why, refused=True))
+            choice.left_out.append(LeftOut(one.source.display_path, why, refused=True))
     return most
 
 
 def _settings(one: Candidate) -> tuple[tuple[str, str], ...]:
     assert one.facts is not None
     return tuple(
-        sorted((key, spelled(value)) for key, value in one.facts.settings.as_dict().items())
+        sorted((key, canonical_text(value)) for key, value in one.facts.settings.as_dict().items())
     )
 
 
@@ -183,7 +183,7 @@ def _difference(these: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str]
         for key in sorted({*mine, *theirs})
         if mine.get(key) != theirs.get(key)
     ]
-    return few(told, 3)
+    return join_limited(told, 3)
 
 
 def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]:
@@ -192,8 +192,11 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
     The first by launch is the run; of equal launches the first by path.
     """
     ordered = sorted(candidates, key=lambda each: each.launched)
-    runs = [(one.source.shown, one.facts) for one in ordered if one.facts is not None]
-    found = {one.path: f"a copy: {one.message}" for one in copies(runs, By(rules, Profile.POLICY))}
+    runs = [(one.source.display_path, one.facts) for one in ordered if one.facts is not None]
+    found = {
+        one.path: f"a copy: {one.message}"
+        for one in copies(runs, JudgingContext(rules, Profile.POLICY))
+    }
     # The same bytes tell of the same launch: most logs of one size need no second look.
     groups: dict[tuple[float, int], list[Candidate]] = {}
     for one in ordered:
@@ -202,5 +205,5 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
         if same is None:
             alike.append(one)
         else:
-            found[one.source.shown] = f"a copy: the same bytes as {same.source.shown}"
+            found[one.source.display_path] = f"a copy: the same bytes as {same.source.display_path}"
     return found

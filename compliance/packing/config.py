@@ -153,25 +153,25 @@ def read_config(path: Path) -> dict[str, Any]:
         raise UsageFault(f"{path} is no TOML: {error}") from None
 
 
-def validate(fields: dict[str, Any], shown: str) -> PackConfig:
+def validate(fields: dict[str, Any], display_path: str) -> PackConfig:
     """The configuration that fields make; raises UsageFault that names each wrong field."""
     try:
         return PackConfig.model_validate(fields)
     except ValidationError as error:
         told = list(dict.fromkeys(_explained(each) for each in error.errors()))
-        raise UsageFault(f"{shown}: {'; '.join(told[:8])}") from None
+        raise UsageFault(f"{display_path}: {'; '.join(told[:8])}") from None
 
 
 def _explained(error: Any) -> str:
     place, kind = tuple(error["loc"]), error["type"]
-    shown = _shown(place)
+    display_path = _shown(place)
     if kind == "extra_forbidden":
-        return f"unknown field {shown}; {_meant(place)}"
+        return f"unknown field {display_path}; {_meant(place)}"
     if kind == "missing":
         option = f" (or --{place[0]})" if len(place) == 1 else ""
-        return f"{shown} is missing; must be given{option}"
+        return f"{display_path} is missing; must be given{option}"
     said = str(error["msg"]).removeprefix("Value error, ")
-    return f"{shown}: {said[:1].lower()}{said[1:]}"
+    return f"{display_path}: {said[:1].lower()}{said[1:]}"
 
 
 def _shown(place: Iterable[Any]) -> str:

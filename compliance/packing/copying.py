@@ -86,7 +86,7 @@ def copy_file(source: Source, to: Path) -> tuple[str, bool]:
             digest, size = _hashed(writing) if cloned else _through(reading, writing)
         _check(source, os.fstat(reading))
         if size != source.size:
-            raise SourceChanged(source.shown)
+            raise SourceChanged(source.display_path)
     return digest, cloned
 
 
@@ -101,7 +101,7 @@ def _opened(path: str | Path, flags: int, mode: int = 0o666) -> Iterator[int]:
 
 def _check(source: Source, status: os.stat_result) -> None:
     if stamp_of(status) != source.stamp:
-        raise SourceChanged(source.shown)
+        raise SourceChanged(source.display_path)
 
 
 def _clone(reading: int, writing: int) -> bool:

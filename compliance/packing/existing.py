@@ -14,7 +14,7 @@ from podium.compliance.packing.sources import SourceFault, same_bytes, source_of
 
 
 @dataclass(slots=True)
-class Standing:
+class ExistingTree:
     """The target as it is, held against the plan; places are below the target."""
 
     exists: bool = False
@@ -29,13 +29,13 @@ class Standing:
         return self.exists and not (self.different or self.extra or self.new)
 
 
-def compare(plan: Plan, target: Path) -> Standing:
+def compare(plan: Plan, target: Path) -> ExistingTree:
     """Hold the target against the plan; raises UsageFault where it is no folder."""
     if not os.path.lexists(target):
-        return Standing(new=sorted(plan.entries))
+        return ExistingTree(new=sorted(plan.entries))
     if target.is_symlink() or not target.is_dir():
         raise UsageFault(f"{target} is no folder; choose another place with --into")
-    standing = Standing(exists=True)
+    standing = ExistingTree(exists=True)
     there = set(_files(target))
     for entry in plan.sorted():
         if entry.place not in there:
@@ -72,7 +72,7 @@ def _same(entry: Entry, path: Path) -> bool:
 
 
 def allow(
-    plan: Plan, standing: Standing, target: Path, replace: Sequence[str], keep: Sequence[str]
+    plan: Plan, standing: ExistingTree, target: Path, replace: Sequence[str], keep: Sequence[str]
 ) -> None:
     """Make conflicts of what would change unnamed; carry over into the plan what is to be kept."""
     for place in standing.different:
@@ -103,6 +103,7 @@ def refuse_own_sources(plan: Plan, target: Path) -> None:
     for entry in plan.entries.values():
         if os.path.realpath(entry.source.path).startswith(inside):
             raise UsageFault(
-                f"{entry.source.shown} lies in {target}, which is to be written; choose another "
+                f"{entry.source.display_path} lies in {target}, which is to be written; "
+                "choose another "
                 "place with --into"
             )

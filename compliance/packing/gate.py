@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from podium.compliance.checking.files import Judged
 from podium.compliance.checking.session import Options, check_paths, gather
 from podium.compliance.inputs.discover import is_submission
-from podium.compliance.inputs.round_selection import ChosenBy, Wish
+from podium.compliance.inputs.round_selection import ChosenBy, RoundRequest
 from podium.compliance.logs.facts import Facts
 from podium.compliance.packing.copying import Copied
 from podium.compliance.packing.plan import Plan
@@ -37,7 +37,7 @@ def judge(tree: Path, plan: Plan, jobs: int) -> Report:
     A log that was read when the plan was made is not read again: its copy has the same bytes.
     """
     rules = plan.rules
-    if is_submission(tree, Wish(rules.usage, rules.name)):
+    if is_submission(tree, RoundRequest(rules.usage, rules.name)):
         options = Options(rules.usage, rules.name, Profile.POLICY, jobs)
         known = {f"{tree}/{place}": as_packed(one, tree, place) for place, one in _known(plan)}
         return publish(check_paths([tree], options, gathered=gather([tree], options, known=known)))
@@ -62,7 +62,7 @@ def as_packed(one: Judged, tree: Path, place: str) -> Judged:
     )
     findings = [replace(each, path=place) for each in verdict.findings]
     verdict = replace(verdict, findings=findings, facts=facts)
-    return replace(one, path=f"{tree}/{place}", shown=place, verdict=verdict)
+    return replace(one, path=f"{tree}/{place}", display_path=place, verdict=verdict)
 
 
 def _lacking(name: str) -> Finding:
@@ -104,7 +104,7 @@ def _file(one: Copied) -> PackedFile:
         path=one.entry.place,
         size=source.size,
         sha256=one.sha256,
-        source=source.shown,
+        source=source.display_path,
         executable=source.executable,
         link=source.link,
     )

@@ -15,7 +15,7 @@ from podium.compliance.inputs.round_selection import ChosenBy
 from podium.compliance.packing.building import make_plan
 from podium.compliance.packing.config import PackConfig
 from podium.compliance.packing.copying import Copied, as_it_lies
-from podium.compliance.packing.existing import Standing, allow, compare, refuse_own_sources
+from podium.compliance.packing.existing import ExistingTree, allow, compare, refuse_own_sources
 from podium.compliance.packing.gate import judge, make_receipt
 from podium.compliance.packing.plan import Plan
 from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE, Receipt
@@ -29,7 +29,7 @@ State = Literal["planned", "refused", "rejected", "packed", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PackJob:
     """What is to be packed, and how; `tell` hears of each step as it is done.
 
     `replace` and `keep` name places in the tree that stands; `force` keeps a tree that the gate
@@ -61,7 +61,7 @@ class Packed:
 
     plan: Plan
     target: Path
-    standing: Standing
+    standing: ExistingTree
     state: State = "planned"
     report: Report | None = None
     receipt: Receipt | None = None
@@ -69,14 +69,14 @@ class Packed:
     receipt_file: Path | None = None
 
 
-def plan_only(order: Order) -> Packed:
+def plan_only(order: PackJob) -> Packed:
     """The plan held against the target as it stands; nothing is written."""
     plan = make_plan(order.config, order.rules, order.base, order.jobs)
     standing = _held(order, plan, order.target)
     return Packed(plan, order.target, standing)
 
 
-def pack(order: Order) -> Packed:
+def pack(order: PackJob) -> Packed:
     """Make the tree; raises UsageFault where it cannot be written."""
     check_receipt(order, order.target)
     plan = make_plan(order.config, order.rules, order.base, order.jobs)
@@ -105,7 +105,7 @@ def _workshop(target: Path) -> Iterator[Path]:
                 parent.rmdir()
 
 
-def _held(order: Order, plan: Plan, target: Path) -> Standing:
+def _held(order: PackJob, plan: Plan, target: Path) -> ExistingTree:
     refuse_own_sources(plan, target)
     standing = compare(plan, target)
     allow(plan, standing, target, order.replace, order.keep)
@@ -113,7 +113,7 @@ def _held(order: Order, plan: Plan, target: Path) -> Standing:
 
 
 def write(
-    order: Order,
+    order: PackJob,
     plan: Plan,
     target: Path,
     workshop: Path,
@@ -152,7 +152,7 @@ def write(
     return packed
 
 
-def _judged(order: Order, packed: Packed, tree: Path) -> Receipt:
+def _judged(order: PackJob, packed: Packed, tree: Path) -> Receipt:
     packed.report = judge(tree, packed.plan, order.jobs)
     packed.receipt = make_receipt(packed.plan, packed.copied, packed.report, tree, order.chosen_by)
     return packed.receipt
@@ -164,7 +164,7 @@ def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
         return list(pool.map(lambda each: as_it_lies(each, target / each.place), plan.sorted()))
 
 
-def remade(order: Order, plan: Plan, target: Path) -> Packed:
+def remade(order: PackJob, plan: Plan, target: Path) -> Packed:
     """A tree that others have added files to, judged anew: theirs are told of as kept."""
     standing = compare(plan, target)
     allow(plan, standing, target, (), (".",))
@@ -178,7 +178,7 @@ def remade(order: Order, plan: Plan, target: Path) -> Packed:
 # --- the receipt ---
 
 
-def check_receipt(order: Order, outside: Path) -> None:
+def check_receipt(order: PackJob, outside: Path) -> None:
     """Refuse a place for the receipt where it could not be written once the tree stands."""
     if order.receipt is None:
         return
@@ -192,14 +192,14 @@ def check_receipt(order: Order, outside: Path) -> None:
         )
 
 
-def receipt_folder(order: Order, outside: Path) -> Path:
+def receipt_folder(order: PackJob, outside: Path) -> Path:
     """Where the receipt goes: beside podium.toml, or where that lies in the tree, beside it."""
     base = order.base.resolve()
     top = outside.resolve()
     return top.parent if base == top or top in base.parents else order.base
 
 
-def deliver(order: Order, packed: Packed, folder: Path) -> None:
+def deliver(order: PackJob, packed: Packed, folder: Path) -> None:
     """Write the receipt and its page, outside the tree; what is there already is left as it is."""
     receipt = packed.receipt
     if receipt is None or packed.state not in ("packed", "unchanged"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.inputs.round_selection import ChosenBy, Wish
+from podium.compliance.inputs.round_selection import ChosenBy, RoundRequest
 from podium.compliance.packing.config import (
     CONFIG_FILE,
     PackConfig,
@@ -23,7 +23,7 @@ from podium.rules.round import Round
 
 
 @dataclass(frozen=True, slots=True)
-class Wished:
+class PackRequest:
     """A configuration, the rules it is of, and the folder that its paths are from."""
 
     config: PackConfig
@@ -32,7 +32,7 @@ class Wished:
     chosen_by: ChosenBy
 
 
-def wished(place: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> Wished:
+def wished(place: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
     """Read podium.toml (a file, or in a folder) and put the options over it; raises UsageFault."""
     file = place / CONFIG_FILE if place.is_dir() else place
     fields: dict[str, Any] = {}
@@ -49,12 +49,12 @@ def wished(place: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> 
     base = file.absolute().parent
     by: ChosenBy = "option" if given.get("round") or given.get("usage") else "config"
     if "round" not in fields:
-        found = Wish(fields.get("usage")).choose(base)
+        found = RoundRequest(fields.get("usage")).choose(base)
         if found.chosen_by == "folder":
             by, fields = "folder", fields | {"round": found.rules.name, "usage": found.rules.usage}
     config = validate(fields, str(file))
-    rules = Wish(config.usage, config.round).choose(base).rules
-    return Wished(config, rules, base, by)
+    rules = RoundRequest(config.usage, config.round).choose(base).rules
+    return PackRequest(config, rules, base, by)
 
 
 # --- options as fields ---

@@ -19,10 +19,10 @@ def put_file(plan: Plan, place: str, path: str, what: str) -> None:
 
 def put_folder(plan: Plan, place: str, full: Path, exclude: Iterable[str] = ()) -> None:
     """Put all files and links of a folder into the plan, but for those excluded."""
-    shown = shown_path(full, plan.base)
-    plan.folders[place] = shown
+    display_path = shown_path(full, plan.base)
+    plan.folders[place] = display_path
     for found in in_folder(full, plan.base, tuple(exclude)):
         if found.source is None:
-            plan.leave_out(f"{shown}/{found.below}", found.why)
+            plan.leave_out(f"{display_path}/{found.below}", found.why)
         else:
             plan.add(f"{place}/{found.below}", found.source)

@@ -78,15 +78,20 @@ class Plan:
         try:
             alike = same_content(one, source)
         except OSError as error:
-            self.conflict(before.place, f"{source.shown} cannot be compared: {error.strerror}")
+            self.conflict(
+                before.place, f"{source.display_path} cannot be compared: {error.strerror}"
+            )
             return
         if alike:
             if one.path != source.path:
-                self.leave_out(source.shown, f"the same as {one.shown}, which {before.place} is")
+                self.leave_out(
+                    source.display_path, f"the same as {one.display_path}, which {before.place} is"
+                )
             return
         self.conflict(
             before.place,
-            f"{one.shown} ({one.size} bytes) and {source.shown} ({source.size} bytes) differ; "
+            f"{one.display_path} ({one.size} bytes) and {source.display_path} ({source.size} "
+            "bytes) differ; "
             "one of them must go",
         )
 
@@ -106,9 +111,9 @@ class Plan:
         """Say what stands against writing."""
         self.conflicts.append(Remark(place, said))
 
-    def leave_out(self, shown: str, why: str, *, refused: bool = False) -> None:
+    def leave_out(self, display_path: str, why: str, *, refused: bool = False) -> None:
         """Say of a file that it is not taken."""
-        self.left_out.append(LeftOut(shown, why, refused))
+        self.left_out.append(LeftOut(display_path, why, refused))
 
     def check_places(self) -> None:
         """Find places that cannot both be: a file where another needs a folder."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from podium.compliance.packing.existing import Standing
+from podium.compliance.packing.existing import ExistingTree
 from podium.compliance.packing.pack import Packed
 from podium.compliance.packing.plan import Entry, Plan
 from podium.compliance.packing.summary import size_text
@@ -21,7 +21,7 @@ def to_text(packed: Packed, width: int) -> str:
     return "\n".join(_lines(packed.plan, str(packed.target), packed.standing, width)) + "\n"
 
 
-def _lines(plan: Plan, target: str, standing: Standing, width: int) -> Iterator[str]:
+def _lines(plan: Plan, target: str, standing: ExistingTree, width: int) -> Iterator[str]:
     config = plan.config
     division = f", {config.division}" if config.division else ""
     yield f"{clean(config.submitter)}: {plan.rules.title}{division}"
@@ -36,14 +36,14 @@ def _lines(plan: Plan, target: str, standing: Standing, width: int) -> Iterator[
     yield from _tree(plan, standing, width)
     yield from _told("Not there", ((a.place, a.said) for a in plan.absent), width)
     yield from _told("Missing", ((m.place, m.said) for m in plan.missing), width)
-    refused = [(each.shown, each.why) for each in plan.left_out if each.refused]
+    refused = [(each.display_path, each.why) for each in plan.left_out if each.refused]
     yield from _told("Refused", refused, width)
-    left = [(each.shown, each.why) for each in plan.left_out if not each.refused]
+    left = [(each.display_path, each.why) for each in plan.left_out if not each.refused]
     yield from _told("Left out", left, width)
     yield from _told("Conflicts", ((c.place, c.said) for c in plan.conflicts), width)
 
 
-def _changes(standing: Standing) -> str:
+def _changes(standing: ExistingTree) -> str:
     counts = {
         "new": len(standing.new),
         "changed": len(standing.different),
@@ -56,20 +56,20 @@ def _changes(standing: Standing) -> str:
 # --- the tree ---
 
 
-def _tree(plan: Plan, standing: Standing, width: int) -> Iterator[str]:
+def _tree(plan: Plan, standing: ExistingTree, width: int) -> Iterator[str]:
     remarks: dict[str, list[str]] = {}
     for remark in plan.remarks:
         remarks.setdefault(remark.place, []).append(remark.said)
     yield from _remarks(remarks.get(".", ()), 1, width)
-    shown: tuple[str, ...] = ()
+    display_path: tuple[str, ...] = ()
     for place, entries in _rows(plan):
         *above, name = place.split("/")
         for depth, part in enumerate(above):
-            if shown[: depth + 1] != tuple(above[: depth + 1]):
+            if display_path[: depth + 1] != tuple(above[: depth + 1]):
                 yield f"{'  ' * (depth + 1)}{clean(part)}/"
                 yield from _remarks(remarks.get("/".join(above[: depth + 1]), ()), depth + 2, width)
-                shown = tuple(above[: depth + 1])
-        shown = tuple(above)
+                display_path = tuple(above[: depth + 1])
+        display_path = tuple(above)
         yield from _row(plan, name, entries, len(above) + 1, standing, width)
 
 
@@ -87,12 +87,12 @@ def _rows(plan: Plan) -> Iterator[tuple[str, list[Entry]]]:
 
 
 def _row(
-    plan: Plan, name: str, entries: list[Entry], depth: int, standing: Standing, width: int
+    plan: Plan, name: str, entries: list[Entry], depth: int, standing: ExistingTree, width: int
 ) -> Iterator[str]:
     indent = "  " * depth
     place = entries[0].place
     if place.rpartition("/")[2] == name and len(entries) == 1:
-        source, label = entries[0].source.shown, clean(name)
+        source, label = entries[0].source.display_path, clean(name)
         notes = [entries[0].why] if entries[0].why else []
     else:
         folder = next(f for f in plan.folders if place.startswith(f"{f}/"))
@@ -158,9 +158,10 @@ def _data(packed: Packed) -> dict[str, Any]:
         "files": [
             {
                 "place": entry.place,
-                "source": entry.source.shown,
+                "source": entry.source.display_path,
                 "size": entry.source.size,
-                "renamed": entry.place.rpartition("/")[2] != entry.source.shown.rpartition("/")[2],
+                "renamed": entry.place.rpartition("/")[2]
+                != entry.source.display_path.rpartition("/")[2],
                 "why": entry.why,
             }
             for entry in plan.sorted()
@@ -170,7 +171,7 @@ def _data(packed: Packed) -> dict[str, Any]:
         "absent": said(plan.absent),
         "conflicts": said(plan.conflicts),
         "left_out": [
-            {"source": each.shown, "why": each.why, "refused": each.refused}
+            {"source": each.display_path, "why": each.why, "refused": each.refused}
             for each in plan.left_out
         ],
         "dropped": standing.extra,

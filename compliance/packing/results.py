@@ -58,11 +58,11 @@ class _Results:
         for result, logs, names in zip(results, given, named, strict=True):
             choice = chooser.choose(result, [judged[one.path] for one in logs], copied)
             for one in choice.left_out:
-                left.setdefault(one.shown, one)
+                left.setdefault(one.display_path, one)
             self._result(result, choice, {n: judged[one.path] for n, one in names.items()})
-        taken = {entry.source.shown for entry in self.plan.entries.values()}
+        taken = {entry.source.display_path for entry in self.plan.entries.values()}
         # A log that one result refuses may be another's: the globs of two may overlap.
-        self.plan.left_out += [each for each in left.values() if each.shown not in taken]
+        self.plan.left_out += [each for each in left.values() if each.display_path not in taken]
 
     def _candidates(self, result: ResultConfig) -> list[Source]:
         found = []
@@ -70,14 +70,14 @@ class _Results:
             if not expand([pattern], self.base):
                 self.plan.lack(result_place(result, self.plan.rules), f"no log is named {pattern}")
         for path in self._expanded(result.logs):
-            shown = shown_path(path, self.base)
-            if excluded(shown, result.exclude):
-                self.plan.leave_out(shown, "excluded")
+            display_path = shown_path(path, self.base)
+            if excluded(display_path, result.exclude):
+                self.plan.leave_out(display_path, "excluded")
                 continue
             try:
                 found.append(log_source(path, self.base))
             except SourceFault as fault:
-                self.plan.leave_out(shown, str(fault), refused=True)
+                self.plan.leave_out(display_path, str(fault), refused=True)
         return found
 
     def _expanded(self, patterns: list[str]) -> list[str]:
@@ -141,7 +141,9 @@ class _Results:
     def _log(self, place: str, one: Candidate) -> None:
         before = self.places.setdefault(one.source.path, place)
         if before != place:
-            self.plan.conflict(place, f"{one.source.shown} is {before} already; each run is one")
+            self.plan.conflict(
+                place, f"{one.source.display_path} is {before} already; each run is one"
+            )
         self.plan.add(place, one.source, _about(one))
         if one.judged is not None:
             self.plan.judged.setdefault(place, one.judged)

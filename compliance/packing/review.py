@@ -11,8 +11,8 @@ from podium.compliance.packing.building import make_plan
 from podium.compliance.packing.existing import compare
 from podium.compliance.packing.git import PUSHES, Clone, branch_name
 from podium.compliance.packing.pack import (
-    Order,
     Packed,
+    PackJob,
     check_receipt,
     deliver,
     plan_only,
@@ -28,7 +28,7 @@ from podium.compliance.repository.check import REFUSED
 from podium.compliance.repository.file_names import official_name
 
 
-def plan_for(order: Order, place: Path) -> Packed:
+def plan_for(order: PackJob, place: Path) -> Packed:
     """The plan held against what is checked out now; nothing is written, no branch changed."""
     clone = Clone(place)
     packed = plan_only(_into(order, clone))
@@ -38,7 +38,7 @@ def plan_for(order: Order, place: Path) -> Packed:
     return packed
 
 
-def commit_to(order: Order, place: Path, *, push: bool = False) -> Packed:
+def commit_to(order: PackJob, place: Path, *, push: bool = False) -> Packed:
     """Pack into a clone, commit, and push if asked; raises UsageFault where git cannot.
 
     The clone stands as before where the tree is refused or rejected.
@@ -53,7 +53,7 @@ def commit_to(order: Order, place: Path, *, push: bool = False) -> Packed:
         return _Review(order, clone, plan).done(push=push)
 
 
-def _into(order: Order, clone: Clone) -> Order:
+def _into(order: PackJob, clone: Clone) -> PackJob:
     return replace(order, config=order.config.model_copy(update={"into": str(clone.root)}))
 
 
@@ -69,7 +69,7 @@ def _refuse_names(plan: Plan) -> None:
 
 
 class _Review:
-    def __init__(self, order: Order, clone: Clone, plan: Plan) -> None:
+    def __init__(self, order: PackJob, clone: Clone, plan: Plan) -> None:
         self.order, self.clone, self.plan = order, clone, plan
         self.folder = order.config.submitter
         self.branch = branch_name(self.folder, order.rules.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from podium.compliance.checking.session import Options, check_paths
 from podium.compliance.inputs.discover import is_submission
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.packing.gate import errors_of
 from podium.compliance.packing.git import Change, Clone
 from podium.compliance.report.models import Report, publish
@@ -37,7 +37,7 @@ class Changes:
         return passed and not self.problems
 
 
-def check_since(place: Path, ref: str, wish: Wish, jobs: int) -> Changes:
+def check_since(place: Path, ref: str, wish: RoundRequest, jobs: int) -> Changes:
     """Judge what the checked-out branch of a clone changes; raises UsageFault.
 
     The work tree must be as committed: it is what is judged. Where neither an option nor a folder
@@ -61,7 +61,7 @@ def _judged(folder: Path, rules: Round, jobs: int) -> Report:
     return publish(check_paths([folder], Options(rules.usage, rules.name, jobs=jobs)))
 
 
-def _rules(folder: Path, branch: str, wish: Wish) -> Round:
+def _rules(folder: Path, branch: str, wish: RoundRequest) -> Round:
     choice = wish.choose(folder)
     usage, name = choice.rules.usage, branch.rpartition("-")[2]
     if choice.chosen_by == "default" and name in rounds_of(usage):

@@ -31,7 +31,7 @@ class Source:
     """
 
     path: str
-    shown: str
+    display_path: str
     size: int
     stamp: tuple[int, ...]
     executable: bool = False
@@ -42,7 +42,7 @@ class Source:
 class LeftOut:
     """A file that is not taken, and why; `refused` is what a result could not take."""
 
-    shown: str
+    display_path: str
     why: str
     refused: bool = False
 
@@ -60,14 +60,14 @@ def stamp_of(status: os.stat_result) -> tuple[int, ...]:
 
 def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
     """Look at a file; raises SourceFault where there is none, or it is no regular file."""
-    shown = shown_path(path, base)
+    display_path = shown_path(path, base)
     try:
-        os.fsencode(shown).decode("utf-8")
+        os.fsencode(display_path).decode("utf-8")
         status = os.stat(path, follow_symlinks=follow)
         if stat.S_ISLNK(status.st_mode):
             target = os.readlink(path)
             size = len(os.fsencode(target))
-            return Source(str(path), shown, size, stamp_of(status), link=target)
+            return Source(str(path), display_path, size, stamp_of(status), link=target)
     except UnicodeDecodeError:
         raise SourceFault("its name is not UTF-8 text") from None
     except (OSError, ValueError) as error:
@@ -79,7 +79,7 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
     if not os.access(path, os.R_OK):
         raise SourceFault("it cannot be read: permission denied")
     runs = bool(status.st_mode & stat.S_IXUSR)
-    return Source(str(path), shown, status.st_size, stamp_of(status), runs)
+    return Source(str(path), display_path, status.st_size, stamp_of(status), runs)
 
 
 def log_source(path: str | Path, base: Path) -> Source:
@@ -133,9 +133,9 @@ def _counting(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def excluded(shown: str, patterns: Sequence[str]) -> bool:
+def excluded(display_path: str, patterns: Sequence[str]) -> bool:
     """Whether a path, one of the folders it lies in, or a name in it, is excluded."""
-    parts = shown.split("/")
+    parts = display_path.split("/")
     places = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     return any(
         fnmatch.fnmatchcase(each, pattern.removesuffix("/"))

@@ -79,7 +79,7 @@ def _choices(plan: Plan) -> Iterator[str]:
         yield f"Logs refused: {len(refused)}"
         yield ""
         for one in refused[:MOST_LEFT_OUT]:
-            yield f"- {_cell(one.shown)}: {_cell(one.why)}"
+            yield f"- {_cell(one.display_path)}: {_cell(one.why)}"
         if len(refused) > MOST_LEFT_OUT:
             yield f"- and {len(refused) - MOST_LEFT_OUT} more"
         yield ""

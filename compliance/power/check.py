@@ -14,7 +14,7 @@ import msgspec
 
 from podium.compliance.power.file_names import (
     NAME,
-    few,
+    join_limited,
     official_faults,
     official_reading,
     policy_faults,
@@ -67,7 +67,7 @@ def check_power(
     nodes: int | None,
     rules: Round,
     profile: Profile,
-    shown: Callable[[Path], str],
+    display_path: Callable[[Path], str],
 ) -> PowerVerdict:
     """Judge the `power` folder of one result's folder; where there is none, nothing is wrong.
 
@@ -76,7 +76,7 @@ def check_power(
     power = folder / "power"
     if not runs or not os.path.lexists(power):
         return PowerVerdict()
-    return _Judgement(power, runs, nodes, rules, profile, shown).verdict()
+    return _Judgement(power, runs, nodes, rules, profile, display_path).verdict()
 
 
 class _Judgement:
@@ -87,9 +87,9 @@ class _Judgement:
         nodes: int | None,
         rules: Round,
         profile: Profile,
-        shown: Callable[[Path], str],
+        display_path: Callable[[Path], str],
     ) -> None:
-        self.power, self.nodes, self.rules, self.shown = power, nodes, rules, shown
+        self.power, self.nodes, self.rules, self.display_path = power, nodes, rules, display_path
         # The official checker takes logs in the order of their names.
         self.runs = sorted(runs, key=lambda run: f"{run.stem}.txt")
         self.by_policy = profile is Profile.POLICY
@@ -136,7 +136,7 @@ class _Judgement:
     def _surplus(self, runs: set[str]) -> None:
         surplus = [name for name in self._names(self.power) or [] if name not in runs]
         if surplus:
-            said = f"{few(surplus)}: not the name of a run of this result"
+            said = f"{join_limited(surplus)}: not the name of a run of this result"
             self._tell(self.power, Fault("power.surplus", None, None, said))
 
     def _too_early(self) -> None:
@@ -216,12 +216,12 @@ class _Judgement:
             severity = Severity.NOTE if fault.rule in _NOTES else Severity.WARNING
         if fault.rule == "power.no-summary":
             stated_by = StatedBy.VERIFIER
-        expected, hint = MENDS[fault.rule]
+        expected, hint = REMEDIATION[fault.rule]
         self.findings.append(
             Finding(
                 fault.rule,
                 severity,
-                self.shown(path),
+                self.display_path(path),
                 fault.line,
                 fault.key,
                 fault.message,
@@ -239,7 +239,7 @@ _NOTES = frozenset({"power.unordered", "power.too-early"})
 _PER_RUN = ("power/<run>/node_<i>.txt", "give each run's folder one file per node, from node_0.txt")
 _MARKS = "log one start before the first reading and one stop after the last"
 
-MENDS = {
+REMEDIATION = {
     "power.verifier-crash": _PER_RUN,
     "power.no-run-folder": ("power/<run> for every run", "add the power logs of this run"),
     "power.numbering": ("numbers from 0 without gaps", "rename the files"),

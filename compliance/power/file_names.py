@@ -111,7 +111,7 @@ def policy_faults(listed: Listed, nodes: int | None, official: Official) -> Iter
     for stem, names in listed.items():
         strays = [name for name in names or [] if not NAME.fullmatch(name)]
         if strays:
-            said = f"{few(strays)}: not named as power logs are"
+            said = f"{join_limited(strays)}: not named as power logs are"
             yield stem, _fault("power.stray-file", said, StatedBy.POLICY)
 
 
@@ -134,7 +134,7 @@ def _numbered(strict: _Strict, kind: str) -> Iterator[tuple[str, str, str]]:
     for stem, kinds in strict.items():
         numbers = kinds[kind]
         if numbers != list(range(len(numbers))):
-            given = few([str(number) for number in numbers])
+            given = join_limited([str(number) for number in numbers])
             said = f"{kind} files are numbered {given}; must be 0 to {len(numbers) - 1}"
             yield stem, "power.numbering", said
 
@@ -152,7 +152,7 @@ def _usual(counts: list[int]) -> int:
     return max(counts, key=counts.count)
 
 
-def few(names: list[str]) -> str:
+def join_limited(names: list[str]) -> str:
     """The first few names, and how many there are more."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(names[:5]) + more

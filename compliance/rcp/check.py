@@ -29,7 +29,7 @@ from podium.rules.finding import Profile
 from podium.rules.run import as_number, metadata_of
 
 if TYPE_CHECKING:
-    from podium.compliance.scoring.result import Working
+    from podium.compliance.scoring.result import ScoredResult
     from podium.rules.convergence.data import Point
 
 SCHEMA = "podium.rcp-check/1"
@@ -42,7 +42,7 @@ _OTHERWISE = ("samples_count", "epoch_num", "step_num")
 class Checked:
     """One result's convergence; `interval` is how much training lies between two evaluations."""
 
-    working: Working
+    working: ScoredResult
     convergence: Convergence
     interval: float | None
     curve: Curve | None
@@ -67,27 +67,27 @@ class Checked:
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
     """Judge every result below a folder; by the policy, also where the verifier's differs."""
     workings = workings_of(gather([folder], options, for_scores=True), options, points)
-    theirs: dict[tuple[str, str], Working] = {}
+    theirs: dict[tuple[str, str], ScoredResult] = {}
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
         gathered = gather([folder], other, for_scores=True)
         for one in workings_of(gathered, other, points):
-            theirs[one.place.shown, one.place.benchmark] = one
+            theirs[one.place.display_path, one.place.benchmark] = one
     return [
-        _checked(one, theirs.get((one.place.shown, one.place.benchmark)), options, points)
+        _checked(one, theirs.get((one.place.display_path, one.place.benchmark)), options, points)
         for one in workings
     ]
 
 
-def _of_benchmark(working: Working, points: Sequence[Point] | None) -> Sequence[Point] | None:
+def _of_benchmark(working: ScoredResult, points: Sequence[Point] | None) -> Sequence[Point] | None:
     if points is None:
         return None
     return [point for point in points if point.benchmark in ("", working.place.benchmark)]
 
 
 def _checked(
-    working: Working,
-    theirs: Working | None,
+    working: ScoredResult,
+    theirs: ScoredResult | None,
     options: Options,
     points: Sequence[Point] | None,
 ) -> Checked:
@@ -107,7 +107,7 @@ def _checked(
     return Checked(working, judged, _interval(working), _curve(working, judged, options, points))
 
 
-def _interval(working: Working) -> float | None:
+def _interval(working: ScoredResult) -> float | None:
     """The usual distance of two evaluations in the first log, in the unit of convergence."""
     unit = working.entry.unit
     names = _PLACES.get(unit, _OTHERWISE)
@@ -126,7 +126,7 @@ def _interval(working: Working) -> float | None:
 
 
 def _curve(
-    working: Working,
+    working: ScoredResult,
     judged: Convergence,
     options: Options,
     points: Sequence[Point] | None,

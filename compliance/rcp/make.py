@@ -61,7 +61,7 @@ def make(paths: Sequence[Path], options: Options, origin: Origin) -> Made:
             continue
         why = _unfit(one.verdict.facts)
         if why:
-            remarks.append(f"{one.shown} is left out: {why}")
+            remarks.append(f"{one.display_path} is left out: {why}")
             continue
         run = one.verdict.facts.run
         assert run.benchmark is not None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from podium.compliance.logs.facts import NO_SETTINGS, Facts, Marks, Settings
-from podium.compliance.results.model import By, ResultVerdict, Run
+from podium.compliance.logs.facts import NO_SETTINGS, Facts, RunFingerprint, Settings
+from podium.compliance.results.model import JudgingContext, ResultVerdict, Run
 from podium.rules.finding import Finding, StatedBy
 from podium.rules.run import MINUTE_MS, as_number
 
@@ -21,7 +21,7 @@ _LEAST_MARKS = 3
 """Fewer times than these say nothing: short logs of different runs may share them."""
 
 
-def one_kind(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+def one_kind(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
     """All runs of one result have the folder's benchmark, one division, one set of settings."""
     folder = verdict.folder
     names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
@@ -33,13 +33,13 @@ def one_kind(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
 
 
 def _as_its_folder(
-    verdict: ResultVerdict, run: Run, by: By, names: Sequence[str | None]
+    verdict: ResultVerdict, run: Run, by: JudgingContext, names: Sequence[str | None]
 ) -> Iterator[Finding]:
     folder, stated, division = verdict.folder, run.facts.run.benchmark, run.facts.run.division
     if stated not in names:
         yield by.finding(
             "result.other-benchmark",
-            run.shown,
+            run.display_path,
             f"the log says submission_benchmark {stated}; the folder says {folder.benchmark}",
             "move the log to its benchmark's folder",
             stated_by=StatedBy.POLICY,
@@ -48,7 +48,7 @@ def _as_its_folder(
     if division and verdict.division and division != verdict.division:
         yield by.finding(
             "result.other-division",
-            run.shown,
+            run.display_path,
             f"the log says division {division}; the system description says {verdict.division}",
             "state the same division in both",
             stated_by=StatedBy.POLICY,
@@ -56,7 +56,7 @@ def _as_its_folder(
         )
 
 
-def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+def _settings(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
     settings = [run.facts.settings for run in verdict.runs]
     if _are_the_same(settings):
         return
@@ -67,7 +67,7 @@ def _settings(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
     for key, values in sorted(given.items()):
         if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
             continue  # as nearly always: equal values of one type are spelled alike
-        counted = Counter(map(spelled, values))
+        counted = Counter(map(canonical_text, values))
         if len(counted) > 1:
             told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
             yield by.finding(
@@ -90,7 +90,7 @@ def _are_the_same(settings: list[Settings]) -> bool:
     )
 
 
-def spelled(value: Any) -> str:
+def canonical_text(value: Any) -> str:
     """One spelling of equal values: 8, 8.0 and "8" are one setting."""
     number = None if isinstance(value, bool) else as_number(value)
     text = repr(value) if number is None else f"{number:.15g}"
@@ -103,23 +103,23 @@ def spelled(value: Any) -> str:
 _R = TypeVar("_R")
 
 
-class ByMarks(Generic[_R]):
+class FingerprintIndex(Generic[_R]):
     """Runs, or what is known of each, by their marks.
 
     Marks take long to compare: only those of runs that took equally long ever are.
     """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[float, ...], tuple[Marks, _R]] = {}
-        self._logged: dict[Marks, _R] = {}
-        self._moved: dict[Marks, _R] = {}
+        self._first: dict[tuple[float, ...], tuple[RunFingerprint, _R]] = {}
+        self._logged: dict[RunFingerprint, _R] = {}
+        self._moved: dict[RunFingerprint, _R] = {}
 
-    def find(self, marks: Marks) -> tuple[_R | None, bool]:
+    def find(self, marks: RunFingerprint) -> tuple[_R | None, bool]:
         """The first run added that has these marks, and whether at another time; or None."""
         first = self._first.get(_length(marks)) if tells_apart(marks) else None
         return (None, False) if first is None else self._like(first, marks)
 
-    def add(self, marks: Marks, run: _R) -> tuple[_R | None, bool]:
+    def add(self, marks: RunFingerprint, run: _R) -> tuple[_R | None, bool]:
         """Add a run, if its marks tell it apart; gives what `find` would have given before."""
         if not tells_apart(marks):
             return None, False
@@ -130,37 +130,39 @@ class ByMarks(Generic[_R]):
         self._compare(marks, run)
         return found
 
-    def _like(self, first: tuple[Marks, _R], marks: Marks) -> tuple[_R | None, bool]:
+    def _like(
+        self, first: tuple[RunFingerprint, _R], marks: RunFingerprint
+    ) -> tuple[_R | None, bool]:
         self._compare(*first)
         same = self._logged.get(marks)
         return (same, False) if same is not None else (self._moved.get(from_its_start(marks)), True)
 
-    def _compare(self, marks: Marks, run: _R) -> None:
+    def _compare(self, marks: RunFingerprint, run: _R) -> None:
         self._logged.setdefault(marks, run)
         self._moved.setdefault(from_its_start(marks), run)
 
 
-class Seen(msgspec.Struct):
+class SubmissionIndex(msgspec.Struct):
     """The runs looked at so far: where each lies; and results, by benchmark and mean time.
 
     `earlier` has those of an earlier tree, where one is to be compared with.
     """
 
-    runs: ByMarks[str] = msgspec.field(default_factory=ByMarks)
+    runs: FingerprintIndex[str] = msgspec.field(default_factory=FingerprintIndex)
     scores: dict[tuple[str, float], str] = msgspec.field(default_factory=dict)
     earlier: Earlier | None = None
 
 
 def copies(
-    runs: Iterable[tuple[str, Facts]], by: By, seen: Seen | None = None
+    runs: Iterable[tuple[str, Facts]], by: JudgingContext, seen: SubmissionIndex | None = None
 ) -> Iterator[Finding]:
     """Runs that share their times and evaluations with another: one run handed in twice.
 
     Copies are found across systems, and across submitters where `seen` goes from one to the next.
     """
-    known = ByMarks[str]() if seen is None else seen.runs
-    for shown, facts in runs:
-        other, moved = known.add(facts.fingerprint, shown)
+    known = FingerprintIndex[str]() if seen is None else seen.runs
+    for display_path, facts in runs:
+        other, moved = known.add(facts.fingerprint, display_path)
         if other is None:
             continue
         if moved:
@@ -170,7 +172,7 @@ def copies(
             said = f"this log has the times and evaluations of {other}; each run must be its own"
         yield by.finding(
             "result.copied-run",
-            shown,
+            display_path,
             said,
             "remove the copy and add another run",
             stated_by=StatedBy.POLICY,
@@ -178,7 +180,11 @@ def copies(
 
 
 def same_scores(
-    tree: Tree, results: Iterable[ResultVerdict], copied: set[str], by: By, seen: Seen | None = None
+    tree: Tree,
+    results: Iterable[ResultVerdict],
+    copied: set[str],
+    by: JudgingContext,
+    seen: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
     """Results whose mean time is that of another to the millisecond, though no run is a copy.
 
@@ -193,7 +199,7 @@ def same_scores(
         # Of whole milliseconds the mean has thirds, fifths and the like.
         key = verdict.folder.benchmark, round(minutes * MINUTE_MS, 3)
         other = known.setdefault(key, where)
-        if other != where and not any(run.shown in copied for run in verdict.runs):
+        if other != where and not any(run.display_path in copied for run in verdict.runs):
             yield by.finding(
                 "result.same-score",
                 where,
@@ -205,24 +211,24 @@ def same_scores(
             )
 
 
-def tells_apart(marks: Marks) -> bool:
+def tells_apart(marks: RunFingerprint) -> bool:
     """Whether there are marks enough that only one run can have them."""
     return len(marks.times) >= _LEAST_MARKS
 
 
-def from_its_start(marks: Marks) -> Marks:
+def from_its_start(marks: RunFingerprint) -> RunFingerprint:
     """The same marks with times counted from the first."""
     start = marks.times[0]
-    return Marks(tuple([time - start for time in marks.times]), marks.values)
+    return RunFingerprint(tuple([time - start for time in marks.times]), marks.values)
 
 
-def _length(marks: Marks) -> tuple[float, ...]:
+def _length(marks: RunFingerprint) -> tuple[float, ...]:
     """How long a run took, and how long until the last of its marks."""
     times = marks.times
     return times[1] - times[0], times[-1] - times[0]
 
 
-def overlaps(results: Iterable[ResultVerdict], place: str, by: By) -> Iterator[Finding]:
+def overlaps(results: Iterable[ResultVerdict], place: str, by: JudgingContext) -> Iterator[Finding]:
     """Runs of one system that were made at the same time: a note, as a system may hold several."""
     spans: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
     for verdict in results:
@@ -231,7 +237,7 @@ def overlaps(results: Iterable[ResultVerdict], place: str, by: By) -> Iterator[F
         for run in verdict.runs:
             start, stop = run.facts.run.start_ms, run.facts.run.stop_ms
             if start is not None and stop is not None and start < stop:
-                spans[verdict.folder.system].append((start, stop, run.shown))
+                spans[verdict.folder.system].append((start, stop, run.display_path))
     for system, times in sorted(spans.items()):
         pairs = _overlapping(sorted(times))
         if pairs:

@@ -15,14 +15,14 @@ from podium.rules.round import Round
 class Run(msgspec.Struct):
     """One log of a result, judged: where a report shows it, its verdict and its facts."""
 
-    shown: str
+    display_path: str
     failed: bool
     facts: Facts
 
     @property
     def name(self) -> str:
         """The name of its file."""
-        return self.shown.rpartition("/")[2]
+        return self.display_path.rpartition("/")[2]
 
 
 class ResultVerdict(msgspec.Struct):
@@ -47,7 +47,7 @@ class ResultVerdict(msgspec.Struct):
         return any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
 
 
-class By(msgspec.Struct, frozen=True):
+class JudgingContext(msgspec.Struct, frozen=True):
     """By which text a package is judged."""
 
     rules: Round
@@ -98,7 +98,7 @@ def needed_runs(rules: Round, benchmark: str) -> int:
     return known.runs if known is not None else 10
 
 
-def few(names: list[str], most: int = 8) -> str:
+def join_limited(names: list[str], most: int = 8) -> str:
     """A list for a message: the first names, and how many more there are."""
     told = ", ".join(names[:most])
     return told if len(names) <= most else f"{told} and {len(names) - most} more"

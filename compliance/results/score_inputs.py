@@ -7,7 +7,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from podium.compliance.logs.facts import Facts
-from podium.compliance.results.model import By, ResultVerdict
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.score import Score, choose_factor, olympic_energy, score_result
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Profile
@@ -38,7 +38,7 @@ def normalises(rules: Round, profile: Profile) -> bool:
     return rules.version >= first
 
 
-def score_of(verdict: ResultVerdict, by: By, *, brief: bool = True) -> Score:
+def score_of(verdict: ResultVerdict, by: JudgingContext, *, brief: bool = True) -> Score:
     """The score of a package's result, in brief unless asked for in full."""
     scaled = verdict.convergence if normalises(by.rules, by.profile) else None
     return score_result(
@@ -52,13 +52,13 @@ def score_of(verdict: ResultVerdict, by: By, *, brief: bool = True) -> Score:
     )
 
 
-def energy_of(verdict: ResultVerdict, by: By) -> float | None:
+def energy_of(verdict: ResultVerdict, by: JudgingContext) -> float | None:
     """Joules that a scored run of a package's result takes, scaled as its score is.
 
     None where that of a scored run is not known.
     """
     if not verdict.energies:
         return None
-    joules = [verdict.energies.get(PurePath(run.shown).stem) for run in verdict.runs]
+    joules = [verdict.energies.get(PurePath(run.display_path).stem) for run in verdict.runs]
     score = score_of(verdict, by, brief=False)
     return score.scaled(olympic_energy(score, joules))

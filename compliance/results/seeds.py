@@ -244,7 +244,7 @@ class _Judgement:
         stated_by: StatedBy = StatedBy.VERIFIER,
         actual: str | None = None,
     ) -> Finding:
-        expected, hint = _MENDS[rule]
+        expected, hint = REMEDIATION[rule]
         severity = Severity.ERROR
         if stated_by is StatedBy.POLICY or rule == "seeds.several":
             severity = Severity.WARNING
@@ -260,7 +260,7 @@ class _Judgement:
 
 _OWN = ("a seed that no other run has", "give each run its own seed, and repeat the run")
 
-_MENDS = {
+REMEDIATION = {
     "seeds.none": ("at least one", "log the seed that the run's random generators were given"),
     "seeds.not-integer": ("an integer", "log the seed as the random generator takes it"),
     "seeds.no-place": ("file and lineno", "log seeds through mllog, which adds both"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from podium.compliance.inputs.layout import PRUNED, Tree
-from podium.compliance.results.model import By, ResultVerdict, Run, few
+from podium.compliance.results.model import JudgingContext, ResultVerdict, Run, join_limited
 from podium.rules.finding import Finding, StatedBy
 
 CITES = "HPC rules, Throughput"
 
 
 def judge_throughput(
-    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], total: int | None, by: By
+    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], total: int | None, by: JudgingContext
 ) -> Iterator[Finding]:
     """One throughput result; `total` is the scale of the whole system, where it is known.
 
@@ -26,24 +26,24 @@ def judge_throughput(
     yield from _scales(verdict.runs, pruned, where, total, by)
 
 
-def _converged(verdict: ResultVerdict, by: By) -> Iterator[Finding]:
+def _converged(verdict: ResultVerdict, by: JudgingContext) -> Iterator[Finding]:
     for run in verdict.runs:
         if not run.facts.run.converged:
             yield by.finding(
                 "throughput.not-converged",
-                run.shown,
+                run.display_path,
                 "this instance did not converge; all instances that are counted must",
                 f"move its log to {PRUNED}, and leave at least as many as the benchmark needs",
                 stated_by=StatedBy.POLICY,
             )
 
 
-def _pruned(pruned: Iterable[Run], by: By) -> Iterator[Finding]:
+def _pruned(pruned: Iterable[Run], by: JudgingContext) -> Iterator[Finding]:
     for run in pruned:
         if run.failed and not run.facts.missed_only:
             yield by.finding(
                 "throughput.broken-pruned-log",
-                run.shown,
+                run.display_path,
                 "this pruned log breaks rules beyond missing the target; pruned logs must comply",
                 "mend the findings of this log",
                 stated_by=StatedBy.POLICY,
@@ -51,11 +51,11 @@ def _pruned(pruned: Iterable[Run], by: By) -> Iterator[Finding]:
 
 
 def _scales(
-    runs: Sequence[Run], pruned: Sequence[Run], where: str, total: int | None, by: By
+    runs: Sequence[Run], pruned: Sequence[Run], where: str, total: int | None, by: JudgingContext
 ) -> Iterator[Finding]:
     scales = {scale: run for run in runs if (scale := _scale(run)) is not None}
     if len(scales) > 1:
-        told = few([f"{scale:g} in {run.name}" for scale, run in sorted(scales.items())])
+        told = join_limited([f"{scale:g} in {run.name}" for scale, run in sorted(scales.items())])
         yield by.finding(
             "throughput.mixed-scale",
             where,
@@ -84,7 +84,9 @@ def _scale(run: Run) -> float | None:
     return facts.accelerators or facts.nodes
 
 
-def without_strong(tree: Tree, results: Iterable[ResultVerdict], by: By) -> Iterator[Finding]:
+def without_strong(
+    tree: Tree, results: Iterable[ResultVerdict], by: JudgingContext
+) -> Iterator[Finding]:
     """Throughput results whose benchmark has no time-to-train result in the submission."""
     if by.verifier:
         return

@@ -83,7 +83,7 @@ def _benchmark_data(rules: Round, name: str) -> dict[str, Any]:
         "title": known.title,
         "runs": known.runs,
         "target": target_text(known),
-        "listed": name not in rules.leftover,
+        "listed": name not in rules.retired_with_rules,
         "rules": {division or "all": count(rules, name, division) for division in divisions(rules)},
     }
 
@@ -188,9 +188,9 @@ def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
     told = explain(rules, rule)
     lines = [f"## `{rule.id}`", "", f"{escape(rule.meaning)}.", ""]
     lines += [f"- {label}: {escape(text)}" for label, text in said(told)]
-    for label, shown in (("Breaks it", told.bad), ("Mended", told.good)):
-        if shown:
-            lines += ["", f"{label}:", "", "```text", *shown, "```"]
+    for label, display_path in (("Breaks it", told.bad), ("Mended", told.good)):
+        if display_path:
+            lines += ["", f"{label}:", "", "```text", *display_path, "```"]
     return [*lines, ""]
 
 
@@ -267,8 +267,13 @@ def hyperparameters(
         from podium.compliance.rulebook.text import value_text
 
         for each in found:
-            shown = (each.key, escape(value_text(each)), escape(each.allowed), f"`{each.rule}`")
-            lines.append(f"| {' | '.join(shown)} |")
+            display_path = (
+                each.key,
+                escape(value_text(each)),
+                escape(each.allowed),
+                f"`{each.rule}`",
+            )
+            lines.append(f"| {' | '.join(display_path)} |")
         told_lines = [f"- {escape(each['text'])} (`{each['stated_by']}`)" for each in grid]
         _print([*lines, *(["", "Evaluations:", "", *told_lines] if grid else [])])
     else:

@@ -52,7 +52,7 @@ class Rule:
     why: str
     hint: str
     cites: str
-    disputed: str
+    policy_exempt_reason: str
     policy_severity: str
     verifier_severity: str
     source: Line | Check | None = field(default=None, repr=False, compare=False)
@@ -114,8 +114,8 @@ def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
         why=row.why,
         hint=row.hint,
         cites=row.cites or _cites(rules, table),
-        disputed=row.disputed,
-        **_severities(rules, row.stated_by, row.disputed, differs),
+        policy_exempt_reason=row.policy_exempt_reason,
+        **_severities(rules, row.stated_by, row.policy_exempt_reason, differs),
     )
 
 
@@ -137,8 +137,10 @@ def _target_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
         why=row.why,
         hint="",
         cites=row.cites or _cites(rules, table),
-        disputed=row.disputed,
-        **_severities(rules, row.stated_by, row.disputed, differs, one_sided=not policy),
+        policy_exempt_reason=row.policy_exempt_reason,
+        **_severities(
+            rules, row.stated_by, row.policy_exempt_reason, differs, one_sided=not policy
+        ),
     )
 
 
@@ -158,19 +160,23 @@ def _end_rule(rules: Round, table: Table, end: End) -> Rule:
         why=end.why,
         hint="",
         cites=end.cites or _cites(rules, table),
-        disputed=end.disputed,
-        **_severities(rules, end.stated_by, end.disputed, False),
+        policy_exempt_reason=end.policy_exempt_reason,
+        **_severities(rules, end.stated_by, end.policy_exempt_reason, False),
     )
 
 
 def _severities(
-    rules: Round, stated_by: StatedBy, disputed: str, differs: bool, one_sided: bool = False
+    rules: Round,
+    stated_by: StatedBy,
+    policy_exempt_reason: str,
+    differs: bool,
+    one_sided: bool = False,
 ) -> dict[str, Any]:
     if stated_by is StatedBy.POLICY:
         policy = Severity.WARNING if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
     policy_text = "error"
-    if disputed or one_sided:
+    if policy_exempt_reason or one_sided:
         policy_text = "warning"
     elif differs:
         policy_text = "error, or warning where only one of the two texts rejects"
@@ -210,7 +216,7 @@ def _check_rule(rules: Round, check: Check) -> Rule:
         why=check.why,
         hint="",
         cites=check.cites,
-        disputed="",
+        policy_exempt_reason="",
         policy_severity=check.severity.value,
         verifier_severity=verifier,
     )

@@ -142,7 +142,7 @@ def _rule(id: str, text: FixedText, kind: Kind) -> Rule:  # noqa: A002 - the rul
         why=text.why,
         hint=text.hint,
         cites="",
-        disputed="",
+        policy_exempt_reason="",
         policy_severity=text.in_policy,
         verifier_severity=text.in_verifier,
     )

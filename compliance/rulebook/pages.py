@@ -84,7 +84,7 @@ def write_pages(folder: Path | None = None) -> list[str]:
 def benchmark_page(rules: Round, name: str) -> str:
     """One benchmark in one round."""
     known = rules.benchmarks[name]
-    left = name in rules.leftover
+    left = name in rules.retired_with_rules
     lines = [f"# {name}, {rules.title}", "", _MADE, "", f"{known.title}.", ""]
     if left:
         lines += [
@@ -170,7 +170,7 @@ def difference(rule: Rule) -> str:
     if rule.policy is not None:
         asked = "only that it is logged" if rule.constraint == UNCONSTRAINED else rule.constraint
         said = f"verifier: {asked}; policy: {rule.policy}"
-    elif rule.disputed:
+    elif rule.policy_exempt_reason:
         said = "only the verifier asks for it"
     elif rule.stated_by == "policy" and rule.policy_severity != "error":
         said = "only the policy asks for it"
@@ -178,7 +178,9 @@ def difference(rule: Rule) -> str:
         said = "only the verifier asks for it"
     else:
         return ""
-    reason = "; ".join(dict.fromkeys(text for text in (rule.why, rule.disputed) if text))
+    reason = "; ".join(
+        dict.fromkeys(text for text in (rule.why, rule.policy_exempt_reason) if text)
+    )
     return f"{said} ({reason})" if reason else said
 
 
@@ -239,11 +241,11 @@ def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
     yield f"| Name | Title | Runs | Target | {' | '.join(heads)} |"
     yield f"| --- | --- | ---: | --- | {' | '.join('---:' for _ in heads)} |"
     for name, known in rules.benchmarks.items():
-        shown = f"[{name}]({name}.md)" if links else name
-        left = " (not listed any more)" if name in rules.leftover else ""
+        display_path = f"[{name}]({name}.md)" if links else name
+        left = " (not listed any more)" if name in rules.retired_with_rules else ""
         counts = [str(count(rules, name, division)) for division in divisions(rules)]
         cells = (
-            f"{shown}{left}",
+            f"{display_path}{left}",
             escape(known.title),
             str(known.runs),
             escape(target_text(known)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podium.compliance.power.check import MENDS
+from podium.compliance.power.check import REMEDIATION
 from podium.compliance.rulebook.package_texts import FixedText
 from podium.rules.finding import Severity, StatedBy
 
@@ -108,7 +108,9 @@ def _texts(
     severity: Severity,
 ) -> dict[str, FixedText]:
     return {
-        rule: FixedText(says, why, hint=MENDS[rule][1], severity=severity, stated_by=stated_by)
+        rule: FixedText(
+            says, why, hint=REMEDIATION[rule][1], severity=severity, stated_by=stated_by
+        )
         for rule, (says, why) in rules.items()
     }
 

@@ -44,7 +44,7 @@ def print_benchmarks(to: Printer, rules: Round) -> None:
     heads = [division.capitalize() or "Rules" for division in divisions(rules)]
     cells = tuple(
         (
-            f"{name} (left over)" if name in rules.leftover else name,
+            f"{name} (left over)" if name in rules.retired_with_rules else name,
             known.title,
             str(known.runs),
             target_text(known),
@@ -188,7 +188,10 @@ def explained(told: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _reasons(rule: Rule) -> tuple[tuple[str, str], ...]:
-    return (("why", rule.why), ("disputed", rule.disputed if rule.disputed != rule.why else ""))
+    return (
+        ("why", rule.why),
+        ("disputed", rule.policy_exempt_reason if rule.policy_exempt_reason != rule.why else ""),
+    )
 
 
 def print_matches(to: Printer, rules: Round, found: Sequence[Rule]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.scoring.result import Working
+from podium.compliance.scoring.result import ScoredResult
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 
@@ -20,7 +20,7 @@ FAR = 100.0
 """A run that converges this many times sooner or later than the others is not believed."""
 
 
-def findings_of(working: Working) -> list[Finding]:
+def findings_of(working: ScoredResult) -> list[Finding]:
     """Everything that keeps a result from a valid score, or that a reader of it should know."""
     return [
         *_no_score(working),
@@ -36,7 +36,7 @@ def findings_of(working: Working) -> list[Finding]:
 
 
 def _at(
-    working: Working,
+    working: ScoredResult,
     rule: str,
     severity: Severity,
     message: str,
@@ -49,13 +49,13 @@ def _at(
     actual: object = None,
     stated_by: StatedBy = StatedBy.POLICY,
 ) -> Finding:
-    where = working.place.shown if path is None else path
+    where = working.place.display_path if path is None else path
     return Finding(
         rule, severity, where, None, key, message, expected, actual, hint, cites, stated_by
     )
 
 
-def _no_score(working: Working) -> Iterator[Finding]:
+def _no_score(working: ScoredResult) -> Iterator[Finding]:
     throughput = working.throughput
     problems = working.score.problems if throughput is None else throughput.problems
     for problem in problems:
@@ -73,13 +73,13 @@ def _no_score(working: Working) -> Iterator[Finding]:
         yield _untimed(working)
 
 
-def _untimed(working: Working) -> Finding:
+def _untimed(working: ScoredResult) -> Finding:
     message = "no run has a time: run_start or run_stop is missing"
     hint = "log run_start and run_stop in every run"
     return _at(working, "score.no-time", Severity.ERROR, message, hint, key="run_stop")
 
 
-def _mend(problem: str, working: Working) -> str:
+def _mend(problem: str, working: ScoredResult) -> str:
     if "needs" in problem:
         missing = working.entry.needed - len(working.runs)
         return f"add {missing} more runs of {working.place.benchmark}"
@@ -90,7 +90,7 @@ def _mend(problem: str, working: Working) -> str:
     return "give every instance the same scale, and state the system's in its description"
 
 
-def _batch_sizes(working: Working) -> Iterator[Finding]:
+def _batch_sizes(working: ScoredResult) -> Iterator[Finding]:
     sizes = Counter(run.batch_size for run in working.runs)
     if len(sizes) < 2:
         return
@@ -109,7 +109,7 @@ def _batch_sizes(working: Working) -> Iterator[Finding]:
     )
 
 
-def _absurd(working: Working) -> Iterator[Finding]:
+def _absurd(working: ScoredResult) -> Iterator[Finding]:
     """Runs whose point of convergence cannot be: a slip in the unit, or a broken counter."""
     converged = [(i, run) for i, run in enumerate(working.runs) if run.converged]
     given = [run.to_converge for _, run in converged if run.to_converge is not None]
@@ -124,14 +124,14 @@ def _absurd(working: Working) -> Iterator[Finding]:
                 Severity.ERROR,
                 f"the run says that it converged after {run.to_converge:g} {run.unit}: {why}",
                 f"log the {run.unit} trained so far with every evaluation",
-                path=working.members[index].shown,
+                path=working.members[index].display_path,
                 key="eval_accuracy",
                 cites=RCP_CITES,
                 actual=run.to_converge,
             )
 
 
-def _usual(working: Working, values: list[float]) -> float | None:
+def _usual(working: ScoredResult, values: list[float]) -> float | None:
     convergence = working.convergence
     if convergence is not None and convergence.mean is not None:
         return convergence.mean
@@ -149,7 +149,7 @@ def _strange(run: RunFacts, usual: float | None) -> str:
     return ""
 
 
-def _times(working: Working) -> Iterator[Finding]:
+def _times(working: ScoredResult) -> Iterator[Finding]:
     for member, run in zip(working.members, working.runs, strict=True):
         if run.minutes is not None and run.minutes <= 0:
             yield _at(
@@ -158,13 +158,13 @@ def _times(working: Working) -> Iterator[Finding]:
                 Severity.ERROR,
                 f"run_stop is {-run.minutes:g} minutes before run_start",
                 "log both from one clock, in milliseconds since 1970",
-                path=member.shown,
+                path=member.display_path,
                 key="run_stop",
                 actual=run.minutes,
             )
 
 
-def _convergence(working: Working) -> Iterator[Finding]:
+def _convergence(working: ScoredResult) -> Iterator[Finding]:
     """Failed tests of convergence: an error where both texts fail the result, as for the check."""
     ours, theirs = working.convergence, working.official
     if ours is None or theirs is None or ours.verdict == "not_applicable":
@@ -190,7 +190,7 @@ def _convergence(working: Working) -> Iterator[Finding]:
     yield replace(found, waived=_bypassed(working))
 
 
-def _bypassed(working: Working) -> bool:
+def _bypassed(working: ScoredResult) -> bool:
     """Whether the submission asks that its convergence be let through."""
     description = working.place.description
     if description is None:
@@ -202,7 +202,7 @@ def _bypassed(working: Working) -> bool:
     return RCP in Params(root, working.profile, str).flags(inside)
 
 
-def _factor(working: Working) -> Iterator[Finding]:
+def _factor(working: ScoredResult) -> Iterator[Finding]:
     note = working.score.factor.note
     if note and working.throughput is None:
         yield _at(
@@ -211,13 +211,13 @@ def _factor(working: Working) -> Iterator[Finding]:
             Severity.WARNING,
             note,
             "the factor of scaling.json is used where it is one; remove the file to use the other",
-            path=f"{working.place.shown}/scaling.json",
+            path=f"{working.place.display_path}/scaling.json",
             key="scaling_factor",
             cites="training rules, Score scaling",
         )
 
 
-def _broken(working: Working) -> Iterator[Finding]:
+def _broken(working: ScoredResult) -> Iterator[Finding]:
     if working.profile is Profile.VERIFIER:
         return
     pairs = zip(working.members, working.runs, strict=True)
@@ -233,7 +233,7 @@ def _broken(working: Working) -> Iterator[Finding]:
         )
 
 
-def _spread(working: Working) -> Iterator[Finding]:
+def _spread(working: ScoredResult) -> Iterator[Finding]:
     spread = working.score.spread
     if spread is None or working.throughput is not None:
         return
@@ -250,7 +250,7 @@ def _spread(working: Working) -> Iterator[Finding]:
         )
 
 
-def _energy(working: Working) -> Iterator[Finding]:
+def _energy(working: ScoredResult) -> Iterator[Finding]:
     told = working.power or any(one is not None for one in working.energies)
     if told and working.entry.energy_joules is None:
         yield _at(
@@ -259,7 +259,7 @@ def _energy(working: Working) -> Iterator[Finding]:
             Severity.WARNING,
             "there are power logs, and the energy of a scored run cannot be told from them",
             "see what `podium check` finds in the files there",
-            path=f"{working.place.shown}/power",
+            path=f"{working.place.display_path}/power",
             cites="power measurement rules",
         )
 

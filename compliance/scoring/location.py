@@ -22,7 +22,7 @@ class Place:
     """A result's folder and what its path says; `description` is where its system's must lie."""
 
     folder: Path
-    shown: str
+    display_path: str
     submitter: str = ""
     system: str = ""
     benchmark: str = ""
@@ -35,13 +35,13 @@ def is_pruned(folder: str) -> bool:
     return PRUNED in Path(folder).parts
 
 
-def place_of(folder: Path, shown: str) -> Place:
+def place_of(folder: Path, display_path: str) -> Place:
     """What the path of a result's folder says."""
     parts = folder.absolute().parts
     at = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
     scaling: Scaling = "weak" if folder.absolute().parent.name == "weak" else "strong"
     if at is None or len(parts) - at < 3:
-        return Place(folder, shown, benchmark=parts[-1], scaling=scaling)
+        return Place(folder, display_path, benchmark=parts[-1], scaling=scaling)
     system, rest = parts[at + 1], parts[at + 2 :]
     if len(rest) > 1 and rest[0] in SCALINGS:
         rest = rest[1:]
@@ -50,7 +50,7 @@ def place_of(folder: Path, shown: str) -> Place:
     root = Path(*parts[:at])
     return Place(
         folder,
-        shown,
+        display_path,
         submitter_of(root),
         system,
         rest[0],

@@ -40,12 +40,12 @@ class Member(msgspec.Struct, frozen=True):
     """One log of a result: its file, the path a report shows, whether it breaks rules."""
 
     path: Path
-    shown: str
+    display_path: str
     facts: Facts
     broken: bool
 
 
-class Working(msgspec.Struct):
+class ScoredResult(msgspec.Struct):
     """A row and what it was worked out from; `runs` are in the order of the row's run_list.
 
     `official` is the convergence by the official verifier's arithmetic, in either profile.
@@ -82,7 +82,7 @@ def work_out(
     profile: Profile,
     description: SystemDescription | None = None,
     points: Sequence[Point] | None = None,
-) -> Working:
+) -> ScoredResult:
     """The row of one result; `points` stand in for the round's reference points."""
     runs = [counted(member.facts, member.broken, profile) for member in members]
     division = _division(description, runs, profile) or entry_division(place)
@@ -101,7 +101,7 @@ def work_out(
     throughput = None
     if weak:
         throughput = score_throughput(*named, runs, _total_scale(description))
-    working = Working(
+    working = ScoredResult(
         _row(place, rules, division),
         place,
         rules,
@@ -152,7 +152,7 @@ def _row(place: Place, rules: Round, division: str) -> ScoreEntry:
         benchmark=place.benchmark,
         division=division,
         scaling=place.scaling,
-        path=place.shown,
+        path=place.display_path,
         round=rules.title,
         runs=0,
         converged=0,
@@ -161,7 +161,7 @@ def _row(place: Place, rules: Round, division: str) -> ScoreEntry:
     )
 
 
-def _measure(working: Working) -> None:
+def _measure(working: ScoredResult) -> None:
     """Add each run's energy, where the result has power logs."""
     folder, members = working.place.folder, working.members
     working.energies = [None] * len(members)
@@ -176,15 +176,17 @@ def _measure(working: Working) -> None:
     ]
     nodes = None if working.description is None else working.description.nodes
 
-    def shown(path: Path) -> str:
+    def display_path(path: Path) -> str:
         below = path.relative_to(folder).as_posix()
-        return f"{working.place.shown}/{below}" if working.place.shown != "." else below
+        return (
+            f"{working.place.display_path}/{below}" if working.place.display_path != "." else below
+        )
 
-    verdict = check_power(folder, powered, nodes, working.rules, working.profile, shown)
+    verdict = check_power(folder, powered, nodes, working.rules, working.profile, display_path)
     working.energies = [verdict.energies.get(stem) for stem in stems]
     working.power = verdict.findings
 
 
-def by_path(workings: Iterable[Working]) -> list[Working]:
+def by_path(workings: Iterable[ScoredResult]) -> list[ScoredResult]:
     """Rows in the order of their paths."""
-    return sorted(workings, key=lambda one: (one.place.shown, one.place.benchmark))
+    return sorted(workings, key=lambda one: (one.place.display_path, one.place.benchmark))

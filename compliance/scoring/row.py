@@ -13,10 +13,10 @@ from podium.rules.convergence.statistics import olympic_mean
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from podium.compliance.scoring.result import Working
+    from podium.compliance.scoring.result import ScoredResult
 
 
-def completed(working: Working) -> ScoreEntry:
+def completed(working: ScoredResult) -> ScoreEntry:
     """The row, filled in."""
     score, runs, convergence = working.score, working.runs, working.convergence
     sizes = {run.batch_size for run in runs}
@@ -48,12 +48,12 @@ def completed(working: Working) -> ScoreEntry:
     return working.entry.model_copy(update=found)
 
 
-def _valid(working: Working) -> bool:
+def _valid(working: ScoredResult) -> bool:
     """Whether the mean is a score: by the policy not where runs are missing."""
     return working.profile is Profile.VERIFIER or not working.score.problems
 
 
-def _throughput(working: Working) -> dict[str, Any]:
+def _throughput(working: ScoredResult) -> dict[str, Any]:
     throughput = working.throughput
     assert throughput is not None
     return {
@@ -65,7 +65,7 @@ def _throughput(working: Working) -> dict[str, Any]:
     }
 
 
-def _energy(working: Working) -> float | None:
+def _energy(working: ScoredResult) -> float | None:
     """Of runs the mean of those scored; of instances, all of which count, the sum."""
     if working.throughput is None:
         return olympic_energy(working.score, working.energies)
@@ -73,7 +73,7 @@ def _energy(working: Working) -> float | None:
     return math.fsum(known) if known and len(known) == len(working.energies) else None
 
 
-def _mean_convergence(working: Working) -> float | None:
+def _mean_convergence(working: ScoredResult) -> float | None:
     convergence = working.convergence
     if convergence is not None and convergence.submission is not None:
         return convergence.submission
@@ -100,11 +100,11 @@ def _spread(score: Score) -> SpreadEntry | None:
     )
 
 
-def _run_list(working: Working) -> list[RunEntry]:
+def _run_list(working: ScoredResult) -> list[RunEntry]:
     weak = working.throughput is not None
     return [
         RunEntry(
-            path=member.shown,
+            path=member.display_path,
             minutes=run.minutes,
             converged=run.converged,
             scored=run.counts if weak else part.role == "scored",

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from podium.compliance.checking.files import Judged
-from podium.compliance.checking.session import Gathered, Options, gather, rules_of
+from podium.compliance.checking.session import DiscoveredInputs, Options, gather, rules_of
 from podium.compliance.inputs.layout import natural
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.logs.facts import Facts
 from podium.compliance.scoring.findings import findings_of
 from podium.compliance.scoring.location import filled, is_pruned, place_of
-from podium.compliance.scoring.result import Member, Working, by_path, work_out
+from podium.compliance.scoring.result import Member, ScoredResult, by_path, work_out
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
@@ -48,12 +48,14 @@ def score_paths(
     return scores_of(gather(paths, options, progress, for_scores=True), options)
 
 
-def scores_of(gathered: Gathered, options: Options) -> Scores:
+def scores_of(gathered: DiscoveredInputs, options: Options) -> Scores:
     """The scores of logs that are judged already, with the facts of each."""
     return report_of(gathered, options, workings_of(gathered, options))
 
 
-def report_of(gathered: Gathered, options: Options, workings: Sequence[Working]) -> Scores:
+def report_of(
+    gathered: DiscoveredInputs, options: Options, workings: Sequence[ScoredResult]
+) -> Scores:
     """The report that rows make."""
     from podium.compliance.report.models import FindingEntry
     from podium.compliance.scoring.report import Scores
@@ -71,42 +73,42 @@ def report_of(gathered: Gathered, options: Options, workings: Sequence[Working])
 
 
 def workings_of(
-    gathered: Gathered, options: Options, points: Sequence[Point] | None = None
-) -> list[Working]:
+    gathered: DiscoveredInputs, options: Options, points: Sequence[Point] | None = None
+) -> list[ScoredResult]:
     """Every result among the logs, with the arithmetic behind its row; in order of path."""
-    wish = Wish(options.usage, options.round)
+    wish = RoundRequest(options.usage, options.round)
     described = Descriptions()
     workings = []
-    for folder, shown, judged in _folders(gathered):
+    for folder, display_path, judged in _folders(gathered):
         rules = wish.choose(folder).rules
         members = [_member(one) for one in judged]
         for group in _groups(members, Path(folder).absolute().name, rules):
-            place = filled(place_of(Path(folder), shown), (m.facts for m in group), rules)
+            place = filled(place_of(Path(folder), display_path), (m.facts for m in group), rules)
             description = described(place.description)
             workings.append(work_out(place, rules, group, options.profile, description, points))
     return by_path(workings)
 
 
-def _folders(gathered: Gathered) -> Iterator[tuple[str, str, list[Judged]]]:
+def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged]]]:
     """Folders that hold logs: the folder, the path a report shows, its logs in counting order."""
     folders: dict[str, dict[str, Judged]] = {}
-    shown: dict[str, str] = {}
+    display_path: dict[str, str] = {}
     for target in gathered.targets:
         one = gathered.judged[target.path]
         if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
             continue
-        if is_pruned(os.path.dirname(target.shown)):
+        if is_pruned(os.path.dirname(target.display_path)):
             continue
         folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
-        shown.setdefault(target.folder, os.path.dirname(target.shown) or ".")
+        display_path.setdefault(target.folder, os.path.dirname(target.display_path) or ".")
     for folder, logs in folders.items():
-        yield folder, shown[folder], [logs[name] for name in natural(list(logs))]
+        yield folder, display_path[folder], [logs[name] for name in natural(list(logs))]
 
 
 def _member(one: Judged) -> Member:
     assert isinstance(one.verdict.facts, Facts)
     broken = any(finding.severity is Severity.ERROR for finding in one.verdict.findings)
-    return Member(Path(one.path), one.shown, one.verdict.facts, broken)
+    return Member(Path(one.path), one.display_path, one.verdict.facts, broken)
 
 
 def _groups(members: list[Member], folder: str, rules: Round) -> list[list[Member]]:
@@ -148,7 +150,7 @@ class Descriptions:
         return describe(document.fields) if document.is_object else None
 
 
-def _broken_files(gathered: Gathered) -> Iterator[Finding]:
+def _broken_files(gathered: DiscoveredInputs) -> Iterator[Finding]:
     """Logs on which podium itself failed: they have no facts."""
     for one in gathered.judged.values():
         if one.kind == "log" and not isinstance(one.verdict.facts, Facts):

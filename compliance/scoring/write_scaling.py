@@ -10,10 +10,10 @@ from pathlib import Path
 from podium.compliance.inputs.layout import SCALING_FILE
 from podium.compliance.report.console import write_whole
 from podium.compliance.results.scaling_file import read_scaling
-from podium.compliance.scoring.result import Working
+from podium.compliance.scoring.result import ScoredResult
 
 
-def write_scaling(workings: Iterable[Working]) -> Iterator[str]:
+def write_scaling(workings: Iterable[ScoredResult]) -> Iterator[str]:
     """Write the factor of each result that its reference points scale; tells each file.
 
     A file that is there is never changed: its factor is the committee's.
@@ -30,7 +30,7 @@ def write_scaling(workings: Iterable[Working]) -> Iterator[str]:
             yield f"written: {path} ({factor.value!r})"
 
 
-def _kept(working: Working, path: Path) -> str:
+def _kept(working: ScoredResult, path: Path) -> str:
     given, _ = read_scaling(path.parent)
     judged = working.convergence
     implied = 1.0 if judged is None else judged.scaling_factor

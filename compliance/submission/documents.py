@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from podium.compliance.inputs.benchmark_names import is_early
 from podium.compliance.inputs.layout import ResultFolder, Tree
 from podium.compliance.inputs.source_files import PLACES, Code
-from podium.compliance.results.model import By, Run, few
+from podium.compliance.results.model import JudgingContext, Run, join_limited
 from podium.rules.finding import Finding, StatedBy
 
 MOST_READMES = 20
@@ -29,7 +29,7 @@ _LIBRARIES = ("site-packages", "dist-packages")
 def judge_documents(
     tree: Tree,
     results: Iterable[tuple[ResultFolder, list[Run]]],
-    by: By,
+    by: JudgingContext,
     code: Code | None = None,
 ) -> Iterator[Finding]:
     """What is missing of code and documents; the policy's demands only, so never in `verifier`."""
@@ -55,7 +55,7 @@ def judge_documents(
 
 
 def _missing(
-    by: By, rule: str, path: str, message: str, hint: str, *, note: bool = False
+    by: JudgingContext, rule: str, path: str, message: str, hint: str, *, note: bool = False
 ) -> Finding:
     return by.finding(rule, path, message, hint, stated_by=StatedBy.POLICY, note=note)
 
@@ -63,7 +63,9 @@ def _missing(
 # --- implementations ---
 
 
-def _implementation(tree: Tree, folder: ResultFolder, code: Code, by: By) -> Iterator[Finding]:
+def _implementation(
+    tree: Tree, folder: ResultFolder, code: Code, by: JudgingContext
+) -> Iterator[Finding]:
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
     bases = [f"{place}/{name}" for place in PLACES for name in names]
     here = [path for base in bases for path in code.below(base)]
@@ -84,7 +86,7 @@ def _implementation(tree: Tree, folder: ResultFolder, code: Code, by: By) -> Ite
 
 
 def _readme(
-    tree: Tree, folder: ResultFolder, base: str, here: list[str], code: Code, by: By
+    tree: Tree, folder: ResultFolder, base: str, here: list[str], code: Code, by: JudgingContext
 ) -> Iterator[Finding]:
     readmes = [path for path in here if _name(path).lower().startswith("readme")]
     if not readmes:
@@ -119,7 +121,7 @@ def _topics(benchmark: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "where the starting weights come from", _STARTS
 
 
-def _scripts(tree: Tree, base: str, here: list[str], by: By) -> Iterator[Finding]:
+def _scripts(tree: Tree, base: str, here: list[str], by: JudgingContext) -> Iterator[Finding]:
     names = {_name(path) for path in here}
     absent = [script for script in SCRIPTS if script not in names]
     if absent:
@@ -136,7 +138,9 @@ def _scripts(tree: Tree, base: str, here: list[str], by: By) -> Iterator[Finding
 # --- files that logs name ---
 
 
-def _named_files(folder: ResultFolder, runs: list[Run], code: Code, by: By) -> Iterator[Finding]:
+def _named_files(
+    folder: ResultFolder, runs: list[Run], code: Code, by: JudgingContext
+) -> Iterator[Finding]:
     """Files that logs name: `metadata.file` at its line, and `config_filename`."""
     sources: dict[str, tuple[int, Run]] = {}
     configs: dict[str, Run] = {}
@@ -152,13 +156,15 @@ def _named_files(folder: ResultFolder, runs: list[Run], code: Code, by: By) -> I
             yield _missing(
                 by,
                 "code.no-config",
-                run.shown,
+                run.display_path,
                 f"config_filename is {config}; no file of that name came with the code",
                 f"add the configuration under benchmarks/{folder.benchmark}/",
             )
 
 
-def _sources(sources: dict[str, tuple[int, Run]], code: Code, by: By) -> Iterator[Finding]:
+def _sources(
+    sources: dict[str, tuple[int, Run]], code: Code, by: JudgingContext
+) -> Iterator[Finding]:
     absent: dict[str, Run] = {}
     for file, (lineno, run) in sources.items():
         name = _name(file)
@@ -171,21 +177,23 @@ def _sources(sources: dict[str, tuple[int, Run]], code: Code, by: By) -> Iterato
             yield _missing(
                 by,
                 "code.source-too-short",
-                run.shown,
-                f"the log names line {lineno} of {file}; {few(candidates, 2)} has fewer lines",
+                run.display_path,
+                f"the log names line {lineno} of {file}; {join_limited(candidates, 2)} has "
+                "fewer lines",
                 "submit the version of the file that the runs used",
             )
     if absent and code.whole:
         yield _missing(
             by,
             "code.source-not-found",
-            next(iter(absent.values())).shown,
-            f"no file of that name came with the code: the log names {few(list(absent), 4)}",
+            next(iter(absent.values())).display_path,
+            "no file of that name came with the code: the log names "
+            f"{join_limited(list(absent), 4)}",
             "add the files, or redacted versions of them with the same line numbers",
         )
 
 
-def _seed_lines(runs: list[Run], code: Code, by: By) -> Iterator[Finding]:
+def _seed_lines(runs: list[Run], code: Code, by: JudgingContext) -> Iterator[Finding]:
     """Lines that logs name as those where a seed was logged, and that speak of none."""
     seen: set[tuple[str, int]] = set()
     for run in runs:
@@ -197,7 +205,7 @@ def _seed_lines(runs: list[Run], code: Code, by: By) -> Iterator[Finding]:
             if texts and all(text is not None and "seed" not in text for text in texts):
                 found = by.finding(
                     "seeds.source-line",
-                    run.shown,
+                    run.display_path,
                     f"the seed was logged at line {lineno} of {file}; no word of a seed stands "
                     "near that line in the code that came along",
                     "log the seed where the random generators are seeded, or submit the code that "

@@ -17,9 +17,9 @@ from podium.compliance.logs.facts import Facts
 from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import RcpEntry, ResultEntry, SubmissionEntry
 from podium.compliance.repository.check import check_repository
-from podium.compliance.results.consistency import Seen
+from podium.compliance.results.consistency import SubmissionIndex
 from podium.compliance.results.convergence import judge_convergence
-from podium.compliance.results.model import By, ResultVerdict, Run
+from podium.compliance.results.model import JudgingContext, ResultVerdict, Run
 from podium.compliance.results.score_inputs import score_of
 from podium.compliance.results.seeds import check_seeds
 from podium.compliance.results.throughput import judge_throughput
@@ -60,7 +60,7 @@ class Judged(msgspec.Struct):
     tolerated: set[str] = msgspec.field(default_factory=set)
 
 
-class Leave(msgspec.Struct, frozen=True):
+class Suppressions(msgspec.Struct, frozen=True):
     """What is left out of account: waivers given, and whether those in the tree count.
 
     `in_tree` is off for reviewers who want to see everything; `own` are the tree's own waivers.
@@ -93,16 +93,16 @@ class Leave(msgspec.Struct, frozen=True):
         return apply_waivers(findings, self.own, date.today())[len(findings) :]
 
 
-NOTHING_LEFT_OUT = Leave()
+NOTHING_LEFT_OUT = Suppressions()
 
 
 def judge_submission(
     tree: Tree,
-    by: By,
+    by: JudgingContext,
     verdicts: Verdicts,
-    leave: Leave = NOTHING_LEFT_OUT,
+    leave: Suppressions = NOTHING_LEFT_OUT,
     *,
-    seen: Seen | None = None,
+    seen: SubmissionIndex | None = None,
 ) -> Judged:
     """Judge one submission whose logs are judged already; waivers mark their findings, too.
 
@@ -113,7 +113,12 @@ def judge_submission(
 
 class _Submission:
     def __init__(
-        self, tree: Tree, by: By, verdicts: Verdicts, leave: Leave, seen: Seen | None
+        self,
+        tree: Tree,
+        by: JudgingContext,
+        verdicts: Verdicts,
+        leave: Suppressions,
+        seen: SubmissionIndex | None,
     ) -> None:
         self.tree, self.by, self.verdicts, self.seen = tree, by, verdicts, seen
         self.systems: dict[str, SystemVerdict] = {}
@@ -156,13 +161,13 @@ class _Submission:
         return Judged(
             SubmissionEntry(
                 submitter=tree.submitter,
-                path=tree.shown or ".",
+                path=tree.display_path or ".",
                 verdict="rejected" if rejected else "accepted",
             ),
             [*findings, *self.leave.about([*findings, *self.logs])],
             entries,
             [(tree.place(p), self.systems[s].passed) for s, p in tree.systems.items()],
-            {r.shown for v in results for r in v.runs if r.failed and not v.rejected},
+            {r.display_path for v in results for r in v.runs if r.failed and not v.rejected},
         )
 
     def _shown(self, path: Path) -> str:
@@ -237,7 +242,7 @@ class _Submission:
         )
 
         powered = [
-            PoweredRun(Path(run.shown).stem, run.facts.run.start_ms, run.facts.run.stop_ms)
+            PoweredRun(Path(run.display_path).stem, run.facts.run.start_ms, run.facts.run.stop_ms)
             for run in runs
         ]
         place = self.tree.root / folder.path
@@ -245,7 +250,7 @@ class _Submission:
         if self.by.verifier:
             # The official checker counts a run with a wrong power folder among those that fail.
             for run in runs:
-                run.failed = run.failed or Path(run.shown).stem in verdict.blamed
+                run.failed = run.failed or Path(run.display_path).stem in verdict.blamed
         return verdict
 
     def _about_convergence(self, verdict: ResultVerdict) -> Iterator[Finding]:
@@ -316,7 +321,7 @@ class _Submission:
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:
                     told.add((difference.id, difference.actual))
-                    yield difference.finding(run.shown)
+                    yield difference.finding(run.display_path)
 
     def _differences(
         self, system: str, description: SystemDescription, said: LogFacts
@@ -363,7 +368,7 @@ class _Submission:
         )
 
 
-def _passed_over(verdict: SystemVerdict, used: bool, by: By) -> bool:
+def _passed_over(verdict: SystemVerdict, used: bool, by: JudgingContext) -> bool:
     """Whether the official package checker does not look at what is wrong with a description.
 
     Before 1.0 it only takes the division of it, where the system has results: without one it ends.
@@ -384,5 +389,5 @@ def rcp_entry(convergence: Convergence) -> RcpEntry:
     )
 
 
-def _common_keys(by: By) -> frozenset[str]:
+def _common_keys(by: JudgingContext) -> frozenset[str]:
     return by.rules.scopes("", "")[0].keys

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from podium.compliance.inputs.benchmark_names import is_early
 from podium.compliance.inputs.layout import Misplaced, Tree
-from podium.compliance.results.model import By
+from podium.compliance.results.model import JudgingContext
 from podium.rules.finding import Finding, Severity, StatedBy
 
 MOST_PER_RULE = 50
@@ -16,7 +16,7 @@ MOST_PER_RULE = 50
 _NOTES = frozenset({"tree.unknown-folder"})
 
 
-def judge_tree(tree: Tree, by: By) -> Iterator[Finding]:
+def judge_tree(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
     """What is misplaced, missing or unknown in a submission's tree."""
     if not tree.results and not by.verifier:
         hint = "put logs into results/<system>/<benchmark>/result_<i>.txt"
@@ -59,7 +59,7 @@ def linked_folder(link: str) -> Finding:
     )
 
 
-def _descriptions(tree: Tree, by: By) -> Iterator[Finding]:
+def _descriptions(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
     for system in tree.result_systems:
         if system in tree.systems:
             continue
@@ -78,7 +78,7 @@ def _descriptions(tree: Tree, by: By) -> Iterator[Finding]:
         )
 
 
-def _who_wants_description(tree: Tree, system: str, by: By) -> StatedBy:
+def _who_wants_description(tree: Tree, system: str, by: JudgingContext) -> StatedBy:
     """Who misses a description: the official verifier only of systems with benchmarks."""
     if not by.rules.verified or system not in tree.holding:
         return StatedBy.POLICY
@@ -87,7 +87,7 @@ def _who_wants_description(tree: Tree, system: str, by: By) -> StatedBy:
     return StatedBy.VERIFIER if early else StatedBy.BOTH
 
 
-def _surplus(tree: Tree, by: By) -> Iterator[Finding]:
+def _surplus(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
     if by.verifier:
         return
     for system, path in sorted(tree.systems.items()):
@@ -101,7 +101,7 @@ def _surplus(tree: Tree, by: By) -> Iterator[Finding]:
             )
 
 
-def _misplaced(tree: Tree, by: By) -> Iterator[Finding]:
+def _misplaced(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
     counts = Counter(thing.rule for thing in tree.misplaced)
     told: Counter[str] = Counter()
     for thing in tree.misplaced:
@@ -114,7 +114,7 @@ def _misplaced(tree: Tree, by: By) -> Iterator[Finding]:
             yield _about(tree, thing, more, by)
 
 
-def _about(tree: Tree, thing: Misplaced, more: int, by: By) -> Finding:
+def _about(tree: Tree, thing: Misplaced, more: int, by: JudgingContext) -> Finding:
     return by.finding(
         thing.rule,
         tree.place(thing.path),

@@ -8,8 +8,20 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
-from podium.compliance.results.consistency import Seen, copies, one_kind, overlaps, same_scores
-from podium.compliance.results.model import By, ResultVerdict, Run, few, needed_runs
+from podium.compliance.results.consistency import (
+    SubmissionIndex,
+    copies,
+    one_kind,
+    overlaps,
+    same_scores,
+)
+from podium.compliance.results.model import (
+    JudgingContext,
+    ResultVerdict,
+    Run,
+    join_limited,
+    needed_runs,
+)
 from podium.compliance.results.scaling_file import read_scaling
 from podium.compliance.results.score import median_window
 from podium.compliance.results.throughput import without_strong
@@ -25,7 +37,10 @@ _AT_THE_END = 20
 
 
 def judge_together(
-    tree: Tree, results: Sequence[ResultVerdict], by: By, seen: Seen | None = None
+    tree: Tree,
+    results: Sequence[ResultVerdict],
+    by: JudgingContext,
+    seen: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
     """What only shows when all results of a submission are seen: the policy's demands.
 
@@ -33,7 +48,7 @@ def judge_together(
     """
     if by.verifier:
         return
-    copied = [*copies(((run.shown, run.facts) for v in results for run in v.runs), by, seen)]
+    copied = [*copies(((run.display_path, run.facts) for v in results for run in v.runs), by, seen)]
     yield from copied
     yield from same_scores(tree, results, {finding.path for finding in copied}, by, seen)
     if seen is not None and seen.earlier is not None:
@@ -48,7 +63,7 @@ def judge_together(
 
 
 def judge_result(
-    tree: Tree, folder: ResultFolder, runs: list[Run], division: str, by: By
+    tree: Tree, folder: ResultFolder, runs: list[Run], division: str, by: JudgingContext
 ) -> ResultVerdict:
     """One result: the number of its runs, which may fail, and whether they are of one kind."""
     verdict = ResultVerdict(folder, division, runs=runs)
@@ -80,7 +95,7 @@ def _of_policy(finding: Finding) -> Finding:
 # --- how many runs ---
 
 
-def _counted(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+def _counted(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
     folder = verdict.folder
     needed, given = needed_runs(by.rules, folder.benchmark), len(folder.logs)
     weak = folder.scaling == "weak"
@@ -113,11 +128,11 @@ def _counted(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
         )
 
 
-def _first_converging(verdict: ResultVerdict, by: By) -> bool:
+def _first_converging(verdict: ResultVerdict, by: JudgingContext) -> bool:
     return takes_first_converging(by.rules.usage, by.rules.name, verdict.folder.benchmark)
 
 
-def _scored(verdict: ResultVerdict, by: By) -> list[Run]:
+def _scored(verdict: ResultVerdict, by: JudgingContext) -> list[Run]:
     """The runs among which failures count: the median window where there are more than needed."""
     needed, runs = needed_runs(by.rules, verdict.folder.benchmark), verdict.runs
     windows = takes_median_window(by.rules.usage, by.rules.name)
@@ -128,15 +143,15 @@ def _scored(verdict: ResultVerdict, by: By) -> list[Run]:
     return [run for index, run in enumerate(runs) if index not in outside]
 
 
-def _window(verdict: ResultVerdict, by: By) -> str:
+def _window(verdict: ResultVerdict, by: JudgingContext) -> str:
     scored = sorted(_scored(verdict, by), key=lambda run: run.facts.run.start_ms or math.inf)
-    return few([run.name for run in scored], 12)
+    return join_limited([run.name for run in scored], 12)
 
 
 # --- which may fail ---
 
 
-def _failures(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
+def _failures(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
     """Failing runs: some may be dropped as slowest, if all they lack is the target."""
     allowed = dropped_of(verdict.folder.benchmark)
     scored = _scored(verdict, by)
@@ -167,12 +182,12 @@ def _failures(verdict: ResultVerdict, where: str, by: By) -> Iterator[Finding]:
         yield from _broken(verdict, by)
 
 
-def _broken(verdict: ResultVerdict, by: By) -> Iterator[Finding]:
+def _broken(verdict: ResultVerdict, by: JudgingContext) -> Iterator[Finding]:
     for run in verdict.runs:
         if run.failed and not run.facts.missed_only:
             yield by.finding(
                 "result.broken-run-dropped",
-                run.shown,
+                run.display_path,
                 "this log breaks rules beyond missing the target; only a run that did not converge "
                 "may be dropped as the slowest",
                 "mend the findings of this log, or repeat the run",
@@ -183,7 +198,7 @@ def _broken(verdict: ResultVerdict, by: By) -> Iterator[Finding]:
 # --- what lies in the folder ---
 
 
-def _names(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
+def _names(tree: Tree, folder: ResultFolder, by: JudgingContext) -> Iterator[Finding]:
     usual = [f"{folder.path}/result_{number}.txt" for number in range(len(folder.logs))]
     odd: list[str] = []
     numbers = []
@@ -205,7 +220,7 @@ def _names(tree: Tree, folder: ResultFolder, by: By) -> Iterator[Finding]:
             note=name[:-4].endswith(tuple("0123456789")),  # published results have such names
         )
     if not odd and sorted(numbers) != list(range(len(numbers))):
-        told = few([str(number) for number in sorted(numbers)], 12)
+        told = join_limited([str(number) for number in sorted(numbers)], 12)
         yield by.finding(
             "result.numbering",
             tree.place(folder.path),
@@ -231,7 +246,9 @@ def _more(names: Sequence[str], name: str, most: int) -> str:
     return ""
 
 
-def _scaling(tree: Tree, folder: ResultFolder, problem: str, by: By) -> Iterator[Finding]:
+def _scaling(
+    tree: Tree, folder: ResultFolder, problem: str, by: JudgingContext
+) -> Iterator[Finding]:
     if problem:
         yield by.finding(
             "result.bad-scaling",

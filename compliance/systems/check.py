@@ -54,32 +54,39 @@ class SystemVerdict(msgspec.Struct):
 
 
 def check_system(
-    path: Path, shown: str, rules: Round, profile: Profile, *, by_schema: bool = False
+    path: Path, display_path: str, rules: Round, profile: Profile, *, by_schema: bool = False
 ) -> SystemVerdict:
     """Judge the description in a file, which findings call `shown`; never raises.
 
     `by_schema` compares what has no fault with the round's JSON Schema, too. The rules find all
     that the schema rejects, as the tests see to; a package need not wait for the library to load.
     """
-    return judge_description(read_description(path), shown, rules, profile, by_schema=by_schema)
+    return judge_description(
+        read_description(path), display_path, rules, profile, by_schema=by_schema
+    )
 
 
 def judge_description(
-    document: Document, shown: str, rules: Round, profile: Profile, *, by_schema: bool = False
+    document: Document,
+    display_path: str,
+    rules: Round,
+    profile: Profile,
+    *,
+    by_schema: bool = False,
 ) -> SystemVerdict:
     """Judge a description that was read."""
     findings = []
     for fault in faults_of(document, rules, verifier=profile is Profile.VERIFIER):
         severity = _severity(fault, rules, profile)
         if severity is not None:
-            findings.append(_finding(fault, severity, document, shown))
+            findings.append(_finding(fault, severity, document, display_path))
     description = describe(document.fields) if document.is_object else None
     if by_schema and profile is Profile.POLICY and not findings:
-        findings = [*_unfit(document, shown, rules)]
+        findings = [*_unfit(document, display_path, rules)]
     return SystemVerdict(findings, description, document.sound and "division" in document.fields)
 
 
-def _unfit(document: Document, shown: str, rules: Round) -> Iterator[Finding]:
+def _unfit(document: Document, display_path: str, rules: Round) -> Iterator[Finding]:
     """What the published schema rejects though no rule does: what is faultless must fit it."""
     from podium.compliance.systems.schema import unfit
 
@@ -92,7 +99,7 @@ def _unfit(document: Document, shown: str, rules: Round) -> Iterator[Finding]:
             "compare it with podium system schema",
             severity=Severity.WARNING,
         )
-        yield _finding(fault, Severity.WARNING, document, shown)
+        yield _finding(fault, Severity.WARNING, document, display_path)
 
 
 def _severity(fault: Fault, rules: Round, profile: Profile) -> Severity | None:
@@ -108,7 +115,7 @@ def _severity(fault: Fault, rules: Round, profile: Profile) -> Severity | None:
     return Severity.WARNING if rules.verified else Severity.ERROR
 
 
-def _finding(fault: Fault, severity: Severity, document: Document, shown: str) -> Finding:
+def _finding(fault: Fault, severity: Severity, document: Document, display_path: str) -> Finding:
     stated = StatedBy.POLICY
     if fault.official:
         stated = StatedBy.BOTH if fault.policy else StatedBy.VERIFIER
@@ -119,7 +126,7 @@ def _finding(fault: Fault, severity: Severity, document: Document, shown: str) -
     return Finding(
         id=fault.id,
         severity=severity,
-        path=shown,
+        path=display_path,
         line=line,
         key=fault.key,
         message=fault.message,

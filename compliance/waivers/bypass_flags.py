@@ -51,10 +51,10 @@ class Params:
         self,
         root: Path,
         profile: Profile,
-        shown: Callable[[Path], str],
+        display_path: Callable[[Path], str],
         disk: Disk | None = None,
     ) -> None:
-        self._root, self._profile, self._shown = root, profile, shown
+        self._root, self._profile, self._shown = root, profile, display_path
         self._disk = disk or Disk(root)
         self._files: dict[str, _Read] = {}
 

@@ -50,42 +50,44 @@ class _File(BaseModel):
     waiver: list[Waiver] = []
 
 
-def read_waivers(path: Path, shown: str = "") -> Waivers:
+def read_waivers(path: Path, display_path: str = "") -> Waivers:
     """The waivers of a file that the user named; raises UsageFault."""
     # A link is followed: it is the user's own.
-    waivers, faults = _read(Path(os.path.realpath(path)), shown or str(path))
+    waivers, faults = _read(Path(os.path.realpath(path)), display_path or str(path))
     if faults:
         said = (f"{'' if f.line is None else f'line {f.line}: '}{f.message}" for f in faults)
         raise UsageFault(f"{waivers.path}: {'; '.join(said)}")
     return waivers
 
 
-def waivers_in_tree(path: Path, shown: str) -> tuple[Waivers, list[Finding]]:
+def waivers_in_tree(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
     """The waivers of a file found in a submission, and what is wrong with it (then none hold)."""
-    return _read(path, shown)
+    return _read(path, display_path)
 
 
-def _read(path: Path, shown: str) -> tuple[Waivers, list[Finding]]:
+def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
     def fault(message: str, line: int | None = None, key: str | None = None) -> Finding:
         hint = "give each [[waiver]] rule, place, reason, who and until"
-        return Finding("waivers.invalid", Severity.ERROR, shown, line, key, message, hint=hint)
+        return Finding(
+            "waivers.invalid", Severity.ERROR, display_path, line, key, message, hint=hint
+        )
 
     try:
         text = plain_file(path).decode("utf-8-sig")
         loaded = tomllib.loads(text)
     except OSError as error:
-        return Waivers(shown), [fault(f"cannot be read: {error.strerror or error}")]
+        return Waivers(display_path), [fault(f"cannot be read: {error.strerror or error}")]
     except UnicodeDecodeError:
-        return Waivers(shown), [fault("cannot be read: it is not UTF-8 text")]
+        return Waivers(display_path), [fault("cannot be read: it is not UTF-8 text")]
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         where = re.search(r"line (\d+)", str(error))
-        return Waivers(shown), [fault(f"no TOML: {error}", int(where[1]) if where else None)]
+        return Waivers(display_path), [fault(f"no TOML: {error}", int(where[1]) if where else None)]
     lines = _lines_of(text, loaded)
     try:
         file = _File.model_validate(loaded)
     except ValidationError as error:
-        return Waivers(shown), [fault(*_explained(each, lines)) for each in error.errors()]
-    return Waivers(shown, tuple(file.waiver), lines), []
+        return Waivers(display_path), [fault(*_explained(each, lines)) for each in error.errors()]
+    return Waivers(display_path, tuple(file.waiver), lines), []
 
 
 def _lines_of(text: str, loaded: dict[str, Any]) -> tuple[int | None, ...]:

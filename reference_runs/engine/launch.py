@@ -28,7 +28,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class RunRequest:
     """What is to be run: a benchmark, its surroundings and changes to its config."""
 
     benchmark: Benchmark
@@ -47,7 +47,7 @@ def order(
     setting: Setting,
     settings: Mapping[str, str],
     wished: tuple[str | None, Division | None] = (None, None),
-) -> Order:
+) -> RunRequest:
     """An order by round and division, where these are wished, else by the benchmark's own.
 
     Raises RunFault for a round that it was not in.
@@ -65,10 +65,10 @@ def order(
     setting = replace(
         setting, round=chosen, usage=benchmark.usage, division=division or benchmark.division
     )
-    return Order(benchmark=benchmark, setting=setting, settings=settings)
+    return RunRequest(benchmark=benchmark, setting=setting, settings=settings)
 
 
-def dry_log(order: Order, sink: Any) -> None:
+def dry_log(order: RunRequest, sink: Any) -> None:
     """Log only what the config declares: no torch, no data, no training."""
     from podium.reference_runs.log.records import hyperparameters
 
@@ -76,7 +76,7 @@ def dry_log(order: Order, sink: Any) -> None:
         hyperparameters(log, order.config(), order.setting)
 
 
-def run(order: Order, path: Path, watch: Watch) -> Outcome:
+def run(order: RunRequest, path: Path, watch: Watch) -> Outcome:
     """Train once and log into a file, which must be new unless the run is resumed.
 
     Raises RunFault for what its user can mend; the log then says aborted.
@@ -86,7 +86,10 @@ def run(order: Order, path: Path, watch: Watch) -> Outcome:
 
 
 def series(
-    order: Order, folder: Path, runs: int, follow: Callable[[Path], AbstractContextManager[Watch]]
+    order: RunRequest,
+    folder: Path,
+    runs: int,
+    follow: Callable[[Path], AbstractContextManager[Watch]],
 ) -> Iterator[tuple[Path, Outcome]]:
     """Train several times, each with a log and a seed of its own; the ranks stay together.
 
@@ -105,7 +108,7 @@ def series(
 
 
 @contextmanager
-def together(order: Order) -> Iterator[Ranks]:
+def together(order: RunRequest) -> Iterator[Ranks]:
     """The processes of the run, joined, once it is certain that they have something to do."""
     need_torch()
     if order.setting.scale == "reference" and order.setting.data is None:
@@ -118,7 +121,7 @@ def together(order: Order) -> Iterator[Ranks]:
         yield ranks
 
 
-def _train(order: Order, path: Path, watch: Watch, ranks: Ranks) -> Outcome:
+def _train(order: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outcome:
     from podium.reference_runs.engine.loop import train
 
     setting, config = order.setting, order.config()

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.config import Config
     from podium.reference_runs.engine.task import Task
 
-    Watch = Callable[["Standing"], None]
+    Watch = Callable[["RunProgress"], None]
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunProgress:
     """Where a run stands, for whoever watches: steps done, the last loss and the last quality."""
 
     step: int
@@ -50,7 +50,7 @@ class Outcome:
     """Tables of where the time went, if the run was profiled."""
 
 
-def _unwatched(_: Standing) -> None:
+def _unwatched(_: RunProgress) -> None:
     pass
 
 
@@ -75,7 +75,7 @@ def train(task: Task[Any], log: Logger, watch: Watch = _unwatched) -> Outcome:
             with log.evaluation(**at) as evaluation:
                 quality = stepper.evaluate()
                 log_quality(evaluation, config, quality)
-            watch(Standing(last, mean_loss, quality))
+            watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
             if config.reached(quality):
@@ -148,7 +148,7 @@ def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: W
                 step += 1
                 losses.append(loss)
                 if stepper.reports(step):
-                    watch(Standing(step, float(loss)))
+                    watch(RunProgress(step, float(loss)))
     return float(torch.stack(losses).mean())
 
 

@@ -180,7 +180,7 @@ class each_item(Constraint, frozen=True):
         return f"a list, each item {items}" if self.listed else f"{items} (each, of a list)"
 
 
-class spelt(Constraint, frozen=True):
+class one_of_ignoring_case(Constraint, frozen=True):
     """The value is one of these words, in capitals or not."""
 
     words: tuple[str, ...]

@@ -51,7 +51,7 @@ class Constraint(msgspec.Struct, frozen=True):
         return lambda _, run: self.holds(run.records[run.position], run)
 
     @property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         """Whether it looks at the value alone: at no other key, and not at how floats compare."""
         return False
 
@@ -151,7 +151,7 @@ class Limit(Constraint, frozen=True):
         return bool(self.compare(value, bound))
 
     @property
-    def settled(self) -> bool:
+    def is_constant(self) -> bool:
         return not isinstance(self.bound, Formula)
 
     def told_apart(self, values: list[Any]) -> list[bool]:
@@ -160,7 +160,7 @@ class Limit(Constraint, frozen=True):
 
     def sure_of(self, values: list[Any]) -> bool:
         try:
-            return self.settled and all(self.told_apart(values))
+            return self.is_constant and all(self.told_apart(values))
         except TypeError:
             return False
 

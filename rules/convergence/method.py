@@ -40,7 +40,7 @@ class Reference(msgspec.Struct, frozen=True):
         return maximum_speedup(self.mean, self.minimum)
 
 
-class Way(msgspec.Struct, frozen=True):
+class ConvergenceMethod(msgspec.Struct, frozen=True):
     """One way to work: which statistics, which points are left out, what is let pass.
 
     `mean(values, drop)` is the trimmed mean; `deviation(values, drop)` the spread of a point;
@@ -63,7 +63,7 @@ class Way(msgspec.Struct, frozen=True):
 class References(msgspec.Struct, frozen=True, dict=True):
     """All references of a benchmark in one round, and those left after pruning; by batch size."""
 
-    way: Way
+    way: ConvergenceMethod
     needed: int
     dropped: int
     every: tuple[Reference, ...]
@@ -102,7 +102,9 @@ class References(msgspec.Struct, frozen=True, dict=True):
         return Reference(batch_size, mean, spread, minimum, count, (*low.ids, *high.ids))
 
 
-def references_of(way: Way, points: Iterable[Point], needed: int, dropped: int) -> References:
+def references_of(
+    way: ConvergenceMethod, points: Iterable[Point], needed: int, dropped: int
+) -> References:
     """The references that points give; `needed` runs make a result, `dropped` go at each end."""
     ordered = sorted(points, key=lambda point: point.batch_size)
     every = [_reference(way, point, needed, dropped) for point in ordered]
@@ -110,7 +112,7 @@ def references_of(way: Way, points: Iterable[Point], needed: int, dropped: int) 
     return References(way, needed, dropped, tuple(every), tuple(used))
 
 
-def _reference(way: Way, point: Point, needed: int, dropped: int) -> Reference:
+def _reference(way: ConvergenceMethod, point: Point, needed: int, dropped: int) -> Reference:
     mean = way.mean(point.to_converge, dropped)
     spread = way.deviation(point.to_converge, dropped)
     count = len(point.to_converge) - 2 * dropped

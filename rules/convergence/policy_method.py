@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from podium.rules.convergence.method import Reference, Way
+from podium.rules.convergence.method import ConvergenceMethod, Reference
 from podium.rules.convergence.statistics import (
     deviation,
     lower_hull,
@@ -45,7 +45,7 @@ def allowance(usage: str, round_name: str, benchmark: str) -> float:
 
 _EXCEPTED = ("training", "5.0", "llama31_405b")
 
-POLICY = Way(
+POLICY = ConvergenceMethod(
     "policy",
     mean=olympic_mean,
     deviation=trimmed_deviation,

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Sequence
 
-from podium.rules.convergence.method import Reference, Way
+from podium.rules.convergence.method import ConvergenceMethod, Reference
 from podium.rules.convergence.policy_method import ONE_EVALUATION
 from podium.rules.convergence.statistics import acceptable_distance, interpolate, trimmed
 
@@ -116,7 +116,7 @@ def allowance(usage: str, round_name: str, benchmark: str) -> float:
     return ONE_EVALUATION if later and benchmark == "llama31_405b" else 0.0
 
 
-VERIFIER = Way(
+VERIFIER = ConvergenceMethod(
     "verifier",
     mean=mean_of_trimmed,
     deviation=deviation_of_all,

@@ -4,7 +4,7 @@ from podium.logging_spec import keys as k
 from podium.rules.benchmark import Benchmark, by_name
 from podium.rules.checks.catalogue import HPC, binding
 from podium.rules.common_v0_7 import TIMED, UNTIL_READY
-from podium.rules.constraints.benchmark_constraints import spelt
+from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, equals, not_empty, one_of
 from podium.rules.constraints.order import after
 from podium.rules.hpc.benchmarks.cosmoflow import COSMOFLOW
@@ -21,7 +21,7 @@ DEEPCAM = Benchmark(
     cites="HPC rules, Hyperparameters and Optimizer",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
-        policy_row(k.OPT_NAME, spelt(("adamw", "lamb")), why=OPTIMIZER),
+        policy_row(k.OPT_NAME, one_of_ignoring_case(("adamw", "lamb")), why=OPTIMIZER),
         policy_row(k.OPT_ADAM_EPSILON, one_of(1e-6, 1e-8)),
         policy_row(k.OPT_EPS, one_of(1e-6, 1e-8)),
         policy_row(k.OPT_WEIGHT_DECAY, equals(0.01)),

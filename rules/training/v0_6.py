@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Benchmark, by_name
 from podium.rules.checks.catalogue import ALL
-from podium.rules.constraints.benchmark_constraints import spelt
+from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_least, equals, not_empty, of_type, one_of
 from podium.rules.constraints.members import part
 from podium.rules.constraints.order import after, before, init_within
@@ -29,8 +29,8 @@ _COMMON = (
     row(k.SUBMISSION_PLATFORM, not_empty()),
     row(k.SUBMISSION_DIVISION, one_of("closed", "open")),
     row(k.SUBMISSION_STATUS, one_of("cloud", "onprem", "research")),
-    row(k.SUBMISSION_POC_NAME, not_empty(), disputed=CONTACT),
-    row(k.SUBMISSION_ENTRY, not_empty(), disputed=CONTACT),
+    row(k.SUBMISSION_POC_NAME, not_empty(), policy_exempt_reason=CONTACT),
+    row(k.SUBMISSION_ENTRY, not_empty(), policy_exempt_reason=CONTACT),
     row(
         k.CACHE_CLEAR,
         equals(True),
@@ -56,28 +56,28 @@ _COMMON = (
         k.EPOCH_START,
         in_sequence("in the timed part, epochs counted from 1, one open at a time"),
         times=AT_LEAST_ONCE,
-        disputed=STRICT,
+        policy_exempt_reason=STRICT,
         cites=CITES,
     ),
     row(
         k.EPOCH_STOP,
         in_sequence("once for each epoch_start, with its epoch_num"),
         times=AT_LEAST_ONCE,
-        disputed=STRICT,
+        policy_exempt_reason=STRICT,
         cites=CITES,
     ),
     row(
         k.EVAL_START,
         in_sequence("in the timed part, of a later epoch each time, after the last accuracy"),
         times=AT_LEAST_ONCE,
-        disputed=STRICT,
+        policy_exempt_reason=STRICT,
         cites=CITES,
     ),
     row(
         k.EVAL_STOP,
         in_sequence("once for each eval_start, with its epoch_num"),
         times=AT_LEAST_ONCE,
-        disputed=STRICT,
+        policy_exempt_reason=STRICT,
         cites=CITES,
     ),
     row(
@@ -92,14 +92,14 @@ _COMMON = (
         k.BLOCK_START,
         in_sequence("in the timed part, one open at a time, from the epoch that comes next"),
         times=AT_LEAST_ONCE,
-        disputed=STRICT,
+        policy_exempt_reason=STRICT,
         cites=CITES,
     ),
     row(
         k.BLOCK_STOP,
         in_sequence("after the accuracy of its block, with its first_epoch_num"),
         times=AT_LEAST_ONCE,
-        disputed=STRICT,
+        policy_exempt_reason=STRICT,
         cites=CITES,
     ),
 )
@@ -210,7 +210,7 @@ TRANSFORMER = Benchmark(
         row(
             k.OPT_NAME,
             one_of("adam", "lazy_adam"),
-            policy=spelt(("adam", "lazy_adam")),
+            policy=one_of_ignoring_case(("adam", "lazy_adam")),
             why=SPELLING,
         ),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
@@ -230,13 +230,13 @@ GNMT = Benchmark(
     target="BLEU of 24.0",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, _positive),
-        row(k.OPT_LEARNING_RATE_ALT_DECAY_FUNC, of_type("bool"), disputed=SPELLING),
+        row(k.OPT_LEARNING_RATE_ALT_DECAY_FUNC, of_type("bool"), policy_exempt_reason=SPELLING),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
         row(k.OPT_LEARNING_RATE_DECAY_INTERVAL, _positive),
         row(k.OPT_LEARNING_RATE_DECAY_FACTOR, _positive),
         row(k.OPT_LEARNING_RATE_DECAY_STEPS, _positive),
         row(k.OPT_LEARNING_RATE_REMAIN_STEPS, _positive),
-        row(k.OPT_LEARNING_RATE_ALT_WARMUP_FUNC, of_type("bool"), disputed=SPELLING),
+        row(k.OPT_LEARNING_RATE_ALT_WARMUP_FUNC, of_type("bool"), policy_exempt_reason=SPELLING),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
         row(k.MAX_SEQUENCE_LENGTH, _positive),
     ),
@@ -264,7 +264,7 @@ MINIGO = Benchmark(
                 key,
                 in_sequence(_generation, minigo=True),
                 times=AT_LEAST_ONCE,
-                disputed=STRICT,
+                policy_exempt_reason=STRICT,
                 cites=CITES,
             )
             for key in (k.EPOCH_START, k.EPOCH_STOP, k.SAVE_MODEL, k.EVAL_START, k.EVAL_STOP)
@@ -301,7 +301,7 @@ V0_6 = Round(
     benchmarks=by_name((RESNET, SSD, MASKRCNN, TRANSFORMER, GNMT, MINIGO)),
     limits=Limits(init_closed=20, init_open=20, epochs_from=0, evaluates=schedules.V0_6),
     checks=ALL,
-    leftover=("minigo",),
+    retired_with_rules=("minigo",),
     aliases={"mask": "maskrcnn"},
     divided=False,
     names_in=("common",),

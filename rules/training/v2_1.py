@@ -13,7 +13,9 @@ V2_1 = V2_0.next(
                 add=(
                     row(
                         k.OPT_LAMB_EPSILON,
-                        disputed="the policy goes on calling it opt_epsilon, as published logs do",
+                        policy_exempt_reason=(
+                            "the policy goes on calling it opt_epsilon, as published logs do"
+                        ),
                     ),
                 ),
                 drop=(k.OPT_EPSILON,),

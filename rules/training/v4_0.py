@@ -15,8 +15,8 @@ V4_0 = V3_1.next(
     "4.0",
     retires=("dlrm", "maskrcnn", "minigo", "rnnt"),
     introduces=(GNN, LLAMA2_70B_LORA),
-    ghosts=("maskrcnn", "rnnt"),
-    forgotten=("llama2_70b_lora",),
+    listed_without_rules=("maskrcnn", "rnnt"),
+    omitted_from_open_list=("llama2_70b_lora",),
     common=Change(
         change=(
             row(
@@ -51,12 +51,12 @@ V4_0 = V3_1.next(
             open=Change(
                 add=(
                     row(k.GLOBAL_BATCH_SIZE),
-                    row(k.MAX_SEQUENCE_LENGTH, equals(2048), disputed=OPEN_FREE),
-                    row(k.OPT_NAME, equals("adam"), disputed=OPEN_FREE),
+                    row(k.MAX_SEQUENCE_LENGTH, equals(2048), policy_exempt_reason=OPEN_FREE),
+                    row(k.OPT_NAME, equals("adam"), policy_exempt_reason=OPEN_FREE),
                     row(
                         k.OPT_BASE_LEARNING_RATE,
                         any_of(equals(2e-05), equals(3e-05)),
-                        disputed=OPEN_FREE,
+                        policy_exempt_reason=OPEN_FREE,
                     ),
                     row(k.OPT_END_LEARNING_RATE),
                     row(k.OPT_LEARNING_RATE_DECAY_STEPS),
@@ -64,12 +64,12 @@ V4_0 = V3_1.next(
                     row(
                         k.OPT_LEARNING_RATE_DECAY_SCHEDULE,
                         equals("cosine with linear warmup"),
-                        disputed=OPEN_FREE,
+                        policy_exempt_reason=OPEN_FREE,
                     ),
-                    row(k.OPT_ADAM_BETA_1, equals(0.9), disputed=OPEN_FREE),
-                    row(k.OPT_ADAM_BETA_2, equals(0.95), disputed=OPEN_FREE),
-                    row(k.OPT_ADAM_EPSILON, equals(1e-08), disputed=OPEN_FREE),
-                    row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0), disputed=OPEN_FREE),
+                    row(k.OPT_ADAM_BETA_1, equals(0.9), policy_exempt_reason=OPEN_FREE),
+                    row(k.OPT_ADAM_BETA_2, equals(0.95), policy_exempt_reason=OPEN_FREE),
+                    row(k.OPT_ADAM_EPSILON, equals(1e-08), policy_exempt_reason=OPEN_FREE),
+                    row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0), policy_exempt_reason=OPEN_FREE),
                     row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
                     row(k.EVAL_SAMPLES),
                     row(
@@ -80,7 +80,7 @@ V4_0 = V3_1.next(
                         policy_some=(),
                         why=OPEN_TARGET,
                     ),
-                    row(k.INIT_CHECKPOINT_STEP, above(0), disputed=OPEN_FREE),
+                    row(k.INIT_CHECKPOINT_STEP, above(0), policy_exempt_reason=OPEN_FREE),
                 )
             )
         ),

@@ -10,7 +10,7 @@ V4_1 = V4_0.next(
     "4.1",
     limits=replace(V4_0.limits, seeds_logged=True),
     retires=("resnet", "unet3d"),
-    ghosts=("resnet", "maskrcnn", "rnnt", "unet3d"),
-    forgotten=("llama2_70b_lora",),
+    listed_without_rules=("resnet", "maskrcnn", "rnnt", "unet3d"),
+    omitted_from_open_list=("llama2_70b_lora",),
     common=Change(drop=(k.SUBMISSION_STATUS,)),
 )

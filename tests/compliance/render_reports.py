@@ -96,7 +96,7 @@ def sample(copies: int = 1) -> Outcome:
         "benchmark": "llama31_8b",
     }
     result |= {"division": "closed", "verdict": "rejected", "runs": 5, "failed_runs": 2}
-    shown = report(
+    display_path = report(
         findings,
         *paths,
         LONG,
@@ -104,7 +104,7 @@ def sample(copies: int = 1) -> Outcome:
         submissions=[SubmissionEntry(submitter="acme", path="acme", verdict="rejected")],
         results=[ResultEntry(**result)],
     )
-    return msgspec.structs.replace(shown, tool=Tool(version="1.2.3"))
+    return msgspec.structs.replace(display_path, tool=Tool(version="1.2.3"))
 
 
 AWKWARD = st.sampled_from(

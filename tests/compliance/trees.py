@@ -19,7 +19,7 @@ from podium.compliance import check
 from podium.compliance.inputs.layout import has_scalings, scan
 from podium.compliance.logs.judge import judge_log
 from podium.compliance.report.models import FindingEntry, Report
-from podium.compliance.results.model import By, ResultVerdict, Run, needed_runs
+from podium.compliance.results.model import JudgingContext, ResultVerdict, Run, needed_runs
 from podium.compliance.results.throughput import judge_throughput
 from podium.compliance.submission.package import judge_result
 from podium.compliance.systems.fields import FIELDS
@@ -157,7 +157,7 @@ class Submission:
 
     def judged(self, profile: str = "policy") -> list[ResultVerdict]:
         """Every result judged by itself, with the pruned logs of throughput results."""
-        by = By(self.rules, Profile(profile))
+        by = JudgingContext(self.rules, Profile(profile))
         tree = scan(self.root, "", self.rules)
         verdicts = []
         for folder in tree.results:
@@ -169,7 +169,7 @@ class Submission:
             verdicts.append(verdict)
         return verdicts
 
-    def _run(self, path: str, by: By) -> Run:
+    def _run(self, path: str, by: JudgingContext) -> Run:
         log = read_log(str(self.root / path))
         verdict = judge_log(log, by.rules, by.profile, path, with_facts=True)
         assert verdict.facts is not None

@@ -434,7 +434,7 @@ def test_every_scope_of_the_facts_is_in_the_tables_and_no_other() -> None:
             assert closed - {"common"} == set(rules.benchmarks) | variants
             with_open = {b.name for b in rules.benchmarks.values() if b.open is not None}
             assert opened - {"common"} <= with_open
-            assert with_open - opened <= set(rules.leftover)
+            assert with_open - opened <= set(rules.retired_with_rules)
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=str)

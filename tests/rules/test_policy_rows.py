@@ -254,7 +254,7 @@ def test_a_row_that_differs_says_why(stated: Stated) -> None:
     row = stated.row
     if row.policy is not None or row.policy_some is not None or row.stated_by is StatedBy.POLICY:
         assert row.why
-    assert row.stated_by is not StatedBy.VERIFIER or row.disputed
+    assert row.stated_by is not StatedBy.VERIFIER or row.policy_exempt_reason
 
 
 # --- whole logs ---

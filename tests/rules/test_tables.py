@@ -128,9 +128,9 @@ def test_a_closed_result_needs_a_quality_and_a_target(rules: Round) -> None:
 
 @by_round
 def test_lists_of_names_hold_what_the_round_runs(rules: Round) -> None:
-    assert set(rules.leftover) <= set(rules.benchmarks)
-    assert not set(rules.ghosts) & set(rules.benchmarks)
-    assert set(rules.forgotten) <= set(rules.benchmarks)
+    assert set(rules.retired_with_rules) <= set(rules.benchmarks)
+    assert not set(rules.listed_without_rules) & set(rules.benchmarks)
+    assert set(rules.omitted_from_open_list) <= set(rules.benchmarks)
 
 
 @by_round
@@ -250,8 +250,8 @@ def test_a_policy_row_is_optional_and_no_verifiers() -> None:
     assert line.times is OPTIONAL
     assert line.stated_by is StatedBy.POLICY
     assert row(k.DROPOUT).times is ONCE
-    disputed = row(k.DROPOUT, disputed="a reason")
-    assert disputed.stated_by is StatedBy.VERIFIER
+    policy_exempt_reason = row(k.DROPOUT, policy_exempt_reason="a reason")
+    assert policy_exempt_reason.stated_by is StatedBy.VERIFIER
 
 
 @pytest.mark.parametrize("rules", [r for r in ROUNDS if r.previous], ids=title)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec.structs import replace
 
 from podium.compliance.live.watching.needs import needs_of
-from podium.compliance.logs.broken_rule import Broken
+from podium.compliance.logs.broken_rule import RuleViolation
 from podium.compliance.logs.judge import _Judgement
 from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
@@ -51,7 +51,7 @@ class Reading(VerifierReading):
 class _TablesOnly(PolicyReading):
     """The policy's reading of the tables; checks are looked at on their own."""
 
-    def _checks(self) -> Iterator[Broken]:
+    def _checks(self) -> Iterator[RuleViolation]:
         yield from ()
 
 
@@ -70,7 +70,7 @@ class Partial(_Judgement):
             broken = [*_TablesOnly(self.verifier).review(broken)]
         return [*self._findings(broken)]
 
-    def told(self, broken: Broken) -> list[Finding]:
+    def told(self, broken: RuleViolation) -> list[Finding]:
         """The findings of one broken rule."""
         return [*self._findings([broken])]
 

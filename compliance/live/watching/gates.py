@@ -122,12 +122,12 @@ _BY_DIVISION = frozenset({"run.late-start", "evaluation.untimed"})
 class Gates:
     """The checks of a round that are still to be looked at, by the keys that may break them."""
 
-    def __init__(self, context: Context, checks: Iterable[Check], settled: bool) -> None:
+    def __init__(self, context: Context, checks: Iterable[Check], is_constant: bool) -> None:
         self.by_key: dict[str, list[tuple[Check, Worth]]] = {}
         self.checks: list[Check] = []
         for check in checks:
             named = bool(check.divisions) or check.id in _BY_DIVISION
-            if check.id not in GATES or not check.applies(context) or (named and not settled):
+            if check.id not in GATES or not check.applies(context) or (named and not is_constant):
                 continue
             self.checks.append(check)
             for key, worth in self._ways(check, context):

@@ -16,7 +16,7 @@ from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.live.watching.outputs import Json, Live, Output, Plain, document, print_page
 from podium.compliance.live.watching.status import Status
-from podium.compliance.live.watching.watched import Watched, Wishes
+from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.compliance.logs.broken_rule import RULE_CRASHED
 from podium.compliance.report.console import print_text, width
 from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude
@@ -31,7 +31,7 @@ GRACE_S = 30
 class Options:
     """What the command line says."""
 
-    wishes: Wishes = field(default_factory=Wishes)
+    wishes: WatchOptions = field(default_factory=WatchOptions)
     interval: float = 1.0
     once: bool = False
     follow: bool = False

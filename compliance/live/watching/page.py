@@ -27,8 +27,8 @@ Line = tuple[str, str]
 
 def sparkline(values: Sequence[float | None], blocks: str = BLOCKS) -> str:
     """A small plot of the last values, lowest to highest; a gap where there is no number."""
-    shown = [v if v is not None and v - v == 0 else None for v in values][-SPARKS:]
-    known = [value for value in shown if value is not None]
+    display_path = [v if v is not None and v - v == 0 else None for v in values][-SPARKS:]
+    known = [value for value in display_path if value is not None]
     if not known:
         return ""
     low, span = min(known), max(known) - min(known)
@@ -39,7 +39,7 @@ def sparkline(values: Sequence[float | None], blocks: str = BLOCKS) -> str:
             return " "
         return blocks[round((value - low) / span * top) if span else top // 2]
 
-    return "".join(map(block, shown))
+    return "".join(map(block, display_path))
 
 
 def page(statuses: Sequence[Status], width: int, height: int, *, plain: bool = False) -> list[Line]:

@@ -65,11 +65,11 @@ class Status:
 
 
 def status_of_run(
-    shown: str, guard: Guard, expected: Expected, now_ms: float, problem: str = ""
+    display_path: str, guard: Guard, expected: Expected, now_ms: float, problem: str = ""
 ) -> Status:
     """The status of what a guard has seen."""
     run, context = guard.run, guard.context
-    found = Status(shown, problem=problem, findings=guard.findings, records=len(run.records))
+    found = Status(display_path, problem=problem, findings=guard.findings, records=len(run.records))
     found.phase = _phase(run)
     found.division = context.division
     found.benchmark = context.benchmark.name if context.benchmark is not None else ""
@@ -105,7 +105,7 @@ def _add_times(found: Status, guard: Guard, now_ms: float) -> None:
     run = guard.run
     began = [record.time_ms for record in run.of("init_start")]
     start, stop, ready = run.first("run_start"), run.first("run_stop"), run.first("init_stop")
-    found.init_limit = init_limit(guard.context) if guard.settled else None
+    found.init_limit = init_limit(guard.context) if guard.is_constant else None
     if began:
         ended = ready or start
         until = ended.time_ms if ended is not None else now_ms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from podium.compliance.inputs.round_selection import Choice, Wish
+from podium.compliance.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.live.guard import Guard
 from podium.compliance.live.watching.certain import line_findings
 from podium.compliance.live.watching.follow import Piece, Tail
@@ -21,7 +21,7 @@ _OPENERS = frozenset({"cache_clear", "init_start", "init_stop", "run_start"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class WatchOptions:
     """How to judge: what the options say."""
 
     usage: str | None = None
@@ -34,10 +34,10 @@ class Wishes:
 class Watched:
     """A log as far as it has been read."""
 
-    def __init__(self, path: str, wishes: Wishes) -> None:
+    def __init__(self, path: str, wishes: WatchOptions) -> None:
         self.path, self.wishes = path, wishes
         folder = os.path.dirname(path) or "."
-        self.choice: Choice = Wish(wishes.usage, wishes.round).choose(folder)
+        self.choice: Choice = RoundRequest(wishes.usage, wishes.round).choose(folder)
         self.tail = Tail(path)
         self.quiet = False
         self.verdict: LogVerdict | None = None

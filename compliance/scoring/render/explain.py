@@ -12,7 +12,7 @@ from podium.compliance.scoring.render.text import heading_of
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import RunEntry
-    from podium.compliance.scoring.result import Working
+    from podium.compliance.scoring.result import ScoredResult
 
 
 _CASES = {
@@ -31,7 +31,7 @@ def figure(value: float | None) -> str:
     return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
 
 
-def explain(working: Working, width: int = 80) -> str:
+def explain(working: ScoredResult, width: int = 80) -> str:
     """The runs, what is dropped and why, the mean, the factor, the score."""
     entry = working.entry
     title = f"{heading_of(entry, several=True)}: {clean(entry.benchmark)}"
@@ -41,7 +41,7 @@ def explain(working: Working, width: int = 80) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _strong(working: Working, width: int) -> Iterator[str]:
+def _strong(working: ScoredResult, width: int) -> Iterator[str]:
     entry, score = working.entry, working.score
     ends = f"{entry.dropped} fastest and {entry.dropped} slowest"
     yield from wrap(
@@ -71,20 +71,23 @@ def _run(run: RunEntry) -> tuple[str, ...]:
     return name, numbers.minutes(run.minutes), part, numbers.count(run.to_converge)
 
 
-def _mean(working: Working, width: int) -> Iterator[str]:
+def _mean(working: ScoredResult, width: int) -> Iterator[str]:
     entry = working.entry
     kept = [run.minutes for run in entry.run_list if run.scored and run.minutes is not None]
     if entry.minutes is None or not kept:
         yield from wrap("2. The runs leave no mean: the result has no score.", width, "", "   ")
         return
-    shown = [f"{minutes:.6f}" for minutes in kept]
-    if len(shown) > 12:
-        shown = [*shown[:5], "...", *shown[-5:]]
-    text = f"2. The mean of the {len(kept)} runs that are left: ({' + '.join(shown)}) / {len(kept)}"
+    display_path = [f"{minutes:.6f}" for minutes in kept]
+    if len(display_path) > 12:
+        display_path = [*display_path[:5], "...", *display_path[-5:]]
+    text = (
+        f"2. The mean of the {len(kept)} runs that are left: ({' + '.join(display_path)}) "
+        f"/ {len(kept)}"
+    )
     yield from wrap(f"{text} = {entry.minutes!r} minutes.", width, "", "   ")
 
 
-def _factor(working: Working, width: int) -> Iterator[str]:
+def _factor(working: ScoredResult, width: int) -> Iterator[str]:
     entry, factor, judged = working.entry, working.score.factor, working.convergence
     if judged is not None and judged.submission is not None and judged.mean is not None:
         text = (
@@ -112,7 +115,7 @@ def _factor(working: Working, width: int) -> Iterator[str]:
         yield from wrap(f"Note: {clean(factor.note)}.", width, "   ", "   ")
 
 
-def _result(working: Working, width: int) -> Iterator[str]:
+def _result(working: ScoredResult, width: int) -> Iterator[str]:
     entry = working.entry
     if entry.score is not None:
         yield from wrap(
@@ -143,7 +146,7 @@ def _result(working: Working, width: int) -> Iterator[str]:
         yield from wrap(text, width, "   ", "   ")
 
 
-def _weak(working: Working, width: int) -> Iterator[str]:
+def _weak(working: ScoredResult, width: int) -> Iterator[str]:
     entry, throughput = working.entry, working.throughput
     assert throughput is not None
     yield from wrap(

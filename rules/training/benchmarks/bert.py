@@ -2,7 +2,7 @@
 
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Benchmark
-from podium.rules.constraints.benchmark_constraints import relaxed_target, spelt
+from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case, relaxed_target
 from podium.rules.constraints.bounds import at_least, below
 from podium.rules.constraints.members import has
 from podium.rules.reasons import OPTIMIZER, SAMPLES
@@ -24,7 +24,7 @@ BERT = Benchmark(
         row(k.OPT_LAMB_BETA_1),
         row(k.OPT_LAMB_BETA_2),
         row(k.OPT_LAMB_WEIGHT_DECAY_RATE),
-        policy_row(k.OPT_NAME, spelt(("lamb",)), why=OPTIMIZER),
+        policy_row(k.OPT_NAME, one_of_ignoring_case(("lamb",)), why=OPTIMIZER),
         policy_row(k.EVAL_SAMPLES, at_least(10_000), why=SAMPLES),
         row(
             k.EVAL_ACCURACY,

@@ -44,7 +44,9 @@ FLUX1 = Benchmark(
             has("samples_count"),
             times=AT_LEAST_ONCE,
             some=(at_most(0.586), above(0.0)),
-            disputed="closed logs call it eval_accuracy, and the open division has no target",
+            policy_exempt_reason=(
+                "closed logs call it eval_accuracy, and the open division has no target"
+            ),
         ),
     ),
 )

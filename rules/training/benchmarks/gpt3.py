@@ -6,7 +6,7 @@ from podium.rules.constraints.benchmark_constraints import BATCH, by_batch_size
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals, one_of
 from podium.rules.constraints.formula import ceil, logged
 from podium.rules.constraints.members import has
-from podium.rules.reasons import FORGOTTEN, PRESENCE, SAMPLES
+from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES
 from podium.rules.schedule import constant
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
@@ -47,8 +47,8 @@ GPT3 = Benchmark(
             policy=equals(ceil(constant(265) * 1536 / BATCH)),
             why=PRESENCE,
         ),
-        policy_row(k.OPT_WEIGHT_DECAY, equals(0.1), why=FORGOTTEN),
-        policy_row(k.DROPOUT, equals(0.0), why=FORGOTTEN),
+        policy_row(k.OPT_WEIGHT_DECAY, equals(0.1), why=NOT_CHECKED_BY_VERIFIER),
+        policy_row(k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER),
         row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
         row(k.OPT_ADAM_BETA_1, equals(0.9)),
         row(k.OPT_ADAM_BETA_2, equals(0.95)),

@@ -2,7 +2,7 @@
 
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Benchmark
-from podium.rules.constraints.benchmark_constraints import spelt
+from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.members import has
 from podium.rules.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
@@ -22,7 +22,7 @@ LLAMA2_70B_LORA = Benchmark(
         row(k.OPT_ADAMW_WEIGHT_DECAY, policy=equals(0.0001), why=PRESENCE),
         row(k.GRADIENT_ACCUMULATION_STEPS),
         row(k.LORA_RANK, equals(16)),
-        policy_row(k.OPT_NAME, spelt(("adamw",)), why=OPTIMIZER),
+        policy_row(k.OPT_NAME, one_of_ignoring_case(("adamw",)), why=OPTIMIZER),
         policy_row(
             k.MAX_SEQUENCE_LENGTH,
             equals(8192),

@@ -6,7 +6,7 @@ from podium.rules.constraints.benchmark_constraints import BATCH, rounded
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, product_equals
 from podium.rules.constraints.formula import ceil
 from podium.rules.constraints.members import has
-from podium.rules.reasons import FORGOTTEN, OPEN_FREE, OPEN_TARGET, PRESENCE
+from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET, PRESENCE
 from podium.rules.schedule import constant
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
@@ -39,7 +39,7 @@ LLAMA31_405B = Benchmark(
             why=PRESENCE,
         ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, policy=equals(WARMUP), why=PRESENCE),
-        policy_row(k.DROPOUT, equals(0.0), why=FORGOTTEN),
+        policy_row(k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER),
         row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
         row(k.OPT_ADAMW_BETA_1, equals(0.9)),
         row(k.OPT_ADAMW_BETA_2, equals(0.95)),
@@ -58,8 +58,8 @@ LLAMA31_405B = Benchmark(
     ),
     open=(
         row(k.GLOBAL_BATCH_SIZE),
-        row(k.MAX_SEQUENCE_LENGTH, equals(8192), disputed=OPEN_FREE),
-        row(k.OPT_NAME, equals("adamw"), disputed=OPEN_FREE),
+        row(k.MAX_SEQUENCE_LENGTH, equals(8192), policy_exempt_reason=OPEN_FREE),
+        row(k.OPT_NAME, equals("adamw"), policy_exempt_reason=OPEN_FREE),
         row(k.OPT_BASE_LEARNING_RATE),
         row(k.OPT_END_LEARNING_RATE),
         row(k.OPT_LEARNING_RATE_DECAY_STEPS),
@@ -71,7 +71,7 @@ LLAMA31_405B = Benchmark(
         row(k.OPT_ADAMW_WEIGHT_DECAY),
         row(k.OPT_GRADIENT_CLIP_NORM),
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
-        row(k.EVAL_SAMPLES, equals(5760), disputed=OPEN_FREE),
+        row(k.EVAL_SAMPLES, equals(5760), policy_exempt_reason=OPEN_FREE),
         row(
             k.EVAL_ACCURACY,
             has("epoch_num"),
@@ -81,6 +81,6 @@ LLAMA31_405B = Benchmark(
             policy_some=(),
             why=OPEN_TARGET,
         ),
-        row(k.INIT_CHECKPOINT_STEP, equals(0), disputed=OPEN_FREE),
+        row(k.INIT_CHECKPOINT_STEP, equals(0), policy_exempt_reason=OPEN_FREE),
     ),
 )

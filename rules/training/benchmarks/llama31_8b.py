@@ -5,7 +5,7 @@ from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
-from podium.rules.reasons import FORGOTTEN, OPEN_LOSS, PRESENCE
+from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_LOSS, PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 LLAMA31_8B = Benchmark(
@@ -23,7 +23,7 @@ LLAMA31_8B = Benchmark(
             policy=equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)),
             why=PRESENCE,
         ),
-        policy_row(k.DROPOUT, equals(0.0), why=FORGOTTEN),
+        policy_row(k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
         row(
             k.OPT_LEARNING_RATE_DECAY_STEPS,

@@ -315,9 +315,9 @@ def test_what_the_openssl_program_closed_is_opened(
     call = ["unpack", str(archive), "--output", str(tree.with_name("out"))]
     call += ["--passphrase-file", str(secret), "--iterations", "77777"]
     assert run(call) == Exit.CLEAN
-    shown = capsys.readouterr()
-    assert told in shown.out
-    assert ("weak" in shown.err) is ("old" in told)
+    display_path = capsys.readouterr()
+    assert told in display_path.out
+    assert ("weak" in display_path.err) is ("old" in told)
     assert listing(tree.with_name("out") / "Acme") == listing(tree)
 
 
@@ -494,9 +494,9 @@ def test_what_a_caller_does_wrong_is_one_line(
     before = sorted(home.iterdir())
     for said, arguments in calls.items():
         assert run(["bundle", *map(str, arguments)]) == Exit.USAGE, said
-        shown = capsys.readouterr().err
-        assert said in shown
-        assert shown.count("\n") == 1
+        display_path = capsys.readouterr().err
+        assert said in display_path
+        assert display_path.count("\n") == 1
     assert sorted(home.iterdir()) == before
     assert (home / "there.tar").read_text() == "kept"
     assert run(["bundle", str(tree), str(home / "there.tar"), "--replace"]) == Exit.CLEAN

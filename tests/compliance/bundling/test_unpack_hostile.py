@@ -262,12 +262,12 @@ def test_a_hostile_archive_is_refused_in_one_line_and_leaves_nothing(
     before = sorted(tmp_path.iterdir())
     call = ["unpack", str(archive), "--output", str(tmp_path / "out")]
     assert run([*call, "--passphrase-file", passphrase]) == Exit.FOUND
-    shown = capsys.readouterr()
-    assert said in shown.err
-    assert shown.err.startswith("podium: ")
-    assert shown.err.count("\n") == 1
-    assert "\x1b" not in shown.err
-    assert shown.out == ""
+    display_path = capsys.readouterr()
+    assert said in display_path.err
+    assert display_path.err.startswith("podium: ")
+    assert display_path.err.count("\n") == 1
+    assert "\x1b" not in display_path.err
+    assert display_path.out == ""
     assert sorted(tmp_path.iterdir()) == before
 
 

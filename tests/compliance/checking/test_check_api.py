@@ -93,7 +93,7 @@ MADE_UP = {"aggregated_eval_accuracy"}
 
 
 @dataclass(frozen=True)
-class Broken:
+class RuleViolation:
     """A log with one fault, and the rules that it may break beside the one it must."""
 
     rule: str
@@ -121,7 +121,7 @@ class Breaker:
         self.run = Run([line.record for line in log.lines if line.record])
         self.run.ordered = False
 
-    def all(self) -> Iterator[Broken | str]:
+    def all(self) -> Iterator[RuleViolation | str]:
         """Logs with one fault each; a sentence where a constraint has no counter-example."""
         for name, (rule, row) in self.rows.items():
             if name in CHOOSES_THE_RULES | MADE_UP:
@@ -161,51 +161,57 @@ class Breaker:
 
     # --- how often ---
 
-    def counts(self, rule: str, row: Row) -> Iterator[Broken]:
+    def counts(self, rule: str, row: Row) -> Iterator[RuleViolation]:
         name = row.name
         if row.times.least and not row.times.instead:
-            yield Broken(rule, f"no {name}", self.log.drop(name), self.depends(name))
+            yield RuleViolation(rule, f"no {name}", self.log.drop(name), self.depends(name))
         elif row.times.least:
             # Where one of several keys will do, no later scope can take the demand back.
             also = {f"common.{other}" for other in row.times.instead} | self.depends(name)
             logged = self.log.names()
             others = [other for other in row.times.instead if other in logged]
             gone = self.log.drop(name, *others)
-            yield Broken(rule, f"no {name} nor its like", gone, frozenset(also))
+            yield RuleViolation(rule, f"no {name} nor its like", gone, frozenset(also))
         if row.times.most == 1:
             value = self.log.first(name).value
             twice = self.log.repeat(name, "again" if value != "again" else "other")
-            yield Broken(rule, f"{name} twice", twice, self.depends(name))
+            yield RuleViolation(rule, f"{name} twice", twice, self.depends(name))
 
     # --- what each record must be ---
 
-    def breaks(self, rule: str, row: Row, constraint: c.Constraint) -> Iterator[Broken | str]:
+    def breaks(
+        self, rule: str, row: Row, constraint: c.Constraint
+    ) -> Iterator[RuleViolation | str]:
         name, log = row.name, self.log
         also = self.depends(name) - {rule}
         what = f"{name} not {constraint.text()}"
         if isinstance(constraint, order.after):
-            yield Broken(rule, what, log.move(name, before=constraint.key), self.orders | also)
+            yield RuleViolation(
+                rule, what, log.move(name, before=constraint.key), self.orders | also
+            )
         elif isinstance(constraint, order.before):
-            yield Broken(rule, what, log.move(name, after=constraint.key), self.orders | also)
+            yield RuleViolation(
+                rule, what, log.move(name, after=constraint.key), self.orders | also
+            )
         elif isinstance(constraint, order.init_within):
-            yield Broken(rule, what, log.shift(name, 100_000), also)
+            yield RuleViolation(rule, what, log.shift(name, 100_000), also)
         elif isinstance(constraint, members.Has):
-            yield Broken(rule, what, log.meta(name, *constraint.names, only=0), also)
+            yield RuleViolation(rule, what, log.meta(name, *constraint.names, only=0), also)
         elif isinstance(constraint, members.if_given):
             given = log.meta(name, only=0, **{constraint.name: 1})
             yield from Breaker(given).breaks(rule, row, constraint.then)
         elif isinstance(constraint, members.part) and constraint.path.startswith("metadata."):
             member = constraint.path.removeprefix("metadata.")
             bad = self.bad_value((constraint.inner,), row)
-            yield Broken(rule, what, log.meta(name, only=0, **{member: bad}), also)
+            yield RuleViolation(rule, what, log.meta(name, only=0, **{member: bad}), also)
         elif hasattr(constraint, "at"):  # about the samples_count of evaluations
             first = log.first(name).metadata["samples_count"]
             bent = log.meta(name, only=0, samples_count=first + 1)
-            yield Broken(rule, what, bent, also)
+            yield RuleViolation(rule, what, bent, also)
         elif not _is_about_place(constraint):
             yield from self.bends(rule, row, constraint)
 
-    def bends(self, rule: str, row: Row, constraint: c.Constraint) -> Iterator[Broken | str]:
+    def bends(self, rule: str, row: Row, constraint: c.Constraint) -> Iterator[RuleViolation | str]:
         good = self.log.first(row.name).value
         bad = self.bad_value((constraint,), row, good)
         what = f"{row.name} {bad!r}, not {constraint.text()}"
@@ -214,7 +220,9 @@ class Breaker:
             return
         # A target cannot be compared with a value of another type: there the verifier ends.
         also = self.depends(row.name) | ({CRASH} if row.some else set())
-        yield Broken(rule, what, self.log.set(row.name, bad, only=0), frozenset(also - {rule}))
+        yield RuleViolation(
+            rule, what, self.log.set(row.name, bad, only=0), frozenset(also - {rule})
+        )
 
     def bad_value(self, broken: tuple[c.Constraint, ...], row: Row, good: Any = 1) -> Any:
         """A value that breaks a constraint: the nearest to a good one that can be found."""
@@ -223,20 +231,20 @@ class Breaker:
 
     # --- what one record must reach ---
 
-    def misses(self, rule: str, row: Row) -> Iterator[Broken | str]:
+    def misses(self, rule: str, row: Row) -> Iterator[RuleViolation | str]:
         target = rule.rpartition(".")[0] + ".target"
         good = self.log.first(row.name).value
         for constraint in row.some:
             if type(constraint).__name__ == "tells_success":
                 failed = self.log.set(row.name, {"success": False})
-                yield Broken(target, "a run without success", failed, self.depends(row.name))
+                yield RuleViolation(target, "a run without success", failed, self.depends(row.name))
                 continue
             self.run.position = self.log.where(row.name)[-1]
             for bad in bad_values(good):
                 fine = _holds(row.each, bad, self.run, self.log.first(row.name).metadata)
                 if fine and not _holds((constraint,), bad, self.run):
                     what = f"every {row.name} {bad!r}, never {constraint.text()}"
-                    yield Broken(target, what, self.log.set(row.name, bad))
+                    yield RuleViolation(target, what, self.log.set(row.name, bad))
                     break
             else:
                 if not _implied(constraint, row):
@@ -327,7 +335,7 @@ def test_the_metrics_of_one_checkpoint_are_judged_together(which: Which) -> None
 
 def test_a_stale_list_of_names_is_the_verifiers_fault_only() -> None:
     rules = rounds["training", "4.0"]
-    assert "llama2_70b_lora" in rules.forgotten
+    assert "llama2_70b_lora" in rules.omitted_from_open_list
     log = build("training", "4.0", "open", "llama2_70b_lora")
     assert errors(log) == {"open.submission_benchmark"}
     found = [f for f in log.judge(Profile.POLICY).findings if f.id == "open.submission_benchmark"]
@@ -335,9 +343,11 @@ def test_a_stale_list_of_names_is_the_verifiers_fault_only() -> None:
 
 
 def test_rules_without_a_benchmark_in_the_round_accept_no_log() -> None:
-    leftover = [(u, n, name) for u, n in ROUNDS for name in rounds[u, n].leftover]
-    assert ("training", "5.1", "bert") in leftover
-    for usage, name, benchmark in leftover:
+    retired_with_rules = [
+        (u, n, name) for u, n in ROUNDS for name in rounds[u, n].retired_with_rules
+    ]
+    assert ("training", "5.1", "bert") in retired_with_rules
+    for usage, name, benchmark in retired_with_rules:
         if name != "0.6":  # MiniGo's own rules accept its name there
             assert "closed.submission_benchmark" in errors(build(usage, name, "closed", benchmark))
 

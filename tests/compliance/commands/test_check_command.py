@@ -633,14 +633,14 @@ def test_output_that_cannot_be_written_is_a_fault_of_usage(
 # --- paths ---
 
 
-def shown(said: Said) -> list[str]:
+def display_path(said: Said) -> list[str]:
     return [entry["path"] for entry in said.report["files"]]
 
 
 def test_a_log_may_have_any_name(check: Podium, good: LogBuilder, tmp_path: Path) -> None:
     for name in ("my.log", "result", "RESULT 1.TXT", "-1", "日本.txt"):
         said = check("--", good.write(tmp_path / name))
-        assert (said.status, shown(said)) == (Exit.CLEAN, [name])
+        assert (said.status, display_path(said)) == (Exit.CLEAN, [name])
 
 
 def test_compressed_logs_are_judged_as_they_are(check: Podium, bad: LogBuilder, log: Path) -> None:
@@ -648,7 +648,7 @@ def test_compressed_logs_are_judged_as_they_are(check: Podium, bad: LogBuilder, 
     (log.parent / "result_1.txt.gz").write_bytes(gzip.compress(bad.bytes()))
     (log.parent / "result_2.txt.zst").write_bytes(zstandard.compress(bad.bytes()))
     said = check(log.parent)
-    assert shown(said) == ["result_0.txt", "result_1.txt.gz", "result_2.txt.zst"]
+    assert display_path(said) == ["result_0.txt", "result_1.txt.gz", "result_2.txt.zst"]
     found = [(f["id"], f["line"], f["actual"]) for f in said.report["findings"]]
     assert len(found) == 3
     assert len(set(found)) == 1
@@ -666,7 +666,7 @@ def test_a_folder_is_searched_for_logs_by_name(
         good.write(tmp_path / name)
     for name in ("result.txt", "results_0.txt", "result_0.log", "result_0.txt.bak", "a.txt"):
         (tmp_path / name).write_text("no log")
-    assert shown(check(tmp_path)) == [
+    assert display_path(check(tmp_path)) == [
         *(".hid/result_1.txt", "deep/er/result_10.txt", "result_0.txt", "x/result_0-1_0.txt"),
     ]
 
@@ -674,7 +674,7 @@ def test_a_folder_is_searched_for_logs_by_name(
 def test_a_submission_is_judged_as_one(check: Podium, good: LogBuilder, tmp_path: Path) -> None:
     root = submission(tmp_path / "me", *[good] * 10)
     said = check(root)
-    logs = [path for path in shown(said) if path.endswith(".txt")]
+    logs = [path for path in display_path(said) if path.endswith(".txt")]
     assert logs == sorted(f"results/box/llama31_8b/result_{n}.txt" for n in range(10))
     (entry,) = said.report["submissions"]
     assert entry["path"] in ("", ".")
@@ -689,7 +689,7 @@ def test_a_round_is_all_its_submissions(check: Podium, good: LogBuilder, tmp_pat
     good.write(tmp_path / "unfinished" / "result_0.txt")
     said = check(tmp_path)
     assert [entry["path"] for entry in said.report["submissions"]] == ["me", "you"]
-    assert [path for path in shown(said) if path.endswith(".txt")] == [
+    assert [path for path in display_path(said) if path.endswith(".txt")] == [
         "me/results/box/llama31_8b/result_0.txt",
         "unfinished/result_0.txt",
         "you/results/box/llama31_8b/result_0.txt",
@@ -703,8 +703,8 @@ def test_several_paths_are_shown_from_where_one_stands(
     good.write(tmp_path / "b" / "result_0.txt")
     monkeypatch.chdir(tmp_path)
     said = check("a", "b/result_0.txt")
-    assert shown(said) == ["a/result_0.txt", "b/result_0.txt"]
-    assert shown(check("a", "a/result_0.txt", "a")) == ["a/result_0.txt"]  # each file once
+    assert display_path(said) == ["a/result_0.txt", "b/result_0.txt"]
+    assert display_path(check("a", "a/result_0.txt", "a")) == ["a/result_0.txt"]  # each file once
 
 
 def test_a_folder_named_like_a_log_is_reported(
@@ -714,7 +714,7 @@ def test_a_folder_named_like_a_log_is_reported(
     (tmp_path / "result_0.txt").mkdir()
     said = check(tmp_path)
     assert said.status == Exit.FOUND
-    assert shown(said) == ["result_0.txt", "result_1.txt"]
+    assert display_path(said) == ["result_0.txt", "result_1.txt"]
     assert {f["path"]: f["id"] for f in said.report["findings"] if f["id"] != "log.no-records"} == {
         "result_0.txt": "log.unreadable-file"
     }
@@ -750,7 +750,7 @@ def test_one_broken_file_never_hides_another(
 def test_folders_that_lead_in_a_circle_are_not_followed(check: Podium, log: Path) -> None:
     (log.parent / "again").symlink_to(log.parent)
     (log.parent / "up").symlink_to("..")
-    assert shown(check(log.parent)) == ["result_0.txt"]
+    assert display_path(check(log.parent)) == ["result_0.txt"]
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -298,8 +298,8 @@ def faults(*points: Point, round_name: str = "4.0") -> list[str]:
 def test_faults_of_points() -> None:
     good = Point("a", "resnet", 1024, tuple(float(30 + i % 3) for i in range(10)))
     assert faults(good) == []
-    few = Point("b", "resnet", 2048, (40.0, 41.0, 42.0, 43.0))
-    assert faults(good, few) == ["rcp.too-few-runs"]
+    join_limited = Point("b", "resnet", 2048, (40.0, 41.0, 42.0, 43.0))
+    assert faults(good, join_limited) == ["rcp.too-few-runs"]
     assert "rcp.too-few-runs" in faults(Point("c", "unet3d", 8, (1e4,) * 8))
     twice = Point("d", "resnet", 1024, tuple(float(31 + i % 4) for i in range(10)))
     assert "rcp.duplicate-batch-size" in faults(good, twice)

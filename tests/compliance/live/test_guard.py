@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.live.guard import NOT_YET, OTHERWISE, Guard
 from podium.compliance.live.watching.certain import TARGET
 from podium.compliance.live.watching.gates import AT_END
@@ -153,7 +153,7 @@ def present(log: Log, end: int, which: Which) -> set[str]:
 def test_no_published_log_gives_a_false_alarm(corpus: Path, profile: Profile) -> None:
     paths = sorted(corpus.glob("**/result_*.txt"))
     for path in random.Random("guard").sample(paths, 60):
-        log, rules = read_log(path), Wish().choose(path.parent).rules
+        log, rules = read_log(path), RoundRequest().choose(path.parent).rules
         readable = log.generation == rules.generation
         found = Guard(rules, profile=profile, line_of=log.line, advises=False)
         for record in log.records if readable else ():

@@ -18,14 +18,14 @@ from podium.compliance.exit_codes import Exit
 from podium.compliance.live.watching.follow import Tail
 from podium.compliance.live.watching.growing import GrowingLog
 from podium.compliance.live.watching.loop import Options, Watch
-from podium.compliance.live.watching.watched import Watched, Wishes
+from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder, Which, build, build_log, cases
 from tests.damage import damages
 
-WISHES = Wishes(round="6.1")
+WATCH_OPTIONS = WatchOptions(round="6.1")
 
 
 def good() -> LogBuilder:
@@ -58,7 +58,7 @@ class Clock:
 
 def watched(path: Path, clock: Clock, **options: Any) -> Exit:
     paths = [str(path)] if not path.is_dir() else [str(each) for each in sorted(path.iterdir())]
-    return Watch(paths, Options(WISHES, **options), sleep=clock.sleep, now=clock.now).run()
+    return Watch(paths, Options(WATCH_OPTIONS, **options), sleep=clock.sleep, now=clock.now).run()
 
 
 def append(path: Path, data: bytes) -> Callable[[], None]:
@@ -234,7 +234,7 @@ def test_a_rotated_log_is_one_run(tmp_path: Path) -> None:
         path.rename(tmp_path / "result_0.txt.1")
         path.write_bytes(rest)
 
-    watch_ = Watched(str(path), WISHES)
+    watch_ = Watched(str(path), WATCH_OPTIONS)
     watch_.poll()
     rotate()
     watch_.poll()

@@ -18,16 +18,16 @@ from podium.compliance.live.watching.forecast import Point, forecast, goal_of
 from podium.compliance.live.watching.page import page, row, sparkline
 from podium.compliance.live.watching.reference import Expected
 from podium.compliance.live.watching.status import Status
-from podium.compliance.live.watching.watched import Watched, Wishes
+from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.rules.catalogue import find_round
 from podium.rules.schedule import Schedule
 from podium.rules.training.benchmarks.llama31_8b import LLAMA31_8B
 from podium.rules.training.shared.schedules import V5_1
 from tests.builders import build
-from tests.compliance.live.test_watch import WISHES, Clock, append, good, until, watched
+from tests.compliance.live.test_watch import WATCH_OPTIONS, Clock, append, good, until, watched
 
 
-def status_of(data: bytes, tmp_path: Path, wishes: Wishes = WISHES) -> Status:
+def status_of(data: bytes, tmp_path: Path, wishes: WatchOptions = WATCH_OPTIONS) -> Status:
     path = tmp_path / "result_0.txt"
     path.write_bytes(data)
     log = Watched(str(path), wishes)
@@ -64,7 +64,7 @@ def test_it_tells_times_evaluations_and_what_is_missing(tmp_path: Path) -> None:
 def test_a_limit_that_is_over_is_lost_before_anything_is_logged(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(until("init_start"))
-    log = Watched(str(path), WISHES)
+    log = Watched(str(path), WATCH_OPTIONS)
     log.poll()
     began = log.guard.run.records[-1].time_ms
     assert log.status(began + 29 * 60_000).lost == []
@@ -176,7 +176,7 @@ def test_no_trend_is_no_forecast(qualities: tuple[float, ...]) -> None:
 
 def test_the_margin_is_that_of_the_projection_until_the_target_is_reached(tmp_path: Path) -> None:
     log = build("training", "5.0", "closed", "bert")
-    found = status_of(log.bytes(), tmp_path, Wishes(round="5.0"))
+    found = status_of(log.bytes(), tmp_path, WatchOptions(round="5.0"))
     assert found.reached is not None
     assert found.expected.minimum is not None
     assert found.margin == found.reached - found.expected.minimum

@@ -21,7 +21,7 @@ import pytest
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.packing import copying
-from podium.compliance.packing.pack import Order, Packed, pack
+from podium.compliance.packing.pack import Packed, PackJob, pack
 from podium.compliance.packing.pack_request import wished
 from podium.compliance.packing.sources import source_of
 from podium.compliance.packing.write import locked
@@ -30,9 +30,9 @@ from tests.compliance.packs import Loose, files_in
 README = "benchmarks/llama31_405b/README.md"
 
 
-def order(loose: Loose, **changes: object) -> Order:
+def order(loose: Loose, **changes: object) -> PackJob:
     found = wished(loose.work, {})
-    made = Order(found.config, found.rules, found.base, replace=(".",))
+    made = PackJob(found.config, found.rules, found.base, replace=(".",))
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
@@ -258,7 +258,7 @@ def test_a_log_that_may_not_be_read_is_refused_with_the_reason(open_place: Path)
 
         made = order(loose)
         plan = make_plan(made.config, made.rules, made.base)
-        told.extend(f"{one.shown}: {one.why}" for one in plan.left_out)
+        told.extend(f"{one.display_path}: {one.why}" for one in plan.left_out)
         raise UsageFault("; ".join(told))
 
     assert "runs/more/9.log: it cannot be read: permission denied" in as_nobody(plan)

@@ -13,7 +13,7 @@ import pytest
 from podium.compliance.cli import run
 from podium.compliance.exit_codes import Exit
 from podium.compliance.packing.git import branch_name
-from podium.compliance.packing.pack import Order
+from podium.compliance.packing.pack import PackJob
 from podium.compliance.packing.pack_request import wished
 from podium.compliance.packing.review import commit_to
 from tests.compliance.packs import RESULT, Loose, files_in
@@ -314,7 +314,7 @@ def test_killed_between_swap_and_commit_the_next_call_commits(review: Review) ->
         if step == "after the swap":
             os._exit(7)
 
-    order = Order(found.config, found.rules, found.base, tell=tell)
+    order = PackJob(found.config, found.rules, found.base, tell=tell)
     assert finished(forked(lambda: len(commit_to(order, clone).state))) == 7
     assert git(clone, "status", "--porcelain") != ""
     assert review.pack(clone) == Exit.CLEAN

@@ -13,7 +13,7 @@ import pytest
 
 from podium.compliance import check, score
 from podium.compliance.inputs.layout import is_log
-from podium.compliance.packing.pack import Order, Packed, pack
+from podium.compliance.packing.pack import Packed, PackJob, pack
 from podium.compliance.packing.pack_request import wished
 from podium.compliance.packing.receipt import read_receipt
 from tests.compliance.packs import files_in, write_config
@@ -147,7 +147,7 @@ def put_together(tree: Path, place: Path) -> tuple[Packed, int]:
     fields = {"submitter": tree.name, **options, "into": into, **apart.scatter()}
     write_config(apart.place / "podium.toml", fields)
     found = wished(apart.place, {})
-    packed = pack(Order(found.config, found.rules, found.base, force=True))
+    packed = pack(PackJob(found.config, found.rules, found.base, force=True))
     return packed, sum(apart.numbered.values())
 
 

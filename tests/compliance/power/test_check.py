@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.power.check import MENDS, PoweredRun, PowerVerdict, check_power
+from podium.compliance.power.check import REMEDIATION, PoweredRun, PowerVerdict, check_power
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile
 
@@ -103,7 +103,7 @@ def test_measured_and_estimated_switches_are_fine(result: Path) -> None:
 
 
 def test_every_rule_has_its_mend() -> None:
-    assert all(expected and hint for expected, hint in MENDS.values())
+    assert all(expected and hint for expected, hint in REMEDIATION.values())
 
 
 # --- names ---

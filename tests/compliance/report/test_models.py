@@ -34,9 +34,9 @@ def test_a_model_has_the_fields_of_what_it_is_made_of(found: type) -> None:
 
 @CALM
 @given(REPORTS)
-def test_the_json_printed_is_the_models(shown: Outcome) -> None:
-    printed = renderer("json")(shown)
-    assert json.loads(printed) == json.loads(report.publish(shown).to_json())
+def test_the_json_printed_is_the_models(display_path: Outcome) -> None:
+    printed = renderer("json")(display_path)
+    assert json.loads(printed) == json.loads(report.publish(display_path).to_json())
 
 
 def test_an_integer_of_any_length_and_half_a_surrogate_pair_are_printed() -> None:

@@ -63,28 +63,28 @@ def test_output_is_as_recorded(name: str, output: Callable[[], str]) -> None:
 
 @CALM
 @given(REPORTS, st.integers(20, 120), st.booleans())
-def test_text_is_never_wider_than_asked(shown: Outcome, width: int, quiet: bool) -> None:
-    lines = text.render(shown, width=width, quiet=quiet).splitlines()
+def test_text_is_never_wider_than_asked(display_path: Outcome, width: int, quiet: bool) -> None:
+    lines = text.render(display_path, width=width, quiet=quiet).splitlines()
     assert [line for line in lines if cell_len(line) > width] == []
 
 
 @CALM
 @given(REPORTS)
-def test_colour_only_adds_colour(shown: Outcome) -> None:
-    coloured = text.render(shown, color=True)
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text.render(shown)
+def test_colour_only_adds_colour(display_path: Outcome) -> None:
+    coloured = text.render(display_path, color=True)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == text.render(display_path)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 @CALM
 @given(REPORTS)
-def test_output_is_one_clean_text(name: str, shown: Outcome) -> None:
-    output = renderer(name)(shown)
+def test_output_is_one_clean_text(name: str, display_path: Outcome) -> None:
+    output = renderer(name)(display_path)
     assert output.endswith("\n")
     assert not output.endswith("\n\n")
     assert all(line.isprintable() for line in output.split("\n"))
     assert output.encode()
-    assert output == renderer(name)(shown)
+    assert output == renderer(name)(display_path)
 
 
 @CALM
@@ -121,8 +121,8 @@ def test_wrapping_prose_loses_only_spaces(raw: str, width: int) -> None:
         ("\udcff\ufe0f\U000e0041", r"\udcff\ufe0f\U000e0041"),
     ],
 )
-def test_what_a_terminal_would_obey_is_shown(raw: str, shown: str) -> None:
-    assert clean(raw) == shown
+def test_what_a_terminal_would_obey_is_shown(raw: str, display_path: str) -> None:
+    assert clean(raw) == display_path
 
 
 # --- text ----------------------------------------------------------------------------------------
@@ -135,23 +135,23 @@ def test_a_single_passing_file_is_named() -> None:
 
 
 def test_passing_files_among_many_are_only_counted() -> None:
-    shown = text.render(report([], "result_0.txt", "result_1.txt"))
-    assert "result_0" not in shown
-    assert "2 logs judged" in shown
+    display_path = text.render(report([], "result_0.txt", "result_1.txt"))
+    assert "result_0" not in display_path
+    assert "2 logs judged" in display_path
 
 
 def test_quiet_lists_a_shared_fault_once() -> None:
-    shown = text.render(
+    display_path = text.render(
         report([finding(f"result_{number}.txt") for number in range(40)]), quiet=True
     )
-    assert shown.count("opt_adamw_beta_2 is 0.8") == 1
-    assert "40 times in 40 files, first in result_0.txt:24" in shown
+    assert display_path.count("opt_adamw_beta_2 is 0.8") == 1
+    assert "40 times in 40 files, first in result_0.txt:24" in display_path
 
 
 def test_fifty_thousand_findings_take_seconds_at_most() -> None:
-    shown = report([finding(f"result_{number}.txt") for number in range(50_000)])
+    display_path = report([finding(f"result_{number}.txt") for number in range(50_000)])
     start = time.perf_counter()
-    text.render(shown)
+    text.render(display_path)
     assert time.perf_counter() - start < 5
 
 
@@ -160,16 +160,18 @@ def test_fifty_thousand_findings_take_seconds_at_most() -> None:
 
 @CALM
 @given(REPORTS)
-def test_junit_counts_are_those_of_its_cases(shown: Outcome) -> None:
-    suite = ET.fromstring(junit.render(shown))[0]
+def test_junit_counts_are_those_of_its_cases(display_path: Outcome) -> None:
+    suite = ET.fromstring(junit.render(display_path))[0]
     cases = suite.findall("testcase")
     failed = [case for case in cases if case.find("failure") is not None]
     assert suite.get("tests") == str(len(cases))
     assert suite.get("failures") == str(len(failed))
-    paths = {each.path for each in shown.findings} | {each.path for each in shown.files}
+    paths = {each.path for each in display_path.findings} | {
+        each.path for each in display_path.files
+    }
     assert len(cases) == len(paths)
     rejected = {
-        each.path for each in shown.findings if each.severity == "error" and not each.waived
+        each.path for each in display_path.findings if each.severity == "error" and not each.waived
     }
     assert len(failed) == len(rejected)
 
@@ -177,8 +179,8 @@ def test_junit_counts_are_those_of_its_cases(shown: Outcome) -> None:
 def test_junit_fails_on_warnings_where_they_reject() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     for strict, failures in ((False, "0"), (True, "1")):
-        shown = conclude(RULES, [log("a/b.txt", "pass")], warned, strict=strict)
-        suite = ET.fromstring(junit.render(shown))[0]
+        display_path = conclude(RULES, [log("a/b.txt", "pass")], warned, strict=strict)
+        suite = ET.fromstring(junit.render(display_path))[0]
         assert suite.get("failures") == failures
 
 
@@ -186,19 +188,19 @@ def test_junit_fails_on_warnings_where_they_reject() -> None:
 
 
 def test_github_commands_escape_what_would_end_them() -> None:
-    shown = github.render(report([finding("a,b:c%.txt", message="50%\n::error::x")]))
-    command = shown.splitlines()[0]
+    display_path = github.render(report([finding("a,b:c%.txt", message="50%\n::error::x")]))
+    command = display_path.splitlines()[0]
     assert command.startswith("::error file=a%2Cb%3Ac%25.txt,line=24,title=closed.llama31_8b.")
     assert r"::50%25\n::error::x%0Amend: " in command
 
 
 @CALM
 @given(REPORTS)
-def test_github_has_one_command_per_finding_and_errors_first(shown: Outcome) -> None:
-    *commands, last = github.render(shown).splitlines()
+def test_github_has_one_command_per_finding_and_errors_first(display_path: Outcome) -> None:
+    *commands, last = github.render(display_path).splitlines()
     kinds = [re.match(r"::(error|warning|notice) ", command) for command in commands]
     names = [kind[1] for kind in kinds if kind]
-    assert len(names) == len(commands) == len(shown.findings)
+    assert len(names) == len(commands) == len(display_path.findings)
     assert names == sorted(names, key=["error", "warning", "notice"].index)
-    assert names.count("error") == shown.counts.error
-    assert last.startswith(shown.verdict.upper())
+    assert names.count("error") == display_path.counts.error
+    assert last.startswith(display_path.verdict.upper())

@@ -28,28 +28,28 @@ def cell(source: str) -> str:
 @CALM
 @given(TEXT)
 def test_escaped_text_is_shown_as_it_is(raw: str) -> None:
-    shown = cell(markdown.escape(f"x{raw}x"))
-    assert "<" not in shown
-    assert html.unescape(shown) == clean(f"x{raw}x")
+    display_path = cell(markdown.escape(f"x{raw}x"))
+    assert "<" not in display_path
+    assert html.unescape(display_path) == clean(f"x{raw}x")
 
 
 @CALM
 @given(TEXT)
 def test_code_is_shown_as_it_is(raw: str) -> None:
-    shown = re.fullmatch("<code>([^<]*)</code>", cell(markdown.code(f"x{raw}x")))
-    assert shown is not None
-    assert html.unescape(shown[1]) == clean(f"x{raw}x")
+    display_path = re.fullmatch("<code>([^<]*)</code>", cell(markdown.code(f"x{raw}x")))
+    assert display_path is not None
+    assert html.unescape(display_path[1]) == clean(f"x{raw}x")
 
 
 def test_mentions_and_links_are_broken() -> None:
-    shown = markdown.escape("@all #12 http://x www.x.org")
-    assert not re.search(r"@all|#12|http://|www\.", shown)
+    display_path = markdown.escape("@all #12 http://x www.x.org")
+    assert not re.search(r"@all|#12|http://|www\.", display_path)
 
 
 @CALM
 @given(REPORTS)
-def test_markdown_tables_hold_every_finding(shown: Outcome) -> None:
-    tokens = PARSER.parse(markdown.render(shown))
+def test_markdown_tables_hold_every_finding(display_path: Outcome) -> None:
+    tokens = PARSER.parse(markdown.render(display_path))
     heads = sum(token.type == "thead_open" for token in tokens)
     rows = sum(token.type == "tr_open" for token in tokens) - heads
-    assert rows == 1 + len(shown.findings)  # the first is that of the counts
+    assert rows == 1 + len(display_path.findings)  # the first is that of the counts

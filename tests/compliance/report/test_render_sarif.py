@@ -81,17 +81,17 @@ SARIF = _object(
 )
 
 
-def sarif_run(shown: Outcome, **options: str) -> dict[str, Any]:
-    document = json.loads(sarif.render(shown, **options))
+def sarif_run(display_path: Outcome, **options: str) -> dict[str, Any]:
+    document = json.loads(sarif.render(display_path, **options))
     jsonschema.validate(document, SARIF)
     run: dict[str, Any] = document["runs"][0]
     return run
 
 
 @CALM
-@given(REPORTS.filter(lambda shown: all(each.id for each in shown.findings)))
-def test_sarif_is_valid_and_its_indexes_point(shown: Outcome) -> None:
-    run = sarif_run(shown)
+@given(REPORTS.filter(lambda display_path: all(each.id for each in display_path.findings)))
+def test_sarif_is_valid_and_its_indexes_point(display_path: Outcome) -> None:
+    run = sarif_run(display_path)
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert [rules[each["ruleIndex"]] for each in run["results"]] == [
         each["ruleId"] for each in run["results"]
@@ -125,7 +125,7 @@ def test_sarif_fingerprints_outlive_a_moved_line_and_tell_repeats_apart() -> Non
     ("base", "uri"), [("", "a/b.txt"), ("results", "results/a/b.txt"), ("x/", "x/a/b.txt")]
 )
 def test_paths_can_be_told_from_the_repository_root(base: str, uri: str) -> None:
-    shown = report([finding("a/b.txt")])
-    place = sarif_run(shown, base=base)["results"][0]["locations"][0]["physicalLocation"]
+    display_path = report([finding("a/b.txt")])
+    place = sarif_run(display_path, base=base)["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": uri, "uriBaseId": "%SRCROOT%"}
-    assert f"file={uri},line=24," in github.render(shown, base=base)
+    assert f"file={uri},line=24," in github.render(display_path, base=base)

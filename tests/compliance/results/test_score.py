@@ -241,10 +241,10 @@ def test_throughput_spans_all_instances() -> None:
 
 
 def test_throughput_names_what_is_wrong() -> None:
-    few = instances(4)
-    few[0] = replace(few[0], converged=False)
-    few[1] = replace(few[1], accelerators=16)
-    found = score_throughput("hpc", "3.0", "deepcam", few)
+    join_limited = instances(4)
+    join_limited[0] = replace(join_limited[0], converged=False)
+    join_limited[1] = replace(join_limited[1], accelerators=16)
+    found = score_throughput("hpc", "3.0", "deepcam", join_limited)
     assert found.problems == (
         "there are 4 instances; throughput needs 5",
         "must be pruned, as they did not converge: result_0.txt",

@@ -150,9 +150,9 @@ def test_the_official_verifier_truncates_and_the_policy_does_not(one: Any, other
 
 
 def test_a_text_that_spells_an_integer_is_that_integer() -> None:
-    for spelled in ("1000", " +01000 "):
+    for canonical_text in ("1000", " +01000 "):
         for profile in Profile:
-            found = checked(but(3, seed(spelled)), profile)
+            found = checked(but(3, seed(canonical_text)), profile)
             assert told(found) == [("seeds.repeated", "error")]
 
 

@@ -11,7 +11,7 @@ from podium.compliance.checking.session import Options, check_paths
 from podium.compliance.inputs.layout import scan
 from podium.compliance.report.models import FindingEntry
 from podium.compliance.results.consistency import copies
-from podium.compliance.results.model import By
+from podium.compliance.results.model import JudgingContext
 from podium.compliance.submission.package import judge_together
 from podium.rules.finding import Finding, Profile, Severity
 from tests.builders import LogBuilder, build
@@ -30,7 +30,9 @@ def together(tree: Submission, profile: Profile = Profile.POLICY) -> dict[str, l
     """By rule, what shows only when all results are seen."""
     found: dict[str, list[Finding]] = {}
     shape = scan(tree.root, "", tree.rules)
-    for finding in judge_together(shape, tree.judged(profile.value), By(tree.rules, profile)):
+    for finding in judge_together(
+        shape, tree.judged(profile.value), JudgingContext(tree.rules, profile)
+    ):
         found.setdefault(finding.id, []).append(finding)
     return found
 
@@ -124,8 +126,8 @@ def test_copies_are_found_across_submitters(tmp_path: Path) -> None:
     runs = []
     for name in ("Acme", "Bolt"):
         tree = usual(tmp_path / name)
-        runs += [(f"{name}/{run.shown}", run.facts) for v in tree.judged() for run in v.runs]
-    found = list(copies(runs, By(tree.rules, Profile.POLICY)))
+        runs += [(f"{name}/{run.display_path}", run.facts) for v in tree.judged() for run in v.runs]
+    found = list(copies(runs, JudgingContext(tree.rules, Profile.POLICY)))
     assert [finding.path.partition("/")[0] for finding in found] == ["Bolt"] * 3
 
 

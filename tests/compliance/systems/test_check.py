@@ -20,7 +20,7 @@ from podium.compliance import read_system
 from podium.compliance.checking.session import Options
 from podium.compliance.checking.system_report import check_systems
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.inputs.round_selection import Wish
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.systems import schema as system_schema_module
 from podium.compliance.systems.agreement import (
     LogFacts,
@@ -614,7 +614,7 @@ def test_verdicts_are_the_incumbents_on_every_published_description(
 ) -> None:
     files = sorted(corpus.glob("**/systems/*.json"))
     assert len(files) > 100
-    chosen = [Wish().choose(file.parent).rules for file in files]
+    chosen = [RoundRequest().choose(file.parent).rules for file in files]
     cases = [(str(f), r.usage, r.name) for f, r in zip(files, chosen, strict=True)]
     for file, rules, accepted in zip(files, chosen, oracle(cases, tmp_path), strict=True):
         verdict = check_system(file, file.name, rules, Profile.VERIFIER)

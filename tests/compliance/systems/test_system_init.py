@@ -150,10 +150,10 @@ def test_variables_of_other_names_count_where_the_field_has_none(
     assert (fields["status"], fields["division"]) == ("Available on-premise", "closed")
     assert fields["system_name"] == "ex_n64"
     assert {"cooling", "accelerators_per_node"} <= marked(file)
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "MLPERF_SYSTEM_NAME still holds a placeholder" in shown
-    assert "accelerators_per_node is 'eight'; must be a whole number" in shown
-    assert "64 ($DGXNNODES)" in shown
+    display_path = " ".join(capsys.readouterr().out.split())
+    assert "MLPERF_SYSTEM_NAME still holds a placeholder" in display_path
+    assert "accelerators_per_node is 'eight'; must be a whole number" in display_path
+    assert "64 ($DGXNNODES)" in display_path
 
 
 def test_an_ambiguous_status_is_left_to_a_person(
@@ -257,8 +257,8 @@ def test_counts_that_sources_tell_differently_are_listed(
 ) -> None:
     probe = node(tmp_path / "n.json", "n1", host_processor_core_count="56")
     init(tmp_path / "s.json", "--from", str(sysinfo(tmp_path / "in.json")), "--node", str(probe))
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "host_processor_core_count is 112 by in.json, and 56 by probe" in shown
+    display_path = " ".join(capsys.readouterr().out.split())
+    assert "host_processor_core_count is 112 by in.json, and 56 by probe" in display_path
 
 
 def test_several_nodes_are_counted_and_their_differences_listed(
@@ -273,9 +273,9 @@ def test_several_nodes_are_counted_and_their_differences_listed(
     fields = told(file)
     assert (fields["number_of_nodes"], fields["host_processor_core_count"]) == ("7", "64")
     assert {"host_memory_capacity", "accelerator_model_name"} <= marked(file)
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "host_memory_capacity: 2048GB (n0, n1, n2 and 3 more), 1024GB (odd)" in shown
-    assert "accelerator_model_name: ACC-100 (n0, n1, n2 and 3 more), nothing (lame)" in shown
+    display_path = " ".join(capsys.readouterr().out.split())
+    assert "host_memory_capacity: 2048GB (n0, n1, n2 and 3 more), 1024GB (odd)" in display_path
+    assert "accelerator_model_name: ACC-100 (n0, n1, n2 and 3 more), nothing (lame)" in display_path
 
 
 # --- the file ---
@@ -332,9 +332,9 @@ def test_what_a_caller_does_wrong_is_one_line(
     (tmp_path / "empty2.json").write_text("[]")
     for said, more in calls.items():
         assert init(tmp_path / "s.json", *more) == Exit.USAGE, said
-        shown = capsys.readouterr().err
-        assert said in shown
-        assert shown.count("\n") == 1
+        display_path = capsys.readouterr().err
+        assert said in display_path
+        assert display_path.count("\n") == 1
     assert init(tmp_path) == Exit.USAGE
     assert init(tmp_path / "absent" / "s.json") == Exit.USAGE
     assert not (tmp_path / "s.json").exists()
@@ -380,7 +380,7 @@ def in_terminal(file: Path, answers: str) -> str:
     )
     os.close(terminal)
     os.write(keyboard, answers.encode())
-    shown = b""
+    display_path = b""
     while True:
         try:
             data = os.read(keyboard, 4096)
@@ -388,10 +388,10 @@ def in_terminal(file: Path, answers: str) -> str:
             break
         if not data:
             break
-        shown += data
+        display_path += data
     os.close(keyboard)
     assert child.wait(60) == Exit.CLEAN
-    return shown.decode()
+    return display_path.decode()
 
 
 def test_a_person_is_asked_for_what_is_missing(tmp_path: Path) -> None:
@@ -403,8 +403,8 @@ def test_a_person_is_asked_for_what_is_missing(tmp_path: Path) -> None:
     answers["division"] = "ajar\nopen"
     answers["status"] = "cloud"
     answers["cooling"] = ""
-    shown = in_terminal(file, "".join(f"{answers[name]}\n" for name in order))
-    assert "division is 'ajar'; must be closed or open" in shown
+    display_path = in_terminal(file, "".join(f"{answers[name]}\n" for name in order))
+    assert "division is 'ajar'; must be closed or open" in display_path
     fields = told(file)
     assert (fields["division"], fields["status"]) == ("open", "Available cloud")
     assert marked(file) == {"cooling"}
