@@ -52,17 +52,20 @@ class FixedRule(msgspec.Struct, frozen=True):
         line: int | None = None,
         key: str | None = None,
         stated_by: StatedBy | None = None,
+        severity: Severity | None = None,
         **fields: Any,
     ) -> Finding:
         """A finding of this rule at a file or folder.
 
-        `stated_by` is given where the rule varies. Raises ValueError for one that it does not have,
-        KeyError where a template lacks its field: both are mistakes of the caller.
+        `stated_by` and `severity` are given where the rule varies. Raises ValueError for those that
+        it does not have, KeyError where a template lacks its field: mistakes of the caller.
         """
+        if (stated_by or severity) and not self.varies:
+            raise ValueError(f"{self.id} does not vary")
         text = self.stated_by if stated_by is None else stated_by
         return Finding(
             id=self.id,
-            severity=self.severity_in(profile, text),
+            severity=severity or self.severity_in(profile, text),
             path=path,
             line=line,
             key=key,
@@ -79,8 +82,6 @@ class FixedRule(msgspec.Struct, frozen=True):
         if stated_by is self.stated_by:
             in_verifier = self.in_verifier or self.severity
             return in_verifier if profile is Profile.VERIFIER else self.severity
-        if not self.varies:
-            raise ValueError(f"{self.id} is stated by {self.stated_by}, always")
         return _weight(stated_by, profile)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -45,12 +45,12 @@ from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
 
 if TYPE_CHECKING:
-    from podium.compliance.history.prior_submission import Earlier
     from podium.compliance.inputs.layout import Tree
     from podium.compliance.report.models import Report
-    from podium.compliance.results.consistency import SubmissionIndex
-    from podium.compliance.submission.judge import Suppressions
+    from podium.compliance.submission.judge import RoundState
+    from podium.compliance.submission.together import Comparator
     from podium.compliance.waivers.apply import Waivers
+    from podium.compliance.waivers.suppressions import Suppressions
 
 Progress = Callable[[int, int], None]
 """Told of files done, and of files in all."""
@@ -68,7 +68,6 @@ class Options(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     waivers: tuple[Waivers, ...] = ()
     waivers_in_tree: bool = True
-    earlier: tuple[Path, ...] = ()
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
@@ -185,18 +184,16 @@ def check_paths(
     options: Options,
     progress: Progress | None = None,
     gathered: DiscoveredInputs | None = None,
+    comparators: Sequence[Comparator] = (),
 ) -> Outcome:
     """Judge several paths at once; `gathered`, where given, is what there is below them.
 
-    Its files that are not judged yet are judged, and kept there.
+    Its files that are not judged yet are judged, and kept there. `comparators` compare each
+    submission with something outside the paths.
     """
     gathered = gathered or find(paths, options)
     wish = RoundRequest(options.usage, options.round)
-    session = _Session(options, gathered)
-    if options.earlier:
-        from podium.compliance.history.prior_submission import read_earlier
-
-        session.earlier = read_earlier(options)
+    session = _Session(options, gathered, comparators)
     for root, display_path in _judge_rest(gathered, options.jobs, progress):
         rules = wish.choose(root).rules
         session.take_submission(root, display_path, rules, gathered.disks.pop(root, None))
@@ -253,7 +250,9 @@ def rules_of(gathered: DiscoveredInputs, options: Options) -> Rules:
 class _Session:
     """What a report is made of, gathered file by file and submission by submission."""
 
-    def __init__(self, options: Options, gathered: DiscoveredInputs) -> None:
+    def __init__(
+        self, options: Options, gathered: DiscoveredInputs, comparators: Sequence[Comparator]
+    ) -> None:
         self.options, self.judged, self.several = options, gathered.judged, gathered.several
         self.logs_of: dict[str, list[str]] = {}
         for target in gathered.targets:
@@ -263,8 +262,8 @@ class _Session:
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
         self.tolerated: set[str] = set()
-        self.seen: dict[tuple[str, str], SubmissionIndex] = {}
-        self.earlier: Earlier | None = None
+        self.comparators = comparators
+        self.rounds: dict[tuple[str, str], RoundState] = {}
 
     def take_submission(
         self, root: Path, display_path: str, rules: Round, disk: Disk | None = None
@@ -281,7 +280,6 @@ class _Session:
             self.submissions.append(entry)
 
     def _take(self, tree: Tree, rules: Round) -> None:
-        from podium.compliance.results.consistency import SubmissionIndex
         from podium.compliance.results.model import JudgingContext
         from podium.compliance.submission.judge import judge_submission
 
@@ -295,10 +293,8 @@ class _Session:
             tree,
             JudgingContext(rules, self.options.profile),
             verdict,
-            self._leave(),
-            seen=self.seen.setdefault(
-                (rules.usage, rules.name), SubmissionIndex(earlier=self.earlier)
-            ),
+            self._suppressions(),
+            beside=self._round(rules),
         )
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
         self.submissions.append(package.entry)
@@ -315,8 +311,14 @@ class _Session:
             state: Literal["pass", "fail"] = "pass" if passed else "fail"
             self.files.append(FileEntry(path=path, kind="system", verdict=state))
 
-    def _leave(self) -> Suppressions:
-        from podium.compliance.submission.judge import Suppressions
+    def _round(self, rules: Round) -> RoundState:
+        from podium.compliance.submission.judge import RoundState
+
+        new = RoundState(comparators=self.comparators)
+        return self.rounds.setdefault((rules.usage, rules.name), new)
+
+    def _suppressions(self) -> Suppressions:
+        from podium.compliance.waivers.suppressions import Suppressions
 
         options = self.options
         some = options.select or options.ignore
@@ -343,12 +345,12 @@ class _Session:
 
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:
-            verdict.findings = self._leave().mark(verdict.findings)
+            verdict.findings = self._suppressions().mark(verdict.findings)
 
     def finish(self) -> None:
         """Tell of waivers that the user gave and that have ended, or cover nothing."""
         for waivers in self.options.waivers:
-            from podium.compliance.submission.judge import Suppressions
+            from podium.compliance.waivers.suppressions import Suppressions
 
             self.findings += Suppressions(own=waivers).about(self.findings)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +29,9 @@ from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
+    from podium.compliance.checking.session import Options
     from podium.compliance.report.data import Outcome
+    from podium.compliance.submission.together import Comparator
     from podium.compliance.waivers.apply import Waivers
 
 EPILOG_CHECK = (
@@ -86,7 +89,7 @@ def check(
     arguments, 3 a fault of podium itself.
     """
     from podium.compliance.checking.session import Options, check_paths, find, is_internal
-    from podium.compliance.report.console import deliver, inside, progress_bar, with_scores
+    from podium.compliance.report.console import deliver, inside, progress_bar
 
     if output is not None and inside(output, [*paths, *(earlier or ())]):
         raise UsageFault(
@@ -102,13 +105,14 @@ def check(
         globs("--ignore", ignore),
         _read_waivers(waivers),
         not no_waivers,
-        tuple(earlier or ()),
     )
     chosen = _chosen_format(format, score)
     with progress_bar(quiet) as progress:
         gathered = find(paths, options, for_scores=score)
-        report = check_paths(paths, options, progress, gathered)
+        compared = _comparators(earlier or (), options)
+        report = check_paths(paths, options, progress, gathered, compared)
     if score:
+        from podium.compliance.scoring.render.console import with_scores
         from podium.compliance.scoring.session import scores_of
 
         with_scores(report, scores_of(gathered, options), chosen, output, color=not no_color)
@@ -117,8 +121,17 @@ def check(
     raise typer.Exit(_status(report, is_internal(report)))
 
 
+def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
+    if not trees:
+        return []
+    from podium.compliance.history.comparators import comparators
+
+    return comparators(trees, options)
+
+
 def _chosen_format(asked: ReportFormat | None, score: bool) -> str:
-    from podium.compliance.report.console import SCORED, default_format
+    from podium.compliance.report.console import default_format
+    from podium.compliance.scoring.render.console import SCORED
 
     chosen = asked.value if asked else default_format()
     if score and chosen not in SCORED:

@@ -140,11 +140,11 @@ def refuse_inside(output: Path | None, path: Path) -> None:
 def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[ScoredResult]]:
     from podium.compliance.checking.session import gather
     from podium.compliance.report.console import progress_bar
-    from podium.compliance.scoring.session import report_of, workings_of
+    from podium.compliance.scoring.session import report_of, scored_results
 
     with progress_bar(quiet) as progress:
         gathered = gather([path], options, progress, for_scores=True)
-    workings = workings_of(gathered, options)
+    workings = scored_results(gathered, options)
     return report_of(gathered, options, workings), workings
 
 
@@ -162,17 +162,19 @@ def _explained(workings: list[ScoredResult], wanted: str) -> str:
 
     found = [one for one in workings if _named(one, wanted)]
     if not found:
-        known = ", ".join(sorted({one.place.display_path for one in workings})[:6])
+        known = ", ".join(sorted({one.result.place.display_path for one in workings})[:6])
         raise UsageFault(f"no result is named {wanted}; there are {known or 'none'}")
     return "\n".join(explain(one, width()) for one in found)
 
 
 def _named(working: ScoredResult, wanted: str) -> bool:
     """Whether a result is meant: its path, the end of it, its benchmark, or a glob of its path."""
-    display_path, wanted = working.place.display_path, wanted.rstrip("/") or wanted
-    if wanted in (display_path, working.place.benchmark) or display_path.endswith(f"/{wanted}"):
+    display_path, wanted = working.result.place.display_path, wanted.rstrip("/") or wanted
+    if wanted in (display_path, working.result.place.benchmark) or display_path.endswith(
+        f"/{wanted}"
+    ):
         return True
-    if working.place.folder.absolute() == Path(wanted).absolute():
+    if working.result.place.folder.absolute() == Path(wanted).absolute():
         return True
     return fnmatch.fnmatchcase(display_path, wanted)
 

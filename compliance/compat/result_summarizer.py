@@ -16,7 +16,7 @@ from podium.compliance.compat.summary_columns import DETAILS, HEAD, WEAK, column
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.report.terminal import clean
-from podium.compliance.scoring.session import workings_of
+from podium.compliance.scoring.session import scored_results
 from podium.rules.finding import Profile, Severity
 from podium.rules.round import Round
 
@@ -109,7 +109,7 @@ def _take(tables: Tables, root: Path, rules: Round, options: Options) -> None:
     from podium.compliance.scoring.session import report_of
 
     gathered = gather([root], options, for_scores=True)
-    workings = workings_of(gathered, options)
+    workings = scored_results(gathered, options)
     for one in report_of(gathered, options, workings).findings:
         if one.severity is Severity.ERROR and one.id.startswith(("score.", "internal.")):
             tables.faults.append(f"{root}/{one.path}: {one.message}")

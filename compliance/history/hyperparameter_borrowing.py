@@ -14,7 +14,6 @@ from podium.compliance.history.prior_submission import Earlier, EarlierResult, c
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.results.consistency import canonical_text
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
-from podium.compliance.scoring.session import Descriptions
 from podium.compliance.systems.agreement import same_organisation
 from podium.rules.finding import Finding, StatedBy
 from podium.rules.round import Round
@@ -50,17 +49,16 @@ def borrowed(
     if by.rules.version < SINCE:
         return
     known = [one for one in earlier.results if one.rules.title == by.rules.title]
-    described = Descriptions()
     for verdict in results:
         first = _first(known, verdict, tree)
-        if first is None or not verdict.runs:
+        if first is None or not verdict.result.runs:
             continue
-        settings = verdict.runs[0].facts.settings.as_dict()
+        settings = verdict.result.runs[0].facts.settings.as_dict()
         changed = differing(first.settings, settings)
         if not changed:
             continue
         yield _changed(tree, verdict, first, changed, _lenders(known, first), by)
-        now, then = described.of(tree, first.system), first.description
+        now, then = verdict.result.description, first.description
         if now is not None and then is not None:
             where = tree.place(tree.systems[first.system])
             yield from _system(where, first, then.given, now.given, by)
@@ -111,7 +109,10 @@ def _changed(
     lenders: list[EarlierResult],
     by: JudgingContext,
 ) -> Finding:
-    where, settings = tree.place(verdict.folder.path), verdict.runs[0].facts.settings.as_dict()
+    where, settings = (
+        tree.place(verdict.folder.path),
+        verdict.result.runs[0].facts.settings.as_dict(),
+    )
     told = f"{join_limited(changed)} not as in the result handed in first ({first.display_path})"
     if _never(by.rules, first.benchmark):
         return by.finding(

@@ -19,8 +19,6 @@ import msgspec
 from podium.compliance.history.prior_submission import Earlier, EarlierResult
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
-from podium.compliance.results.score_inputs import energy_of, score_of
-from podium.compliance.scoring.session import Descriptions
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.fields import Category, letters
 from podium.compliance.systems.values import SystemDescription, says_nothing
@@ -103,22 +101,23 @@ def _available(
     tree: Tree, results: Sequence[ResultVerdict], by: JudgingContext
 ) -> dict[str, list[_Timed]]:
     """The scored results of available systems, by the hardware."""
-    described, title = Descriptions(), by.rules.title
+    title = by.rules.title
     found: dict[str, list[_Timed]] = {}
     for verdict in results:
         folder = verdict.folder
-        description = described.of(tree, folder.system)
+        description = verdict.result.description
         if description is None or description.category not in _AVAILABLE:
             continue
         hardware = _hardware(description)
         if not hardware:
             continue
         timed = found.setdefault(hardware, [])
-        scale, minutes = _scale(description), score_of(verdict, by).score
+        score = verdict.result.score
+        scale, minutes = _scale(description), score.score
         if scale and minutes is not None and folder.scaling == "strong":
             where = tree.place(folder.path)
-            named = title, where, folder.benchmark, verdict.division
-            timed.append(_Timed(*named, scale, minutes, energy_of(verdict, by)))
+            named = title, where, folder.benchmark, verdict.result.described_division
+            timed.append(_Timed(*named, scale, minutes, score.scaled(verdict.result.energy)))
     return found
 
 

@@ -19,10 +19,10 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.layout import Scaling, Tree
 from podium.compliance.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.results.consistency import FingerprintIndex
-from podium.compliance.results.model import JudgingContext, ResultVerdict, Run, join_limited
-from podium.compliance.results.score import olympic_energy
-from podium.compliance.scoring.location import place_of
-from podium.compliance.scoring.session import workings_of
+from podium.compliance.results.location import place_of
+from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.results.result import Run
+from podium.compliance.scoring.session import results_of
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.document import read_description
 from podium.compliance.systems.values import SystemDescription
@@ -69,8 +69,8 @@ class Earlier(msgspec.Struct):
     results: list[EarlierResult] = msgspec.field(default_factory=list)
 
 
-def read_earlier(options: Options) -> Earlier:
-    """The runs of the trees that the options name; each tree is of the round that it tells itself.
+def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
+    """The runs of earlier trees; each tree is of the round that it says itself.
 
     Raises UsageFault in the verifier's profile, which compares no trees; NothingToJudge where a
     tree holds no logs.
@@ -80,7 +80,7 @@ def read_earlier(options: Options) -> Earlier:
             "--earlier goes with --profile policy: the official verifier compares no trees"
         )
     earlier = Earlier()
-    for path in options.earlier:
+    for path in trees:
         alone = replace(options, round=None)
         gathered = gather([path], alone, for_scores=True)
         earlier.results += _results(gathered, alone, path)
@@ -97,21 +97,21 @@ def read_earlier(options: Options) -> Earlier:
 
 def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:
     wish = RoundRequest(options.usage)
-    for working in workings_of(gathered, options):
-        place = working.place
+    for result in results_of(gathered, options):
+        place = result.place
         if wish.choose(place.folder).chosen_by != "default":
             yield EarlierResult(
                 f"{path}/{place.display_path}",
                 place.submitter,
                 place.system,
                 place.benchmark,
-                working.entry.division,
+                result.division,
                 place.scaling,
-                working.rules,
-                working.description,
-                working.score.score,
-                working.members[0].facts.settings.as_dict(),
-                working.score.scaled(olympic_energy(working.score, working.energies)),
+                result.rules,
+                result.description,
+                result.score.score,
+                result.runs[0].facts.settings.as_dict(),
+                result.score.scaled(result.energy),
             )
 
 
@@ -126,7 +126,7 @@ def resubmitted(
     compared = set()
     for verdict in results:
         again: list[Before] = []
-        for run in verdict.runs:
+        for run in verdict.result.runs:
             before, shifted = earlier.runs.find(run.facts.fingerprint)
             if before is None:
                 continue
@@ -161,7 +161,7 @@ def _again(
     tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: JudgingContext
 ) -> Finding:
     told = (
-        f"{len(again)} of {len(verdict.runs)} runs were handed in before, as "
+        f"{len(again)} of {len(verdict.result.runs)} runs were handed in before, as "
         f"{again[0].display_path} "
     )
     told += f"({again[0].title})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from podium.compliance.logs.policy import tolerant_run
-from podium.compliance.results.seeds import SeededRun, seeded_run
+from podium.compliance.logs.seeds import SeededRun, seeded_run
 from podium.logging_spec import keys
 from podium.logging_spec.reader.read import Log
 from podium.rules.convergence.facts import RunFacts, run_facts

@@ -22,7 +22,7 @@ from podium.compliance.results.convergence import judge_convergence, references
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.table import table
 from podium.compliance.scoring.render.text import heading_of
-from podium.compliance.scoring.session import workings_of
+from podium.compliance.scoring.session import scored_results
 from podium.logging_spec.reader.read import read_log
 from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Profile
@@ -66,15 +66,20 @@ class Checked:
 
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
     """Judge every result below a folder; by the policy, also where the verifier's differs."""
-    workings = workings_of(gather([folder], options, for_scores=True), options, points)
+    workings = scored_results(gather([folder], options, for_scores=True), options, points)
     theirs: dict[tuple[str, str], ScoredResult] = {}
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
         gathered = gather([folder], other, for_scores=True)
-        for one in workings_of(gathered, other, points):
-            theirs[one.place.display_path, one.place.benchmark] = one
+        for one in scored_results(gathered, other, points):
+            theirs[one.result.place.display_path, one.result.place.benchmark] = one
     return [
-        _checked(one, theirs.get((one.place.display_path, one.place.benchmark)), options, points)
+        _checked(
+            one,
+            theirs.get((one.result.place.display_path, one.result.place.benchmark)),
+            options,
+            points,
+        )
         for one in workings
     ]
 
@@ -82,7 +87,7 @@ def check(folder: Path, options: Options, points: Sequence[Point] | None) -> lis
 def _of_benchmark(working: ScoredResult, points: Sequence[Point] | None) -> Sequence[Point] | None:
     if points is None:
         return None
-    return [point for point in points if point.benchmark in ("", working.place.benchmark)]
+    return [point for point in points if point.benchmark in ("", working.result.place.benchmark)]
 
 
 def _checked(
@@ -91,18 +96,17 @@ def _checked(
     options: Options,
     points: Sequence[Point] | None,
 ) -> Checked:
-    rules, place = working.rules, working.place
-    chosen = working.runs if working.throughput is not None else working.chosen
+    rules, place = working.result.rules, working.result.place
     judged = judge_convergence(
         rules.usage,
         rules.name,
         place.benchmark,
-        chosen,
+        working.result.chosen,
         options.profile,
         division=working.entry.division or None,
-        weak=working.throughput is not None,
+        weak=working.result.weak,
         points=_of_benchmark(working, points),
-        verifier_runs=None if theirs is None else theirs.runs,
+        verifier_runs=None if theirs is None else theirs.result.counted,
     )
     return Checked(working, judged, _interval(working), _curve(working, judged, options, points))
 
@@ -112,7 +116,7 @@ def _interval(working: ScoredResult) -> float | None:
     unit = working.entry.unit
     names = _PLACES.get(unit, _OTHERWISE)
     places: list[float] = []
-    log = read_log(working.members[0].path)
+    log = read_log(working.result.runs[0].path)
     for _, record in log.all_records():
         if record.key not in ("eval_accuracy", "eval_error"):
             continue
@@ -133,7 +137,7 @@ def _curve(
 ) -> Curve | None:
     if judged.batch_size is None or judged.mean is None:
         return None
-    rules, benchmark = working.rules, working.place.benchmark
+    rules, benchmark = working.result.rules, working.result.place.benchmark
     wanted = _of_benchmark(working, points)
     known = references(options.profile, rules.usage, rules.name, benchmark, wanted)
     size = judged.batch_size
@@ -141,7 +145,7 @@ def _curve(
     mean = None if judged.submission is None else (size, judged.submission)
     if mean is not None and not math.isfinite(mean[1]):
         mean = None
-    title = f"{working.place.submitter} {working.place.system} {benchmark}".strip()
+    title = f"{working.result.place.submitter} {working.result.place.system} {benchmark}".strip()
     return Curve(*curve_of(known), runs, mean, judged.unit, title)
 
 
@@ -175,7 +179,7 @@ def check_text(found: Sequence[Checked], width: int, *, quiet: bool = False) -> 
 
 def _block(one: Checked, width: int, *, quiet: bool) -> Iterator[str]:
     judged, working = one.convergence, one.working
-    head = f"{heading_of(working.entry, several=True)}: {clean(working.place.benchmark)}"
+    head = f"{heading_of(working.entry, several=True)}: {clean(working.result.place.benchmark)}"
     yield from wrap(f"{judged.verdict.upper().replace('_', ' ')}  {head}", width, "", "      ")
     for message in judged.messages:
         yield from wrap(clean(message), width, "  ", "  ")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from podium.compliance.logs.facts import NO_SETTINGS, Facts, RunFingerprint, Settings
-from podium.compliance.results.model import JudgingContext, ResultVerdict, Run
+from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.results.result import Run
 from podium.rules.finding import Finding, StatedBy
 from podium.rules.run import MINUTE_MS, as_number
 
 if TYPE_CHECKING:
-    from podium.compliance.history.prior_submission import Earlier
     from podium.compliance.inputs.layout import Tree
 
 _LEAST_MARKS = 3
@@ -25,9 +25,9 @@ def one_kind(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator
     """All runs of one result have the folder's benchmark, one division, one set of settings."""
     folder = verdict.folder
     names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
-    for run in verdict.runs:
+    for run in verdict.result.runs:
         said = run.facts.run
-        if said.benchmark not in names or said.division != verdict.division:
+        if said.benchmark not in names or said.division != verdict.result.described_division:
             yield from _as_its_folder(verdict, run, by, names)
     yield from _settings(verdict, where, by)
 
@@ -36,6 +36,7 @@ def _as_its_folder(
     verdict: ResultVerdict, run: Run, by: JudgingContext, names: Sequence[str | None]
 ) -> Iterator[Finding]:
     folder, stated, division = verdict.folder, run.facts.run.benchmark, run.facts.run.division
+    described = verdict.result.described_division
     if stated not in names:
         yield by.finding(
             "result.other-benchmark",
@@ -45,11 +46,11 @@ def _as_its_folder(
             stated_by=StatedBy.POLICY,
             key="submission_benchmark",
         )
-    if division and verdict.division and division != verdict.division:
+    if division and described and division != described:
         yield by.finding(
             "result.other-division",
             run.display_path,
-            f"the log says division {division}; the system description says {verdict.division}",
+            f"the log says division {division}; the system description says {described}",
             "state the same division in both",
             stated_by=StatedBy.POLICY,
             key="submission_division",
@@ -57,7 +58,7 @@ def _as_its_folder(
 
 
 def _settings(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
-    settings = [run.facts.settings for run in verdict.runs]
+    settings = [run.facts.settings for run in verdict.result.runs]
     if _are_the_same(settings):
         return
     given: dict[str, list[Any]] = defaultdict(list)
@@ -143,14 +144,10 @@ class FingerprintIndex(Generic[_R]):
 
 
 class SubmissionIndex(msgspec.Struct):
-    """The runs looked at so far: where each lies; and results, by benchmark and mean time.
-
-    `earlier` has those of an earlier tree, where one is to be compared with.
-    """
+    """The runs looked at so far: where each lies; and results, by benchmark and mean time."""
 
     runs: FingerprintIndex[str] = msgspec.field(default_factory=FingerprintIndex)
     scores: dict[tuple[str, float], str] = msgspec.field(default_factory=dict)
-    earlier: Earlier | None = None
 
 
 def copies(
@@ -192,14 +189,14 @@ def same_scores(
     """
     known = {} if seen is None else seen.scores
     for verdict in results:
-        minutes = None if verdict.score is None else verdict.score.minutes
+        minutes = verdict.result.score.minutes
         if minutes is None or verdict.folder.scaling == "weak":
             continue
         where = tree.place(verdict.folder.path)
         # Of whole milliseconds the mean has thirds, fifths and the like.
         key = verdict.folder.benchmark, round(minutes * MINUTE_MS, 3)
         other = known.setdefault(key, where)
-        if other != where and not any(run.display_path in copied for run in verdict.runs):
+        if other != where and not any(run.display_path in copied for run in verdict.result.runs):
             yield by.finding(
                 "result.same-score",
                 where,
@@ -234,7 +231,7 @@ def overlaps(results: Iterable[ResultVerdict], place: str, by: JudgingContext) -
     for verdict in results:
         if verdict.folder.scaling == "weak":
             continue  # instances run side by side by design
-        for run in verdict.runs:
+        for run in verdict.result.runs:
             start, stop = run.facts.run.start_ms, run.facts.run.stop_ms
             if start is not None and stop is not None and start < stop:
                 spans[verdict.folder.system].append((start, stop, run.display_path))

@@ -1,50 +1,40 @@
-"""What a package's checks share: by which text they judge, the runs, and a result's verdict."""
+"""What a package's checks share: by which text they judge, and a result's verdict."""
 
 from __future__ import annotations
 
 import msgspec
 
 from podium.compliance.inputs.layout import ResultFolder
-from podium.compliance.logs.facts import Facts
-from podium.compliance.results.score import Score
-from podium.rules.convergence.result import Convergence
+from podium.compliance.results.result import Result, Run
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.round import Round
 
 
-class Run(msgspec.Struct):
-    """One log of a result, judged: where a report shows it, its verdict and its facts."""
-
-    display_path: str
-    failed: bool
-    facts: Facts
-
-    @property
-    def name(self) -> str:
-        """The name of its file."""
-        return self.display_path.rpartition("/")[2]
-
-
 class ResultVerdict(msgspec.Struct):
-    """One result: its findings beside those of its logs, and what decides it.
+    """One result of a package: its findings beside those of its logs.
 
-    `factor` is the committee's on its score, of its scaling.json; `score` is the score in brief.
+    `blamed` are the runs, by the stem of their file, whose power logs the official checker rejects:
+    it counts them among those that fail.
     """
 
     folder: ResultFolder
-    division: str
+    result: Result
     findings: list[Finding] = msgspec.field(default_factory=list)
-    failed_runs: int = 0
-    runs: list[Run] = msgspec.field(default_factory=list)
-    convergence: Convergence | None = None
-    factor: float | None = None
-    energies: dict[str, float | None] = msgspec.field(default_factory=dict)
-    score: Score | None = None
+    blamed: frozenset[str] = frozenset()
 
     @property
     def rejected(self) -> bool:
         """Whether the result is not accepted."""
         return any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
+
+    @property
+    def failed_runs(self) -> int:
+        """How many runs fail."""
+        return sum(map(self.failing, self.result.runs))
+
+    def failing(self, run: Run) -> bool:
+        """Whether a run fails by its log, or by its power logs."""
+        return run.failed or run.path.stem in self.blamed
 
 
 class JudgingContext(msgspec.Struct, frozen=True):

@@ -97,10 +97,8 @@ def score_result(
     runs: Sequence[RunFacts],
     profile: Profile,
     factor: Factor | None = None,
-    *,
-    brief: bool = False,
 ) -> Score:
-    """The score of a result by its runs' facts; `brief` without its runs and how far they differ.
+    """The score of a result by its runs' facts.
 
     The policy drops as many runs as the benchmark's rule says, takes the median window of more runs
     than needed, and of NCF in 0.5 the first that converge. The verifier takes all runs there are.
@@ -118,8 +116,6 @@ def score_result(
     if len(chosen) < needed:
         problems.append(f"there are {len(chosen)} runs; a result needs {needed}")
     score = _score(chosen, needed, dropped, factor or Factor(), problems)
-    if brief:
-        return score
     apart = spread_of([run for run in chosen if run.counts], needed)
     return replace(score, runs=_parts(runs, outside, dropped), spread=apart)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from podium.compliance.inputs.layout import PRUNED, Tree
-from podium.compliance.results.model import JudgingContext, ResultVerdict, Run, join_limited
+from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.results.result import Run
 from podium.rules.finding import Finding, StatedBy
 
 CITES = "HPC rules, Throughput"
 
 
 def judge_throughput(
-    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], total: int | None, by: JudgingContext
+    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], by: JudgingContext
 ) -> Iterator[Finding]:
-    """One throughput result; `total` is the scale of the whole system, where it is known.
+    """One throughput result.
 
     The policy's demands only: the official verifier counts the logs, and looks at no pruned one.
     """
@@ -23,11 +24,13 @@ def judge_throughput(
     where = tree.place(verdict.folder.path)
     yield from _converged(verdict, by)
     yield from _pruned(pruned, by)
-    yield from _scales(verdict.runs, pruned, where, total, by)
+    described = verdict.result.description
+    total = None if described is None else described.accelerators or described.nodes
+    yield from _scales(verdict.result.runs, pruned, where, total, by)
 
 
 def _converged(verdict: ResultVerdict, by: JudgingContext) -> Iterator[Finding]:
-    for run in verdict.runs:
+    for run in verdict.result.runs:
         if not run.facts.run.converged:
             yield by.finding(
                 "throughput.not-converged",

@@ -141,7 +141,7 @@ PACKAGE_TEXTS: Mapping[str, FixedText] = {
         "a run that does not reach its goal counts as the slowest, whatever else its log says",
         "repeat the runs whose run_stop does not tell of success",
     ),
-    "result.strange-log-name": policy(
+    "result.invalid-log-name": policy(
         "logs are called result_<i>.txt with a number",
         "other names are not taken as runs by every tool",
         "number the runs from 0",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from podium.compliance.results.judge import judge_reference_points
 from podium.compliance.scoring.result import ScoredResult
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
@@ -49,15 +50,15 @@ def _at(
     actual: object = None,
     stated_by: StatedBy = StatedBy.POLICY,
 ) -> Finding:
-    where = working.place.display_path if path is None else path
+    where = working.result.place.display_path if path is None else path
     return Finding(
         rule, severity, where, None, key, message, expected, actual, hint, cites, stated_by
     )
 
 
 def _no_score(working: ScoredResult) -> Iterator[Finding]:
-    throughput = working.throughput
-    problems = working.score.problems if throughput is None else throughput.problems
+    throughput = working.result.throughput
+    problems = working.result.score.problems if throughput is None else throughput.problems
     for problem in problems:
         yield _at(
             working,
@@ -68,7 +69,7 @@ def _no_score(working: ScoredResult) -> Iterator[Finding]:
             cites=CITES if throughput is None else "HPC rules, throughput",
         )
     if (throughput is not None and throughput.time_to_train_all is None) or (
-        throughput is None and working.score.minutes is None and not problems
+        throughput is None and working.result.score.minutes is None and not problems
     ):
         yield _untimed(working)
 
@@ -81,8 +82,8 @@ def _untimed(working: ScoredResult) -> Finding:
 
 def _mend(problem: str, working: ScoredResult) -> str:
     if "needs" in problem:
-        missing = working.entry.needed - len(working.runs)
-        return f"add {missing} more runs of {working.place.benchmark}"
+        missing = working.entry.needed - len(working.result.counted)
+        return f"add {missing} more runs of {working.result.place.benchmark}"
     if "failed" in problem or "leave none" in problem:
         return "repeat the set of runs; see --explain for what each run lacks"
     if "pruned" in problem:
@@ -91,7 +92,7 @@ def _mend(problem: str, working: ScoredResult) -> str:
 
 
 def _batch_sizes(working: ScoredResult) -> Iterator[Finding]:
-    sizes = Counter(run.batch_size for run in working.runs)
+    sizes = Counter(run.batch_size for run in working.result.counted)
     if len(sizes) < 2:
         return
     told = ", ".join(
@@ -111,7 +112,7 @@ def _batch_sizes(working: ScoredResult) -> Iterator[Finding]:
 
 def _absurd(working: ScoredResult) -> Iterator[Finding]:
     """Runs whose point of convergence cannot be: a slip in the unit, or a broken counter."""
-    converged = [(i, run) for i, run in enumerate(working.runs) if run.converged]
+    converged = [(i, run) for i, run in enumerate(working.result.counted) if run.converged]
     given = [run.to_converge for _, run in converged if run.to_converge is not None]
     plain = [value for value in given if math.isfinite(value) and value > 0]
     usual = _usual(working, plain)
@@ -124,7 +125,7 @@ def _absurd(working: ScoredResult) -> Iterator[Finding]:
                 Severity.ERROR,
                 f"the run says that it converged after {run.to_converge:g} {run.unit}: {why}",
                 f"log the {run.unit} trained so far with every evaluation",
-                path=working.members[index].display_path,
+                path=working.result.runs[index].display_path,
                 key="eval_accuracy",
                 cites=RCP_CITES,
                 actual=run.to_converge,
@@ -132,7 +133,7 @@ def _absurd(working: ScoredResult) -> Iterator[Finding]:
 
 
 def _usual(working: ScoredResult, values: list[float]) -> float | None:
-    convergence = working.convergence
+    convergence = working.result.convergence
     if convergence is not None and convergence.mean is not None:
         return convergence.mean
     return statistics.median(values) if len(values) > 2 else None
@@ -150,7 +151,7 @@ def _strange(run: RunFacts, usual: float | None) -> str:
 
 
 def _times(working: ScoredResult) -> Iterator[Finding]:
-    for member, run in zip(working.members, working.runs, strict=True):
+    for member, run in zip(working.result.runs, working.result.counted, strict=True):
         if run.minutes is not None and run.minutes <= 0:
             yield _at(
                 working,
@@ -165,77 +166,59 @@ def _times(working: ScoredResult) -> Iterator[Finding]:
 
 
 def _convergence(working: ScoredResult) -> Iterator[Finding]:
-    """Failed tests of convergence: an error where both texts fail the result, as for the check."""
-    ours, theirs = working.convergence, working.official
-    if ours is None or theirs is None or ours.verdict == "not_applicable":
-        return
-    if working.score.minutes is None and working.throughput is None:
+    """Failed tests of convergence, as the check reports them."""
+    if working.result.score.minutes is None and not working.result.weak:
         return  # that the result has no score is said already
-    judged = ours if ours.verdict != "pass" else theirs
-    if judged.verdict == "pass":
-        return
-    both = ours.verdict != "pass" and theirs.verdict != "pass"
-    stated = StatedBy.POLICY if ours.verdict != "pass" else StatedBy.VERIFIER
-    found = _at(
-        working,
-        "rcp.missing" if judged.verdict == "missing" else "rcp.failed",
-        Severity.ERROR if both or working.profile is Profile.VERIFIER else Severity.WARNING,
-        "; ".join(judged.messages) or "the result fails the test of convergence",
-        "see `podium rcp check` for the arithmetic",
-        cites=RCP_CITES,
-        expected="" if judged.minimum is None else f"at least {judged.minimum:g}",
-        actual=judged.submission,
-        stated_by=StatedBy.BOTH if both else stated,
-    )
-    yield replace(found, waived=_bypassed(working))
+    for found in judge_reference_points(working.result):
+        yield replace(found, waived=_bypassed(working))
 
 
 def _bypassed(working: ScoredResult) -> bool:
     """Whether the submission asks that its convergence be let through."""
-    description = working.place.description
+    description = working.result.place.description
     if description is None:
         return False
     from podium.compliance.waivers.bypass_flags import RCP, Params
 
     root = description.parent.parent
-    inside = working.place.folder.absolute().relative_to(root).as_posix()
-    return RCP in Params(root, working.profile, str).flags(inside)
+    inside = working.result.place.folder.absolute().relative_to(root).as_posix()
+    return RCP in Params(root, working.result.profile, str).flags(inside)
 
 
 def _factor(working: ScoredResult) -> Iterator[Finding]:
-    note = working.score.factor.note
-    if note and working.throughput is None:
+    note = working.result.score.factor.note
+    if note and working.result.throughput is None:
         yield _at(
             working,
             "score.factor-differs",
             Severity.WARNING,
             note,
             "the factor of scaling.json is used where it is one; remove the file to use the other",
-            path=f"{working.place.display_path}/scaling.json",
+            path=f"{working.result.place.display_path}/scaling.json",
             key="scaling_factor",
             cites="training rules, Score scaling",
         )
 
 
 def _broken(working: ScoredResult) -> Iterator[Finding]:
-    if working.profile is Profile.VERIFIER:
+    if working.result.profile is Profile.VERIFIER:
         return
-    pairs = zip(working.members, working.runs, strict=True)
-    broken = [member.path.name for member, run in pairs if member.broken and run.converged]
+    runs = working.result.runs
+    broken = [run.name for run in runs if run.failed and run.facts.run.converged]
     if broken:
         yield _at(
             working,
             "score.broken-run-counted",
             Severity.WARNING,
-            f"{len(broken)} of {len(working.runs)} runs converged and are scored, though their "
+            f"{len(broken)} of {len(runs)} runs converged and are scored, though their "
             f"logs break rules: {_few(broken)}",
             "see `podium check`; the official summary counts such a run as the slowest",
         )
 
 
 def _spread(working: ScoredResult) -> Iterator[Finding]:
-    spread = working.score.spread
-    if spread is None or working.throughput is not None:
+    spread = working.result.score.spread
+    if spread is None or working.result.throughput is not None:
         return
     names = [name.rpartition("/")[2] for name in spread.outliers]
     far = f"; far from the others: {_few(names)}" if names else ""
@@ -251,7 +234,7 @@ def _spread(working: ScoredResult) -> Iterator[Finding]:
 
 
 def _energy(working: ScoredResult) -> Iterator[Finding]:
-    told = working.power or any(one is not None for one in working.energies)
+    told = working.result.power or any(one is not None for one in working.result.energies)
     if told and working.entry.energy_joules is None:
         yield _at(
             working,
@@ -259,7 +242,7 @@ def _energy(working: ScoredResult) -> Iterator[Finding]:
             Severity.WARNING,
             "there are power logs, and the energy of a scored run cannot be told from them",
             "see what `podium check` finds in the files there",
-            path=f"{working.place.display_path}/power",
+            path=f"{working.result.place.display_path}/power",
             cites="power measurement rules",
         )
 

@@ -1,60 +1,63 @@
-"""What a row of scores holds, from the arithmetic behind it."""
+"""What a row of scores holds, from the result behind it."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from podium.compliance.report.models import RcpEntry
-from podium.compliance.results.score import Score, final_quality, olympic_energy
+from podium.compliance.results.result import Result
+from podium.compliance.results.score import Score, final_quality
+from podium.compliance.results.summary import rcp_entry
 from podium.compliance.scoring.report import RunEntry, ScoreEntry, SpreadEntry
-from podium.compliance.submission.judge import rcp_entry
+from podium.rules.convergence.run_counts import dropped_of, needed_runs
 from podium.rules.convergence.statistics import olympic_mean
 from podium.rules.finding import Profile
 
-if TYPE_CHECKING:
-    from podium.compliance.scoring.result import ScoredResult
 
-
-def completed(working: ScoredResult) -> ScoreEntry:
-    """The row, filled in."""
-    score, runs, convergence = working.score, working.runs, working.convergence
+def row_of(result: Result) -> ScoreEntry:
+    """The row of one result; times in minutes, energies in joules."""
+    place, rules, runs = result.place, result.rules, result.counted
     sizes = {run.batch_size for run in runs}
-    weak = working.throughput is not None
-    energy = _energy(working)
-    found: dict[str, Any] = {
-        "runs": len(runs),
-        "converged": sum(run.converged for run in runs),
-        "batch_size": next(iter(sizes)) if len(sizes) == 1 else None,
-        "unit": next((run.unit for run in runs), "epochs"),
-        "to_converge": _mean_convergence(working),
-        "energy_joules": energy,
-        "run_list": _run_list(working),
-        "rcp": None if convergence is None else RcpEntry.model_validate(rcp_entry(convergence)),
-    }
-    if working.entry.division == "open":
-        found["quality"] = final_quality(runs)
-    if weak:
-        return working.entry.model_copy(update={**found, **_throughput(working)})
-    factor = score.factor
-    found |= {
+    return ScoreEntry(
+        submitter=place.submitter,
+        system=place.system,
+        benchmark=place.benchmark,
+        division=result.division,
+        scaling=place.scaling,
+        path=place.display_path,
+        round=rules.title,
+        runs=len(runs),
+        converged=sum(run.converged for run in runs),
+        needed=needed_runs(rules.usage, rules.name, place.benchmark),
+        dropped=dropped_of(place.benchmark),
+        batch_size=next(iter(sizes)) if len(sizes) == 1 else None,
+        unit=next((run.unit for run in runs), "epochs"),
+        to_converge=_mean_convergence(result),
+        energy_joules=_energy(result),
+        run_list=_run_list(result),
+        rcp=RcpEntry.model_validate(rcp_entry(result.convergence)),
+        quality=final_quality(runs) if result.division == "open" else None,
+        **(_throughput(result) if result.weak else _time(result)),
+    )
+
+
+def _time(result: Result) -> dict[str, Any]:
+    score = result.score
+    # By the policy the mean is a score only where no runs are missing.
+    valid = result.profile is Profile.VERIFIER or not score.problems
+    return {
         "minutes": score.minutes,
-        "factor": factor.value,
-        "factor_source": factor.source,
-        "score": score.score if _valid(working) else None,
-        "scaled_energy_joules": score.scaled(energy),
+        "factor": score.factor.value,
+        "factor_source": score.factor.source,
+        "score": score.score if valid else None,
+        "scaled_energy_joules": score.scaled(result.energy),
         "spread": _spread(score),
     }
-    return working.entry.model_copy(update=found)
 
 
-def _valid(working: ScoredResult) -> bool:
-    """Whether the mean is a score: by the policy not where runs are missing."""
-    return working.profile is Profile.VERIFIER or not working.score.problems
-
-
-def _throughput(working: ScoredResult) -> dict[str, Any]:
-    throughput = working.throughput
+def _throughput(result: Result) -> dict[str, Any]:
+    throughput = result.throughput
     assert throughput is not None
     return {
         "models": throughput.models,
@@ -65,23 +68,21 @@ def _throughput(working: ScoredResult) -> dict[str, Any]:
     }
 
 
-def _energy(working: ScoredResult) -> float | None:
+def _energy(result: Result) -> float | None:
     """Of runs the mean of those scored; of instances, all of which count, the sum."""
-    if working.throughput is None:
-        return olympic_energy(working.score, working.energies)
-    known = [joules for joules in working.energies if joules is not None]
-    return math.fsum(known) if known and len(known) == len(working.energies) else None
+    if not result.weak:
+        return result.energy
+    known = [joules for joules in result.energies if joules is not None]
+    return math.fsum(known) if known and len(known) == len(result.energies) else None
 
 
-def _mean_convergence(working: ScoredResult) -> float | None:
-    convergence = working.convergence
-    if convergence is not None and convergence.submission is not None:
-        return convergence.submission
-    runs = working.runs if working.throughput is not None else working.chosen
-    drop = working.score.dropped
+def _mean_convergence(result: Result) -> float | None:
+    if result.convergence.submission is not None:
+        return result.convergence.submission
+    drop = result.score.dropped
     values = [
         run.to_converge if run.converged and run.to_converge is not None else math.inf
-        for run in runs
+        for run in result.chosen
     ]
     mean = olympic_mean(values, drop) if len(values) > 2 * drop else math.nan
     return mean if math.isfinite(mean) else None
@@ -100,27 +101,26 @@ def _spread(score: Score) -> SpreadEntry | None:
     )
 
 
-def _run_list(working: ScoredResult) -> list[RunEntry]:
-    weak = working.throughput is not None
+def _run_list(result: Result) -> list[RunEntry]:
     return [
         RunEntry(
-            path=member.display_path,
-            minutes=run.minutes,
-            converged=run.converged,
-            scored=run.counts if weak else part.role == "scored",
-            role="instance" if weak else part.role,
-            why="" if weak else part.why,
-            start_ms=run.start_ms,
-            stop_ms=run.stop_ms,
-            init_minutes=run.init_minutes,
-            staging_minutes=run.staging_minutes,
-            to_converge=run.to_converge,
-            batch_size=run.batch_size,
-            quality=run.quality,
+            path=run.display_path,
+            minutes=facts.minutes,
+            converged=facts.converged,
+            scored=facts.counts if result.weak else part.role == "scored",
+            role="instance" if result.weak else part.role,
+            why="" if result.weak else part.why,
+            start_ms=facts.start_ms,
+            stop_ms=facts.stop_ms,
+            init_minutes=facts.init_minutes,
+            staging_minutes=facts.staging_minutes,
+            to_converge=facts.to_converge,
+            batch_size=facts.batch_size,
+            quality=facts.quality,
             energy_joules=energy,
-            seed=list(run.seeds),
+            seed=list(facts.seeds),
         )
-        for member, run, part, energy in zip(
-            working.members, working.runs, working.score.runs, working.energies, strict=True
+        for run, facts, part, energy in zip(
+            result.runs, result.counted, result.score.runs, result.energies, strict=True
         )
     ]

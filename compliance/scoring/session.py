@@ -12,15 +12,15 @@ from podium.compliance.checking.session import DiscoveredInputs, Options, gather
 from podium.compliance.inputs.layout import natural
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.logs.facts import Facts
+from podium.compliance.results.location import filled, is_pruned, place_of
+from podium.compliance.results.result import Result, Run
 from podium.compliance.scoring.findings import findings_of
-from podium.compliance.scoring.location import filled, is_pruned, place_of
-from podium.compliance.scoring.result import Member, ScoredResult, by_path, work_out
+from podium.compliance.scoring.result import ScoredResult, by_path, scored
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
 
 if TYPE_CHECKING:
-    from podium.compliance.inputs.layout import Tree
     from podium.compliance.scoring.report import Scores
     from podium.compliance.systems.check import SystemDescription
 
@@ -50,43 +50,48 @@ def score_paths(
 
 def scores_of(gathered: DiscoveredInputs, options: Options) -> Scores:
     """The scores of logs that are judged already, with the facts of each."""
-    return report_of(gathered, options, workings_of(gathered, options))
+    return report_of(gathered, options, scored_results(gathered, options))
 
 
 def report_of(
-    gathered: DiscoveredInputs, options: Options, workings: Sequence[ScoredResult]
+    gathered: DiscoveredInputs, options: Options, scored: Sequence[ScoredResult]
 ) -> Scores:
     """The report that rows make."""
     from podium.compliance.report.models import FindingEntry
     from podium.compliance.scoring.report import Scores
 
-    found = [one for working in workings for one in findings_of(working)]
+    found = [one for each in scored for one in findings_of(each)]
     found += _broken_files(gathered)
     found.sort(key=Finding.sort_key)
     kept = [one for one in found if options.wants(one.id)]
     fields = FindingEntry.model_fields
     return Scores(
         rules=rules_of(gathered, options),
-        results=[working.entry for working in workings],
+        results=[each.entry for each in scored],
         findings=[FindingEntry(**{name: getattr(one, name) for name in fields}) for one in kept],
     )
 
 
-def workings_of(
+def scored_results(
     gathered: DiscoveredInputs, options: Options, points: Sequence[Point] | None = None
 ) -> list[ScoredResult]:
-    """Every result among the logs, with the arithmetic behind its row; in order of path."""
+    """Every result among the logs with its row, in order of path."""
+    return by_path(scored(result) for result in results_of(gathered, options, points))
+
+
+def results_of(
+    gathered: DiscoveredInputs, options: Options, points: Sequence[Point] | None = None
+) -> Iterator[Result]:
+    """Every result among the logs; `points` stand in for the rounds' reference points."""
     wish = RoundRequest(options.usage, options.round)
-    described = Descriptions()
-    workings = []
+    described = _Descriptions()
     for folder, display_path, judged in _folders(gathered):
         rules = wish.choose(folder).rules
-        members = [_member(one) for one in judged]
-        for group in _groups(members, Path(folder).absolute().name, rules):
-            place = filled(place_of(Path(folder), display_path), (m.facts for m in group), rules)
+        runs = [_run(one) for one in judged]
+        for group in _groups(runs, Path(folder).absolute().name, rules):
+            place = filled(place_of(Path(folder), display_path), (r.facts for r in group), rules)
             description = described(place.description)
-            workings.append(work_out(place, rules, group, options.profile, description, points))
-    return by_path(workings)
+            yield Result(place, rules, options.profile, group, description, points)
 
 
 def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged]]]:
@@ -105,25 +110,25 @@ def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged
         yield folder, display_path[folder], [logs[name] for name in natural(list(logs))]
 
 
-def _member(one: Judged) -> Member:
+def _run(one: Judged) -> Run:
     assert isinstance(one.verdict.facts, Facts)
-    broken = any(finding.severity is Severity.ERROR for finding in one.verdict.findings)
-    return Member(Path(one.path), one.display_path, one.verdict.facts, broken)
+    failed = any(finding.severity is Severity.ERROR for finding in one.verdict.findings)
+    return Run(Path(one.path), one.display_path, failed, one.verdict.facts)
 
 
-def _groups(members: list[Member], folder: str, rules: Round) -> list[list[Member]]:
+def _groups(runs: list[Run], folder: str, rules: Round) -> list[list[Run]]:
     """The logs of one folder by result: one, unless they are loose logs of several benchmarks."""
     if folder in rules.benchmarks:
-        return [members]
-    groups: dict[str | None, list[Member]] = {}
-    for member in members:
-        groups.setdefault(member.facts.run.benchmark, []).append(member)
+        return [runs]
+    groups: dict[str | None, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.facts.run.benchmark, []).append(run)
     if len(groups) > 1 and None in groups:
-        return [members]
+        return [runs]
     return list(groups.values())
 
 
-class Descriptions:
+class _Descriptions:
     """System descriptions, each read once."""
 
     def __init__(self) -> None:
@@ -135,11 +140,6 @@ class Descriptions:
         if path not in self.known:
             self.known[path] = self._read(path)
         return self.known[path]
-
-    def of(self, tree: Tree, system: str) -> SystemDescription | None:
-        """The description of a system in a submission's tree."""
-        path = tree.systems.get(system)
-        return None if path is None or tree.disk.leads_out(path) else self(tree.root / path)
 
     def _read(self, path: Path) -> SystemDescription | None:
         if not path.is_file():

@@ -19,10 +19,10 @@ def write_scaling(workings: Iterable[ScoredResult]) -> Iterator[str]:
     A file that is there is never changed: its factor is the committee's.
     """
     for working in workings:
-        factor = working.score.factor
-        if working.throughput is not None or working.score.minutes is None:
+        factor = working.result.score.factor
+        if working.result.throughput is not None or working.result.score.minutes is None:
             continue
-        path = working.place.folder / SCALING_FILE
+        path = working.result.place.folder / SCALING_FILE
         if path.exists():
             yield _kept(working, path)
         elif factor.source == "rcp":
@@ -32,7 +32,7 @@ def write_scaling(workings: Iterable[ScoredResult]) -> Iterator[str]:
 
 def _kept(working: ScoredResult, path: Path) -> str:
     given, _ = read_scaling(path.parent)
-    judged = working.convergence
+    judged = working.result.convergence
     implied = 1.0 if judged is None else judged.scaling_factor
     if given is None:
         return f"kept: {path}, though it gives no factor"

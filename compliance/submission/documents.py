@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from podium.compliance.inputs.benchmark_names import is_early
 from podium.compliance.inputs.layout import ResultFolder, Tree
 from podium.compliance.inputs.source_files import PLACES, Code
-from podium.compliance.results.model import JudgingContext, Run, join_limited
+from podium.compliance.results.model import JudgingContext, join_limited
+from podium.compliance.results.result import Run
 from podium.rules.finding import Finding, StatedBy
 
 MOST_READMES = 20

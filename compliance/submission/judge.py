@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from datetime import date
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -15,33 +14,33 @@ from podium.compliance.inputs.layout import ResultFolder, Tree
 from podium.compliance.inputs.source_files import Code
 from podium.compliance.logs.facts import Facts
 from podium.compliance.logs.judge import LogVerdict
-from podium.compliance.report.data import RcpEntry, ResultEntry, SubmissionEntry
+from podium.compliance.report.data import ResultEntry, SubmissionEntry
 from podium.compliance.repository.check import check_repository
 from podium.compliance.results.consistency import SubmissionIndex
-from podium.compliance.results.convergence import judge_convergence
-from podium.compliance.results.model import JudgingContext, ResultVerdict, Run
-from podium.compliance.results.score_inputs import score_of
+from podium.compliance.results.judge import judge_reference_points, judge_result
+from podium.compliance.results.location import Place
+from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.results.result import Result, Run
 from podium.compliance.results.seeds import check_seeds
+from podium.compliance.results.summary import result_entry
 from podium.compliance.results.throughput import judge_throughput
+from podium.compliance.submission.agreement import LogAgreement
 from podium.compliance.submission.documents import judge_documents
 from podium.compliance.submission.layout_rules import judge_tree
-from podium.compliance.submission.package import judge_result, judge_together
+from podium.compliance.submission.together import Comparator, judge_together
 from podium.compliance.systems.check import (
-    SystemDescription,
     SystemVerdict,
     judge_description,
     read_description,
     unread_description,
 )
-from podium.compliance.waivers.apply import WAIVERS_FILE, Waivers, apply_waivers, mark
+from podium.compliance.waivers.apply import WAIVERS_FILE
 from podium.compliance.waivers.bypass_flags import RCP, SEEDS, Params
-from podium.rules.convergence.result import Convergence
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.compliance.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
+from podium.rules.finding import Finding, Severity
 
 if TYPE_CHECKING:
-    from podium.compliance.power.check import PowerVerdict
     from podium.compliance.repository.secrets import Secrets
-    from podium.compliance.systems.agreement import Disagreement, LogFacts
 
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
@@ -60,103 +59,83 @@ class Judged(msgspec.Struct):
     tolerated: set[str] = msgspec.field(default_factory=set)
 
 
-class Suppressions(msgspec.Struct, frozen=True):
-    """What is left out of account: waivers given, and whether those in the tree count.
+class RoundState(msgspec.Struct):
+    """What the submissions of one round share while they are judged.
 
-    `in_tree` is off for reviewers who want to see everything; `own` are the tree's own waivers.
-    `wants` tells the rules that count at all, where not all do.
+    `seen` has the runs of those judged already, among which there may be copies; `comparators`
+    compare each with something outside the round.
     """
 
-    waivers: tuple[Waivers, ...] = ()
-    in_tree: bool = True
-    own: Waivers | None = None
-    wants: Callable[[str], bool] | None = None
-
-    @property
-    def marks(self) -> bool:
-        """Whether anything is left out."""
-        return bool(self.waivers) or self.wants is not None
-
-    def mark(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings, those that do not count marked as waived."""
-        marked = list(findings)
-        for waivers in self.waivers:
-            marked = mark(marked, waivers, date.today())
-        if self.wants is not None:
-            marked = [f if self.wants(f.id) else replace(f, waived=True) for f in marked]
-        return marked
-
-    def about(self, findings: list[Finding]) -> list[Finding]:
-        """What is to be told of the tree's own waivers: expired, or covering nothing."""
-        if self.own is None:
-            return []
-        return apply_waivers(findings, self.own, date.today())[len(findings) :]
-
-
-NOTHING_LEFT_OUT = Suppressions()
+    seen: SubmissionIndex = msgspec.field(default_factory=SubmissionIndex)
+    comparators: Sequence[Comparator] = ()
 
 
 def judge_submission(
     tree: Tree,
-    by: JudgingContext,
+    context: JudgingContext,
     verdicts: Verdicts,
-    leave: Suppressions = NOTHING_LEFT_OUT,
+    suppressions: Suppressions = NOTHING_LEFT_OUT,
     *,
-    seen: SubmissionIndex | None = None,
+    beside: RoundState | None = None,
 ) -> Judged:
-    """Judge one submission whose logs are judged already; waivers mark their findings, too.
-
-    `seen` has the runs of the round's other submissions, among which there may be copies.
-    """
-    return _Submission(tree, by, verdicts, leave, seen).judge()
+    """Judge one submission whose logs are judged already; waivers mark their findings, too."""
+    return _Submission(tree, context, verdicts, suppressions, beside or RoundState()).judge()
 
 
 class _Submission:
     def __init__(
         self,
         tree: Tree,
-        by: JudgingContext,
+        context: JudgingContext,
         verdicts: Verdicts,
-        leave: Suppressions,
-        seen: SubmissionIndex | None,
+        suppressions: Suppressions,
+        beside: RoundState,
     ) -> None:
-        self.tree, self.by, self.verdicts, self.seen = tree, by, verdicts, seen
+        self.tree, self.context, self.verdicts, self.beside = tree, context, verdicts, beside
         self.systems: dict[str, SystemVerdict] = {}
-        self.differences: dict[tuple[str, LogFacts], list[Disagreement]] = {}
         self.findings: list[Finding] = []
         self.logs: list[Finding] = []
         self.code = Code(tree.root)
-        self.params = Params(tree.root, by.profile, self._shown, tree.disk)
-        self.leave = leave
-        if leave.in_tree and not by.verifier and os.path.lexists(tree.root / WAIVERS_FILE):
+        self.params = Params(tree.root, context.profile, self._shown, tree.disk)
+        self.agreement = LogAgreement(context)
+        self.suppressions = suppressions
+        waivers = tree.root / WAIVERS_FILE
+        if suppressions.in_tree and not context.verifier and os.path.lexists(waivers):
             from podium.compliance.waivers.file import waivers_in_tree
 
-            own, faults = waivers_in_tree(tree.root / WAIVERS_FILE, tree.place(WAIVERS_FILE))
+            own, faults = waivers_in_tree(waivers, tree.place(WAIVERS_FILE))
             self.findings += faults
-            self.leave = replace(leave, waivers=(*leave.waivers, own), own=own)
+            given = (*suppressions.waivers, own)
+            self.suppressions = replace(suppressions, waivers=given, own=own)
 
     def judge(self) -> Judged:
-        tree, by = self.tree, self.by
-        self.findings += judge_tree(tree, by)
+        tree, context = self.tree, self.context
+        self.findings += judge_tree(tree, context)
         for system, path in tree.systems.items():
             self._system(system, path)
         results = [self._result(folder) for folder in tree.results]
-        self.findings += judge_together(tree, results, by, self.seen)
-        self.findings += judge_documents(tree, [(v.folder, v.runs) for v in results], by, self.code)
-        if self.leave.in_tree:
+        beside = self.beside
+        self.findings += judge_together(tree, results, context, beside.seen, beside.comparators)
+        runs = [(verdict.folder, verdict.result.runs) for verdict in results]
+        self.findings += judge_documents(tree, runs, context, self.code)
+        if self.suppressions.in_tree:
             self.findings += self.params.findings
         hygiene = self._hygiene()
-        if not by.verifier:
+        if not context.verifier:
             # The official package checker leaves names and links to another program.
             self.findings += hygiene
-        self.findings = self.leave.mark(self.findings)
-        entries = [self._entry(verdict) for verdict in results]
+        self.findings = self.suppressions.mark(self.findings)
+        return self._judged(results, hygiene if context.verifier else [])
+
+    def _judged(self, results: list[ResultVerdict], undecided: list[Finding]) -> Judged:
+        """The verdict; `undecided` are findings that do not decide it."""
+        tree = self.tree
         rejected = any(f.severity is Severity.ERROR and not f.waived for f in self.findings)
         rejected = rejected or any(verdict.rejected for verdict in results)
         findings = [
             *self.findings,
-            *(hygiene if by.verifier else ()),
-            *(f for verdict in results for f in verdict.findings),
+            *undecided,
+            *(finding for verdict in results for finding in verdict.findings),
         ]
         return Judged(
             SubmissionEntry(
@@ -164,230 +143,121 @@ class _Submission:
                 path=tree.display_path or ".",
                 verdict="rejected" if rejected else "accepted",
             ),
-            [*findings, *self.leave.about([*findings, *self.logs])],
-            entries,
+            [*findings, *self.suppressions.about([*findings, *self.logs])],
+            [result_entry(verdict) for verdict in results],
             [(tree.place(p), self.systems[s].passed) for s, p in tree.systems.items()],
-            {r.display_path for v in results for r in v.runs if r.failed and not v.rejected},
+            {
+                run.display_path
+                for verdict in results
+                for run in verdict.result.runs
+                if verdict.failing(run) and not verdict.rejected
+            },
         )
 
     def _shown(self, path: Path) -> str:
         return self.tree.place(path.relative_to(self.tree.root).as_posix())
 
     def _hygiene(self) -> list[Finding]:
-        tree, by = self.tree, self.by
-        found = check_repository(tree.root, by.rules, by.profile, self._secrets, tree.disk)
+        tree, context = self.tree, self.context
+        found = check_repository(
+            tree.root, context.rules, context.profile, self._secrets, tree.disk
+        )
         return [replace(finding, path=tree.place(finding.path)) for finding in found]
 
     def _secrets(self, path: str) -> Secrets | None:
         verdict = self.verdicts(path)
         return None if verdict is None or verdict.facts is None else verdict.facts.secrets
 
+    # --- systems ---
+
     def _system(self, system: str, path: str) -> None:
-        if self.tree.disk.leads_out(path):
+        tree, context = self.tree, self.context
+        if tree.disk.leads_out(path):
             document = unread_description("a link out of the submission, which is not followed")
         else:
-            document = read_description(self.tree.root / path)
-        verdict = judge_description(document, self.tree.place(path), self.by.rules, self.by.profile)
+            document = read_description(tree.root / path)
+        verdict = judge_description(document, tree.place(path), context.rules, context.profile)
         self.systems[system] = verdict
-        if self.by.verifier and _passed_over(verdict, system in self.tree.holding, self.by):
+        if context.verifier and _not_read(verdict, system in tree.holding, context):
             verdict.findings = [
                 replace(found, severity=Severity.WARNING) for found in verdict.findings
             ]
         self.findings += verdict.findings
-        if verdict.description is not None and not self.by.verifier:
+        if verdict.description is not None and not context.verifier:
             from podium.compliance.systems.agreement import agrees_with_folder
 
-            for difference in agrees_with_folder(verdict.description, self.tree.submitter):
-                self.findings.append(difference.finding(self.tree.place(path)))
+            for difference in agrees_with_folder(verdict.description, tree.submitter):
+                self.findings.append(difference.finding(tree.place(path)))
+
+    # --- results ---
 
     def _result(self, folder: ResultFolder) -> ResultVerdict:
+        context, result = self.context, self._built(folder)
+        verdict = judge_result(self.tree, folder, result, context)
+        pruned = [run for path in folder.pruned if (run := self._run(path)) is not None]
+        verdict.findings += judge_throughput(self.tree, verdict, pruned, context)
+        verdict.findings += self._power(verdict)
+        flags = self.params.flags(folder.path) if self.suppressions.in_tree else frozenset()
+        verdict.findings += [replace(found, waived=SEEDS in flags) for found in self._seeds(result)]
+        if not context.verifier:
+            verdict.findings += self.agreement.judge(result)
+        converges = judge_reference_points(result)
+        verdict.findings += [replace(found, waived=RCP in flags) for found in converges]
+        verdict.findings = self.suppressions.mark(verdict.findings)
+        return verdict
+
+    def _built(self, folder: ResultFolder) -> Result:
+        tree, context = self.tree, self.context
         runs = [run for path in folder.logs if (run := self._run(path)) is not None]
         described = self.systems.get(folder.system)
+        place = Place(
+            tree.root / folder.path,
+            tree.place(folder.path),
+            tree.submitter,
+            folder.system,
+            folder.benchmark,
+            folder.scaling,
+            tree.root / "systems" / f"{folder.system}.json",
+        )
         description = None if described is None else described.description
-        division = self._division(described)
-        flags = self.params.flags(folder.path) if self.leave.in_tree else frozenset()
-        nodes = None if description is None else description.nodes
-        power = self._power(folder, runs, nodes) if folder.power else None
-        verdict = judge_result(self.tree, folder, runs, division, self.by)
-        pruned = [run for path in folder.pruned if (run := self._run(path)) is not None]
-        total = None if description is None else description.accelerators or description.nodes
-        verdict.findings += judge_throughput(self.tree, verdict, pruned, total, self.by)
-        if power is not None:
-            verdict.energies = power.energies
-            blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
-            tolerated = self.by.verifier and blamed_only and bool(power.blamed)
-            verdict.findings += [replace(f, waived=f.waived or tolerated) for f in power.findings]
-        seeds = check_seeds(
-            [run.facts.seeds for run in runs],
-            self.by.rules,
-            division,
-            self.by.profile,
-            (lambda: self.code.paths) if self.code.present else None,
-            weak=folder.scaling == "weak",
-        )
-        verdict.findings += [replace(f, waived=SEEDS in flags) for f in seeds]
-        if not self.by.verifier and description is not None:
-            verdict.findings += self._agreement(folder, description, runs)
-        verdict.convergence = self._convergence(verdict)
-        rcp = self._about_convergence(verdict)
-        verdict.findings += [replace(f, waived=RCP in flags) for f in rcp]
-        verdict.findings = self.leave.mark(verdict.findings)
-        verdict.score = score_of(verdict, self.by)
-        return verdict
-
-    def _power(self, folder: ResultFolder, runs: list[Run], nodes: int | None) -> PowerVerdict:
-        from podium.compliance.power.check import (  # few results have power logs
-            PoweredRun,
-            check_power,
-        )
-
-        powered = [
-            PoweredRun(Path(run.display_path).stem, run.facts.run.start_ms, run.facts.run.stop_ms)
-            for run in runs
-        ]
-        place = self.tree.root / folder.path
-        verdict = check_power(place, powered, nodes, self.by.rules, self.by.profile, self._shown)
-        if self.by.verifier:
-            # The official checker counts a run with a wrong power folder among those that fail.
-            for run in runs:
-                run.failed = run.failed or Path(run.display_path).stem in verdict.blamed
-        return verdict
-
-    def _about_convergence(self, verdict: ResultVerdict) -> Iterator[Finding]:
-        ours = verdict.convergence
-        if ours is None or ours.verdict == "not_applicable":
-            return
-        theirs = ours if self.by.verifier else self._convergence(verdict, Profile.VERIFIER)
-        judged = ours if ours.verdict != "pass" else theirs
-        if judged.verdict == "pass":
-            return
-        stated = StatedBy.BOTH
-        if ours.verdict == "pass":
-            stated = StatedBy.VERIFIER
-        elif theirs.verdict == "pass":
-            stated = StatedBy.POLICY
-        yield self.by.finding(
-            "rcp.missing" if judged.verdict == "missing" else "rcp.failed",
-            self.tree.place(verdict.folder.path),
-            "; ".join(judged.messages) or "the result fails the test of convergence",
-            "see `podium rcp check` for the arithmetic",
-            stated_by=stated,
-            expected="" if judged.minimum is None else f"at least {judged.minimum:g}",
-            actual=judged.submission,
-        )
+        return Result(place, context.rules, context.profile, runs, description)
 
     def _run(self, path: str) -> Run | None:
         verdict = self.verdicts(path)
         if verdict is None or not isinstance(verdict.facts, Facts):
             return None
-        if verdict.findings and self.leave.marks:
-            verdict.findings = self.leave.mark(verdict.findings)
+        if verdict.findings and self.suppressions.marks:
+            verdict.findings = self.suppressions.mark(verdict.findings)
             self.logs += verdict.findings
         failed = verdict.facts.broken and any(
             f.severity is Severity.ERROR and not f.waived for f in verdict.findings
         )
-        return Run(self.tree.place(path), failed, verdict.facts)
+        tree = self.tree
+        return Run(tree.root / path, tree.place(path), failed, verdict.facts)
 
-    def _division(self, described: SystemVerdict | None) -> str:
-        """The division that decides: as spelt for the verifier, else by its meaning."""
-        if described is None or described.description is None:
-            return ""
-        if self.by.verifier:
-            return str(described.description.given.get("division", ""))
-        return described.description.division or ""
+    def _power(self, verdict: ResultVerdict) -> list[Finding]:
+        """Findings of power logs; officially a run that only they reject may be dropped."""
+        power = verdict.result.power
+        if power is None:
+            return []
+        blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
+        tolerated = self.context.verifier and blamed_only and bool(power.blamed)
+        return [replace(found, waived=found.waived or tolerated) for found in power.findings]
 
-    def _agreement(
-        self, folder: ResultFolder, description: SystemDescription, runs: list[Run]
-    ) -> Iterator[Finding]:
-        from podium.compliance.systems.agreement import LogFacts
-
-        told: set[tuple[str, str | int | None]] = set()
-        with_status = "submission_status" in _common_keys(self.by)
-        sayings: dict[tuple[Any, ...], Run] = {}
-        for run in runs:
-            facts = run.facts
-            said = (
-                facts.run.division,
-                facts.org,
-                facts.platform,
-                facts.status if with_status else None,
-                facts.nodes,
-                facts.accelerators_per_node,
-            )
-            sayings.setdefault(said, run)
-        for said, run in sayings.items():
-            facts_said = LogFacts(*said, weak=folder.scaling == "weak")
-            for difference in self._differences(folder.system, description, facts_said):
-                # Every run of a result says the same: one finding tells it.
-                if (difference.id, difference.actual) not in told:
-                    told.add((difference.id, difference.actual))
-                    yield difference.finding(run.display_path)
-
-    def _differences(
-        self, system: str, description: SystemDescription, said: LogFacts
-    ) -> list[Disagreement]:
-        """What logs say otherwise than their system's description: nearly all say the same."""
-        known = self.differences.get((system, said))
-        if known is None:
-            from podium.compliance.systems.agreement import agrees_with_logs
-
-            known = self.differences[system, said] = agrees_with_logs(description, said)
-        return known
-
-    def _entry(self, verdict: ResultVerdict) -> ResultEntry:
-        folder, runs = verdict.folder, verdict.runs
-        convergence = verdict.convergence
-        score = verdict.score
-        return ResultEntry(
-            path=self.tree.place(folder.path),
-            submitter=self.tree.submitter,
-            system=folder.system,
-            benchmark=folder.benchmark,
-            division=verdict.division,
-            scaling=folder.scaling,
-            verdict="rejected" if verdict.rejected else "accepted",
-            runs=len(runs),
-            failed_runs=verdict.failed_runs,
-            minutes=None if score is None else score.minutes,
-            score=None if score is None else score.score,
-            rcp=None if convergence is None else rcp_entry(convergence),
-        )
-
-    def _convergence(self, verdict: ResultVerdict, profile: Profile | None = None) -> Convergence:
-        folder, rules = verdict.folder, self.by.rules
-        return judge_convergence(
-            rules.usage,
-            rules.name,
-            folder.benchmark,
-            [run.facts.run for run in verdict.runs],
-            profile or self.by.profile,
-            # The verifier takes whatever is not spelt `closed` for another division.
-            division=verdict.division if self.by.verifier else verdict.division or None,
-            weak=folder.scaling == "weak",
-            places=False,
+    def _seeds(self, result: Result) -> list[Finding]:
+        return check_seeds(
+            [run.facts.seeds for run in result.runs],
+            self.context.rules,
+            result.described_division,
+            self.context.profile,
+            (lambda: self.code.paths) if self.code.present else None,
+            weak=result.weak,
         )
 
 
-def _passed_over(verdict: SystemVerdict, used: bool, by: JudgingContext) -> bool:
+def _not_read(verdict: SystemVerdict, used: bool, context: JudgingContext) -> bool:
     """Whether the official package checker does not look at what is wrong with a description.
 
     Before 1.0 it only takes the division of it, where the system has results: without one it ends.
     """
-    return by.rules.version < (1, 0) and (verdict.divides or not used)
-
-
-def rcp_entry(convergence: Convergence) -> RcpEntry:
-    """What a report says of a result's convergence."""
-    return RcpEntry(
-        verdict=convergence.verdict,
-        case=convergence.case,
-        batch_size=convergence.batch_size,
-        mean=convergence.mean,
-        minimum=convergence.minimum,
-        submission=convergence.submission,
-        scaling_factor=convergence.scaling_factor,
-    )
-
-
-def _common_keys(by: JudgingContext) -> frozenset[str]:
-    return by.rules.scopes("", "")[0].keys
+    return context.rules.version < (1, 0) and (verdict.divides or not used)

@@ -16,12 +16,18 @@ from typing import Any
 import msgspec
 
 from podium.compliance import check
+from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.history.comparators import comparators
 from podium.compliance.inputs.layout import has_scalings, scan
 from podium.compliance.logs.judge import judge_log
+from podium.compliance.report.data import Outcome
 from podium.compliance.report.models import FindingEntry, Report
-from podium.compliance.results.model import JudgingContext, ResultVerdict, Run, needed_runs
+from podium.compliance.results.judge import judge_result
+from podium.compliance.results.location import place_of
+from podium.compliance.results.model import JudgingContext, ResultVerdict, needed_runs
+from podium.compliance.results.result import Result, Run
 from podium.compliance.results.throughput import judge_throughput
-from podium.compliance.submission.package import judge_result
+from podium.compliance.systems.check import describe, read_description
 from podium.compliance.systems.fields import FIELDS
 from podium.logging_spec.reader.read import read_log
 from podium.rules.finding import Finding, Profile
@@ -162,10 +168,12 @@ class Submission:
         verdicts = []
         for folder in tree.results:
             runs = [self._run(path, by) for path in folder.logs]
-            verdict = judge_result(tree, folder, runs, self.which.which.division, by)
+            described = describe(read_description(self.root / tree.systems[folder.system]).fields)
+            place = place_of(self.root / folder.path, folder.path)
+            result = Result(place, by.rules, by.profile, runs, described)
+            verdict = judge_result(tree, folder, result, by)
             pruned = [self._run(path, by) for path in folder.pruned]
-            total = 128 if folder.scaling == "weak" else 64
-            verdict.findings += judge_throughput(tree, verdict, pruned, total, by)
+            verdict.findings += judge_throughput(tree, verdict, pruned, by)
             verdicts.append(verdict)
         return verdicts
 
@@ -174,7 +182,7 @@ class Submission:
         verdict = judge_log(log, by.rules, by.profile, path, with_facts=True)
         assert verdict.facts is not None
         failed = any(finding.severity == "error" for finding in verdict.findings)
-        return Run(path, failed, verdict.facts)
+        return Run(self.root / path, path, failed, verdict.facts)
 
     def told(self, rule: str, profile: str = "policy") -> list[Finding]:
         """The findings of one rule about results by themselves."""
@@ -236,3 +244,9 @@ def good(
     """A submission of one result that lacks nothing."""
     tree = Submission(place, build(usage, round_, division, benchmark))
     return tree.system().code().result()
+
+
+def compared(root: Path, *earlier: Path, profile: Profile = Profile.POLICY) -> Outcome:
+    """A submission's report, compared with earlier trees."""
+    options = Options(profile=profile)
+    return check_paths([root], options, comparators=comparators(earlier, options))

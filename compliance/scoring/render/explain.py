@@ -42,7 +42,7 @@ def explain(working: ScoredResult, width: int = 80) -> str:
 
 
 def _strong(working: ScoredResult, width: int) -> Iterator[str]:
-    entry, score = working.entry, working.score
+    entry, score = working.entry, working.result.score
     ends = f"{entry.dropped} fastest and {entry.dropped} slowest"
     yield from wrap(
         f"1. Time to train is run_stop - run_start. A result of {clean(entry.benchmark)} needs "
@@ -88,7 +88,7 @@ def _mean(working: ScoredResult, width: int) -> Iterator[str]:
 
 
 def _factor(working: ScoredResult, width: int) -> Iterator[str]:
-    entry, factor, judged = working.entry, working.score.factor, working.convergence
+    entry, factor, judged = working.entry, working.result.score.factor, working.result.convergence
     if judged is not None and judged.submission is not None and judged.mean is not None:
         text = (
             f"3. The runs converge after {figure(judged.submission)} {judged.unit} on average, "
@@ -147,7 +147,7 @@ def _result(working: ScoredResult, width: int) -> Iterator[str]:
 
 
 def _weak(working: ScoredResult, width: int) -> Iterator[str]:
-    entry, throughput = working.entry, working.throughput
+    entry, throughput = working.entry, working.result.throughput
     assert throughput is not None
     yield from wrap(
         f"1. Throughput: all instances given count (at least {entry.needed}); none is dropped.",

@@ -10,7 +10,7 @@ from podium.compliance.checking.session import Options, check_paths
 from podium.compliance.report.data import Outcome
 from podium.rules.finding import Finding
 from tests.builders import LogBuilder, build
-from tests.compliance.trees import Change, Submission, usual
+from tests.compliance.trees import Change, Submission, compared, usual
 
 RATE, DECAY, BATCH = "opt_base_learning_rate", "opt_adamw_weight_decay", "global_batch_size"
 SYSTEM = "systems/ex_n8.json"
@@ -36,7 +36,7 @@ def result(place: Path, change: Change, name: str = "Acme", round_: str = "5.1")
 
 
 def checked(tree: Submission, first: Submission) -> Outcome:
-    return check_paths([tree.root], Options(earlier=(first.place,)))
+    return compared(tree.root, first.place)
 
 
 def told(tree: Submission, first: Submission) -> dict[str, Finding]:

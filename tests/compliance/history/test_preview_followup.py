@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.checking.session import Options, check_paths
 from podium.logging_spec.reader.read import read_log
 from podium.rules.finding import Finding
 from tests.builders import LogBuilder, build
-from tests.compliance.trees import SAID, Submission
+from tests.compliance.trees import SAID, Submission, compared
 
 MODEL = "Example Accelerator 9"
 LORA = "llama2_70b_lora"
@@ -59,7 +58,7 @@ def now(tmp_path: Path, nodes: int = 8, minutes: float = MINUTES, **fields: str)
 
 
 def told(tree: Submission, before: Submission) -> dict[str, Finding]:
-    report = check_paths([tree.root], Options(earlier=(before.place,)))
+    report = compared(tree.root, before.place)
     return {f.id: f for f in report.findings if f.id.startswith("preview.")}
 
 
@@ -200,11 +199,10 @@ def test_published_previews_were_followed_up(
 ) -> None:
     tree = tmp_path / submission
     shutil.copytree(corpus / submission, tree)
-    options = Options(earlier=(corpus / earlier,))
-    assert not [f for f in check_paths([tree], options).findings if f.id.startswith("preview.")]
+    assert not [f for f in compared(tree, corpus / earlier).findings if f.id.startswith("preview.")]
     for log in tree.glob("results/*/*/result_*.txt"):  # had each run taken an hour longer …
         log.write_bytes(later_stop(log.read_bytes()))
-    found = {f.id for f in check_paths([tree], options).findings if f.id.startswith("preview.")}
+    found = {f.id for f in compared(tree, corpus / earlier).findings if f.id.startswith("preview.")}
     assert found == {"preview.slower"}
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.checking.session import Options, check_paths
 from podium.compliance.cli import run
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.report.data import Outcome
 from podium.rules.finding import Finding, Profile
 from tests.builders import LogBuilder
-from tests.compliance.trees import Submission, as_run, usual
+from tests.compliance.trees import Submission, as_run, compared, usual
 
 SYSTEM = "systems/ex_n8.json"
 
@@ -32,7 +31,7 @@ def before(tree: Submission, name: str = "Acme", round_: str = "training_results
 
 
 def checked(tree: Submission, earlier: Path) -> Outcome:
-    return check_paths([tree.root], Options(earlier=(earlier,)))
+    return compared(tree.root, earlier)
 
 
 def told(report: Outcome) -> dict[str, Finding]:
@@ -135,7 +134,7 @@ def test_waivers_in_the_tree_cover_it(tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     tree = new(tmp_path)
     with pytest.raises(UsageFault, match="profile policy"):
-        check_paths([tree.root], Options(profile=Profile.VERIFIER, earlier=(before(tree),)))
+        compared(tree.root, before(tree), profile=Profile.VERIFIER)
     with pytest.raises(NothingToJudge):
         checked(tree, tmp_path / "nowhere")
 

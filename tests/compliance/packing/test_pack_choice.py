@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.compliance.logs.facts import Facts
+from podium.compliance.logs.seeds import SeededRun
 from podium.compliance.packing.choice import Candidate, Chooser
 from podium.compliance.packing.config import ResultConfig
 from podium.compliance.packing.sources import Source
 from podium.compliance.results.score import median_window, score_result
-from podium.compliance.results.seeds import SeededRun
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Profile

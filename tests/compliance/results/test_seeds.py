@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from podium.compliance.results.seeds import SeededRun, SeedRecord, check_seeds, seeded_run
+from podium.compliance.logs.seeds import SeededRun, SeedRecord, seeded_run
+from podium.compliance.results.seeds import check_seeds
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile, Severity, StatedBy

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.results.seeds import check_seeds, seeded_run
+from podium.compliance.logs.seeds import seeded_run
+from podium.compliance.results.seeds import check_seeds
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile, Severity

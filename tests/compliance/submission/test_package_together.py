@@ -12,7 +12,7 @@ from podium.compliance.inputs.layout import scan
 from podium.compliance.report.models import FindingEntry
 from podium.compliance.results.consistency import copies
 from podium.compliance.results.model import JudgingContext
-from podium.compliance.submission.package import judge_together
+from podium.compliance.submission.together import judge_together
 from podium.rules.finding import Finding, Profile, Severity
 from tests.builders import LogBuilder, build
 from tests.compliance.trees import Submission, as_run, throughput, usual
@@ -126,7 +126,11 @@ def test_copies_are_found_across_submitters(tmp_path: Path) -> None:
     runs = []
     for name in ("Acme", "Bolt"):
         tree = usual(tmp_path / name)
-        runs += [(f"{name}/{run.display_path}", run.facts) for v in tree.judged() for run in v.runs]
+        runs += [
+            (f"{name}/{run.display_path}", run.facts)
+            for v in tree.judged()
+            for run in v.result.runs
+        ]
     found = list(copies(runs, JudgingContext(tree.rules, Profile.POLICY)))
     assert [finding.path.partition("/")[0] for finding in found] == ["Bolt"] * 3
 

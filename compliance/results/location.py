@@ -29,6 +29,11 @@ class Place:
     scaling: Scaling = "strong"
     description: Path | None = None
 
+    def display(self, path: Path) -> str:
+        """How a report shows a path in the folder."""
+        below = path.relative_to(self.folder).as_posix()
+        return below if self.display_path == "." else f"{self.display_path}/{below}"
+
 
 def is_pruned(folder: str) -> bool:
     """Whether a folder holds instances that a result leaves out."""

@@ -1,0 +1,38 @@
+"""What a submission is compared with: the trees that `--earlier` names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from podium.compliance.checking.session import Options
+from podium.compliance.history.hyperparameter_borrowing import borrowed
+from podium.compliance.history.preview_followup import followed
+from podium.compliance.history.prior_submission import Earlier, read_earlier, resubmitted
+from podium.compliance.inputs.layout import Tree
+from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.submission.together import Comparator
+from podium.rules.finding import Finding
+
+_Compare = Callable[
+    [Tree, Sequence[ResultVerdict], Earlier, JudgingContext],
+    Iterator[Finding],
+]
+
+
+def comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
+    """Comparisons with earlier trees, each of the round that it says itself.
+
+    Raises UsageFault in the verifier's profile, NothingToJudge where a tree holds no logs.
+    """
+    earlier = read_earlier(trees, options)
+    return [_with(earlier, compare) for compare in (resubmitted, borrowed, followed)]
+
+
+def _with(earlier: Earlier, compare: _Compare) -> Comparator:
+    def compared(
+        tree: Tree, results: Sequence[ResultVerdict], context: JudgingContext
+    ) -> Iterator[Finding]:
+        return compare(tree, results, earlier, context)
+
+    return compared

@@ -1,0 +1,46 @@
+"""The seeds of one log, as the official reader of 0.7 and later takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from podium.logging_spec.reader.log import Fault, Log
+from podium.rules.run import metadata_of
+
+_HARMLESS = frozenset({Fault.GLUED, Fault.KEY, Fault.DIALECT, Fault.IGNORED})
+
+SeedRecord = tuple[Any, int, Any, Any]
+"""A seed as logged: value, line of the log, source file and source line (None: not given)."""
+
+
+class SeededRun(msgspec.Struct, frozen=True):
+    """The seeds of one log. `broken` says why the official reader refuses the log, if it does."""
+
+    path: str
+    seeds: Sequence[SeedRecord]
+    broken: str = ""
+    broken_line: int | None = None
+
+
+def seeded_run(log: Log, path: str, places: Iterable[int] | None = None) -> SeededRun:
+    """What one log says of its seeds, as the official reader of 0.7 and later takes it.
+
+    `places` are the indices of the seeds' records, where they are known.
+    """
+    if log.generation != "mllog":
+        return SeededRun(path, ())
+    if places is None:
+        places = (index for index, record in enumerate(log.records) if record.key == "seed")
+    seeds = []
+    for index in places:
+        record = log.entire(index)
+        said = metadata_of(record)
+        seeds.append((record.value, log.line(index), said.get("file"), said.get("lineno")))
+    for fault in log.faults:
+        if fault.kind not in _HARMLESS:
+            line = None if fault.position < 0 else log.line_at(fault.position)
+            return SeededRun(path, tuple(seeds), fault.message, line)
+    return SeededRun(path, tuple(seeds))

@@ -1,0 +1,239 @@
+"""One result of a package judged: the number of its runs, which may fail, whether all are alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
+from podium.compliance.results.consistency import one_kind
+from podium.compliance.results.model import (
+    JudgingContext,
+    ResultVerdict,
+    join_limited,
+    needed_runs,
+)
+from podium.compliance.results.result import Result, Run
+from podium.compliance.results.run_rules import (
+    BAD_SCALING,
+    BROKEN_RUN_DROPPED,
+    INVALID_LOG_NAME,
+    NOT_CONVERGED,
+    NUMBERING,
+    RCP_FAILED,
+    RCP_MISSING,
+    TOO_FEW_RUNS,
+    TOO_MANY_FAILED_RUNS,
+    TOO_MANY_RUNS,
+    UNKNOWN_FILE,
+)
+from podium.compliance.results.score import median_window
+from podium.rules.convergence.run_counts import (
+    dropped_of,
+    takes_first_converging,
+    takes_median_window,
+)
+from podium.rules.finding import Finding, Severity, StatedBy
+
+_MOST = 20
+"""Findings about names in one folder beyond this many are counted in the last one."""
+
+
+def judge_result(
+    tree: Tree, folder: ResultFolder, result: Result, context: JudgingContext
+) -> ResultVerdict:
+    """One result: the number of its runs, which may fail, and whether they are of one kind."""
+    verdict = ResultVerdict(folder, result)
+    if context.verifier and result.power is not None:
+        # The official checker counts a run with a wrong power folder among those that fail.
+        verdict.blamed = result.power.blamed
+    if context.verifier and not folder.official:
+        return verdict
+    where = result.place.display_path
+    verdict.findings += _run_count(verdict, where, context)
+    verdict.findings += _failures(verdict, where, context)
+    if not context.verifier:
+        verdict.findings += _names(tree, folder, context)
+        verdict.findings += one_kind(verdict, where, context)
+        verdict.findings += _scaling(result, context)
+    if not folder.official:
+        verdict.findings = [_of_policy(finding) for finding in verdict.findings]
+    return verdict
+
+
+def _of_policy(finding: Finding) -> Finding:
+    """The same finding, of the policy alone: the official verifier skips the folder."""
+    if finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.WARNING, stated_by=StatedBy.POLICY)
+
+
+# --- how many runs ---
+
+
+def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
+    folder = verdict.folder
+    needed, given = needed_runs(context.rules, folder.benchmark), len(folder.logs)
+    weak = folder.scaling == "weak"
+    if given < needed:
+        yield TOO_FEW_RUNS.found(
+            context.profile,
+            where,
+            given=given,
+            least="at least " if weak else "",
+            needed=needed,
+            missing=needed - given,
+            benchmark=folder.benchmark,
+        )
+    elif given > needed and not weak and not _first_converging(verdict, context):
+        allowed = takes_median_window(context.rules.usage, context.rules.name)
+        yield TOO_MANY_RUNS.found(
+            context.profile,
+            where,
+            stated_by=StatedBy.VERIFIER if allowed else StatedBy.BOTH,
+            given=given,
+            needed=needed,
+            demand=_demand(verdict, needed, context),
+        )
+
+
+def _demand(verdict: ResultVerdict, needed: int, context: JudgingContext) -> str:
+    """How many runs each text takes where there are more than needed."""
+    rules, given = context.rules, len(verdict.folder.logs)
+    if not rules.verified:
+        return f"must have {needed}"
+    official = f"the official verifier takes exactly {needed}"
+    if context.verifier or not takes_median_window(rules.usage, rules.name):
+        return official
+    window = join_limited([run.name for run in _by_launch(_scored(verdict, context))], 12)
+    return f"{official}, the policy the median of {given - needed + 1} windows: {window}"
+
+
+def _by_launch(runs: Sequence[Run]) -> list[Run]:
+    return sorted(runs, key=lambda run: run.facts.run.start_ms or math.inf)
+
+
+def _first_converging(verdict: ResultVerdict, context: JudgingContext) -> bool:
+    rules = context.rules
+    return takes_first_converging(rules.usage, rules.name, verdict.folder.benchmark)
+
+
+def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
+    """The runs among which failures count: the median window where there are more than needed."""
+    needed, runs = needed_runs(context.rules, verdict.folder.benchmark), verdict.result.runs
+    windows = takes_median_window(context.rules.usage, context.rules.name)
+    if context.verifier or not windows or len(runs) <= needed or verdict.result.weak:
+        return runs
+    facts = [run.facts.run for run in runs]
+    _, outside = median_window(facts, needed, dropped_of(verdict.folder.benchmark))
+    return [run for index, run in enumerate(runs) if index not in outside]
+
+
+# --- which may fail ---
+
+
+def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
+    """Failing runs: some may be dropped as slowest, if all they lack is the target."""
+    benchmark = verdict.folder.benchmark
+    allowed, scored = dropped_of(benchmark), _scored(verdict, context)
+    if _first_converging(verdict, context):
+        allowed = max(allowed, len(scored) - needed_runs(context.rules, benchmark))
+    failed = sum(map(verdict.failing, scored))
+    lacking = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
+    if failed > allowed:
+        yield TOO_MANY_FAILED_RUNS.found(
+            context.profile, where, given=len(scored), allowed=allowed, failed=failed
+        )
+    elif lacking > allowed and not context.verifier and not verdict.result.weak:
+        yield NOT_CONVERGED.found(
+            context.profile, where, given=len(scored), allowed=allowed, lacking=lacking
+        )
+    if not context.verifier and failed <= allowed:
+        for run in verdict.result.runs:
+            if verdict.failing(run) and not run.facts.missed_only:
+                yield BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
+
+
+# --- what lies in the folder ---
+
+
+def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterator[Finding]:
+    usual = [f"{folder.path}/result_{number}.txt" for number in range(len(folder.logs))]
+    invalid: list[str] = []
+    numbers = []
+    for path in folder.logs if [*folder.logs] != usual else ():
+        match = RESULT_NAME.fullmatch(path.rpartition("/")[2])
+        if match is None:
+            invalid.append(path)
+        else:
+            numbers.append(int(match[1]))
+    for path in invalid[:_MOST]:
+        name = path.rpartition("/")[2]
+        published = name[:-4].endswith(tuple("0123456789"))
+        yield INVALID_LOG_NAME.found(
+            context.profile,
+            tree.place(path),
+            severity=Severity.NOTE if published else Severity.WARNING,
+            name=name,
+            more=_more(invalid, path),
+        )
+    if not invalid and sorted(numbers) != list(range(len(numbers))):
+        yield NUMBERING.found(
+            context.profile,
+            tree.place(folder.path),
+            numbers=join_limited([str(number) for number in sorted(numbers)], 12),
+            last=len(numbers) - 1,
+        )
+    for name in folder.strange[:_MOST]:
+        path = tree.place(f"{folder.path}/{name}")
+        more = _more(folder.strange, name)
+        yield UNKNOWN_FILE.found(context.profile, path, name=name, more=more)
+
+
+def _more(names: Sequence[str], name: str) -> str:
+    """How many more there are, for the last one that is reported."""
+    if len(names) > _MOST and name == names[_MOST - 1]:
+        return f" (and {len(names) - _MOST} more like it)"
+    return ""
+
+
+def _scaling(result: Result, context: JudgingContext) -> Iterator[Finding]:
+    _, problem = result.committee_factor
+    if problem:
+        yield BAD_SCALING.found(
+            context.profile,
+            f"{result.place.display_path}/{SCALING_FILE}",
+            key="scaling_factor",
+            file=SCALING_FILE,
+            problem=problem,
+        )
+
+
+# --- convergence ---
+
+
+def judge_reference_points(result: Result) -> Iterator[Finding]:
+    """Whether a result converges no sooner than the reference, by either text's arithmetic."""
+    ours = result.convergence
+    if ours.verdict == "not_applicable":
+        return
+    theirs = result.official_convergence
+    judged = ours if ours.verdict != "pass" else theirs
+    if judged.verdict == "pass":
+        return
+    stated_by = StatedBy.BOTH
+    if ours.verdict == "pass":
+        stated_by = StatedBy.VERIFIER
+    elif theirs.verdict == "pass":
+        stated_by = StatedBy.POLICY
+    rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
+    yield rule.found(
+        result.profile,
+        result.place.display_path,
+        stated_by=stated_by,
+        reason="; ".join(judged.messages) or "the result fails the test of convergence",
+        lowest="" if judged.minimum is None else f"at least {judged.minimum:g}",
+        submission=judged.submission,
+    )

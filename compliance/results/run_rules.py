@@ -1,0 +1,147 @@
+"""The rules on the runs of one result: how many there are, which may fail, what they are called."""
+
+from __future__ import annotations
+
+from podium.rules.edits import RESULT, remove, rename, set_to, write
+from podium.rules.fixed_rule import both, policy
+
+RUNS = "Training rules: Benchmark Results"
+LAYOUT = "Submission rules: Directory structure"
+
+TOO_FEW_RUNS = both(
+    "result.too-few-runs",
+    says="a result has the number of runs that its benchmark needs",
+    why="the score is a mean over runs without the fastest and slowest: fewer do not define it",
+    message="the result has {given} runs; must have {least}{needed}",
+    help="add {missing} more runs of {benchmark}",
+    expected="{needed}",
+    actual="given",
+    cites=RUNS,
+    bad=(remove(f"{RESULT}/result_2.txt"),),
+)
+TOO_MANY_RUNS = both(
+    "result.too-many-runs",
+    says="a result has no more runs than its benchmark needs",
+    why="the official verifier counts the files; the policy of some rounds allows more runs, of "
+    "which a window is scored",
+    message="the result has {given} runs; {demand}",
+    help="submit the {needed} runs of one window only (podium pack chooses them)",
+    expected="{needed}",
+    actual="given",
+    cites=RUNS,
+    varies="only the official verifier states it in rounds whose policy scores a window of runs",
+    bad="a fourth log in a result of llama31_405b, which needs three",
+)
+TOO_MANY_FAILED_RUNS = both(
+    "result.too-many-failed-runs",
+    says="at most one run of a result fails (four of unet3d)",
+    why="a run that fails counts as the slowest, and only so many slowest runs are left out",
+    message="{failed} of {given} runs fail; at most {allowed} may",
+    help="fix the findings of the logs, or repeat the runs that did not converge",
+    expected="at most {allowed}",
+    actual="failed",
+    cites=RUNS,
+    bad=(
+        set_to(f"{RESULT}/result_0.txt", "opt_name", "sgd"),
+        set_to(f"{RESULT}/result_1.txt", "opt_name", "sgd"),
+    ),
+)
+NOT_CONVERGED = policy(
+    "result.not-converged",
+    says="at most one run of a result ends without success (four of unet3d)",
+    why="a run that does not reach its goal counts as the slowest, whatever else its log says",
+    message="{lacking} of {given} runs fail or end without success; at most {allowed} may",
+    help="repeat the runs whose run_stop does not report success",
+    expected="at most {allowed}",
+    actual="lacking",
+    cites=RUNS,
+    bad="two runs of llama31_405b end with the status aborted",
+)
+BROKEN_RUN_DROPPED = policy(
+    "result.broken-run-dropped",
+    says="a run that is left out as the slowest violates no rule but the target's",
+    why="runs may fail to converge; a run that violates rules is no run of the result at all",
+    message="this log violates rules beyond missing the target; only a run that did not converge "
+    "may be dropped as the slowest",
+    help="fix the findings of this log, or repeat the run",
+    cites=RUNS,
+    bad=(set_to(f"{RESULT}/result_0.txt", "opt_name", "sgd"),),
+)
+INVALID_LOG_NAME = policy(
+    "result.invalid-log-name",
+    says="logs are called result_<i>.txt with a number",
+    why="other names are not taken as runs by every tool",
+    message="the log is called {name}; must be result_<i>.txt with a number{more}",
+    help="number the runs from 0",
+    cites=LAYOUT,
+    varies="a note where the name ends in a number: published results have such names",
+    bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_last.txt"),),
+    formerly=("result.strange-log-name",),
+)
+NUMBERING = policy(
+    "result.numbering",
+    says="the runs of a result are numbered from 0 without gaps",
+    why="a gap makes one ask for the run that is missing",
+    message="runs are numbered {numbers}; must be 0 to {last}",
+    help="number the runs from 0 without gaps",
+    cites=LAYOUT,
+    bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
+)
+UNKNOWN_FILE = policy(
+    "tree.unknown-file",
+    says="beside the logs of a result lies nothing else",
+    why="a log under another name is not counted, and other files are not looked at",
+    message="{name} does not belong among the logs of a result{more}",
+    help="remove it, or rename a log to result_<i>.txt",
+    cites=LAYOUT,
+    bad=(write(f"{RESULT}/notes.md", "see the README"),),
+)
+BAD_SCALING = policy(
+    "result.bad-scaling",
+    says="scaling.json holds one number above 0 called scaling_factor",
+    why="the committee scales a score by it; what cannot be read scales nothing",
+    message="{file} {problem}; the score is not scaled by it",
+    help='write {{"scaling_factor": 1.05}} with the factor that was decided',
+    cites="Training rules: Score scaling",
+    bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": "none"}'),),
+    good=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 1.0}'),),
+)
+
+RCP_FAILED = both(
+    "rcp.failed",
+    says="a closed result converges no sooner than the reference convergence points allow",
+    why="who converges sooner than chance explains has changed the model, the data or the rules",
+    message="{reason}",
+    help="see `podium rcp check` for the arithmetic",
+    expected="{lowest}",
+    actual="submission",
+    cites="Training rules: RCPs",
+    varies="stated by one text alone where the other's arithmetic passes the result",
+    bad="every run reaches the target at half the samples that the reference points need",
+)
+RCP_MISSING = both(
+    "rcp.missing",
+    says="a closed result's batch size lies within those of the reference convergence points",
+    why="a result at another batch size cannot be compared with anything",
+    message="{reason}",
+    help="see `podium rcp check` for the arithmetic",
+    expected="{lowest}",
+    actual="submission",
+    cites="Training rules: RCPs",
+    varies="stated by one text alone where the other's arithmetic passes the result",
+    bad="every run has a batch size above the largest reference point",
+)
+
+RULES = (
+    TOO_FEW_RUNS,
+    TOO_MANY_RUNS,
+    TOO_MANY_FAILED_RUNS,
+    NOT_CONVERGED,
+    BROKEN_RUN_DROPPED,
+    INVALID_LOG_NAME,
+    NUMBERING,
+    UNKNOWN_FILE,
+    BAD_SCALING,
+    RCP_FAILED,
+    RCP_MISSING,
+)

@@ -1,0 +1,37 @@
+"""What only shows when all results of a submission are seen, beside those judged before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from podium.compliance.inputs.layout import Tree
+from podium.compliance.results.consistency import SubmissionIndex, copies, overlaps, same_scores
+from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.results.throughput import without_strong
+from podium.rules.finding import Finding
+
+Comparator = Callable[[Tree, Sequence[ResultVerdict], JudgingContext], Iterator[Finding]]
+"""Compares a submission's results with something else, such as those of an earlier tree."""
+
+
+def judge_together(
+    tree: Tree,
+    results: Sequence[ResultVerdict],
+    context: JudgingContext,
+    seen: SubmissionIndex | None = None,
+    comparators: Sequence[Comparator] = (),
+) -> Iterator[Finding]:
+    """The policy's demands on all results together; the official verifier has none.
+
+    `seen` has the runs of submissions judged before, and takes those of this one.
+    """
+    if context.verifier:
+        return
+    runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
+    copied = [*copies(runs, context, seen)]
+    yield from copied
+    yield from same_scores(tree, results, {finding.path for finding in copied}, context, seen)
+    for compare in comparators:
+        yield from compare(tree, results, context)
+    yield from overlaps(results, tree.place("results"), context)
+    yield from without_strong(tree, results, context)
