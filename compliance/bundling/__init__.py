@@ -1,1 +1,4 @@
-"""Bundles: a submission's tree as one archive, closed or open, and the way back."""
+"""One archive of a submission, encrypted or not, and unpacking it.
+
+Imports the receipt and below.
+"""

@@ -1,1 +1,1 @@
-"""`podium pack`: from scattered files to the tree of the review round, planned, then written."""
+"""`podium pack`: plan, copy, check, swap in, receipt. Imports checking and below."""

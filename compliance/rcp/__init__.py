@@ -1,1 +1,4 @@
-"""What `podium rcp` shows: judgements, plans, points, faults of points, records, plots."""
+"""`podium rcp`: reference convergence points checked, planned, shown, made.
+
+Imports scoring and below.
+"""

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import PRUNED, SCALINGS, Scaling, submitter_of
 from podium.compliance.logs.facts import Facts
 from podium.rules.round import Round
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A result's folder and what its path says; `description` is where its system's must lie."""
 
     folder: Path

@@ -32,6 +32,7 @@ from podium.compliance.systems.values import SystemDescription
 from podium.rules.convergence.data import Point
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.result import Convergence
+from podium.rules.convergence.spread import Spread, spread_of
 from podium.rules.finding import Profile
 from podium.rules.round import Round
 
@@ -162,6 +163,11 @@ class Result(msgspec.Struct, dict=True):
         return score_result(
             rules.usage, rules.name, self.place.benchmark, self.counted, self.profile
         )
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """How far the times of the runs that count lie apart; None for fewer than two."""
+        return spread_of([run for run in self.chosen if run.counts], self.score.needed)
 
     @cached_property
     def throughput(self) -> Throughput | None:

@@ -20,7 +20,6 @@ from podium.rules.convergence.run_counts import (
     takes_first_converging,
     takes_median_window,
 )
-from podium.rules.convergence.spread import Spread, spread_of
 from podium.rules.convergence.statistics import mean_of, olympic_mean
 from podium.rules.finding import Profile
 from podium.rules.run import MINUTE_MS
@@ -58,7 +57,6 @@ class Score(msgspec.Struct, frozen=True):
     dropped: int
     factor: Factor = Factor()
     problems: tuple[str, ...] = ()
-    spread: Spread | None = None
 
     @property
     def score(self) -> float | None:
@@ -116,8 +114,7 @@ def score_result(
     if len(chosen) < needed:
         problems.append(f"there are {len(chosen)} runs; a result needs {needed}")
     score = _score(chosen, needed, dropped, factor or Factor(), problems)
-    apart = spread_of([run for run in chosen if run.counts], needed)
-    return replace(score, runs=_parts(runs, outside, dropped), spread=apart)
+    return replace(score, runs=_parts(runs, outside, dropped))
 
 
 def _score(

@@ -1,1 +1,4 @@
-"""Views of the rules: examples, explanations, differences between rounds, worked-out values."""
+"""Every rule as data: listed, explained, compared, as pages.
+
+Imports what declares rules: submission and below.
+"""

@@ -217,7 +217,7 @@ def _broken(working: ScoredResult) -> Iterator[Finding]:
 
 
 def _spread(working: ScoredResult) -> Iterator[Finding]:
-    spread = working.result.score.spread
+    spread = working.result.spread
     if spread is None or working.result.throughput is not None:
         return
     names = [name.rpartition("/")[2] for name in spread.outliers]

@@ -7,10 +7,11 @@ from typing import Any
 
 from podium.compliance.report.models import RcpEntry
 from podium.compliance.results.result import Result
-from podium.compliance.results.score import Score, final_quality
+from podium.compliance.results.score import final_quality
 from podium.compliance.results.summary import rcp_entry
 from podium.compliance.scoring.report import RunEntry, ScoreEntry, SpreadEntry
 from podium.rules.convergence.run_counts import dropped_of, needed_runs
+from podium.rules.convergence.spread import Spread
 from podium.rules.convergence.statistics import olympic_mean
 from podium.rules.finding import Profile
 
@@ -52,7 +53,7 @@ def _time(result: Result) -> dict[str, Any]:
         "factor_source": score.factor.source,
         "score": score.score if valid else None,
         "scaled_energy_joules": score.scaled(result.energy),
-        "spread": _spread(score),
+        "spread": _spread(result.spread),
     }
 
 
@@ -88,8 +89,7 @@ def _mean_convergence(result: Result) -> float | None:
     return mean if math.isfinite(mean) else None
 
 
-def _spread(score: Score) -> SpreadEntry | None:
-    spread = score.spread
+def _spread(spread: Spread | None) -> SpreadEntry | None:
     if spread is None:
         return None
     return SpreadEntry(

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 BINARY = frozenset({"xlsx", "parquet"})
 """Formats that are written to a file, never printed."""
 
-EXTRA = "tables"
-"""The extra that brings what the binary formats need."""
-
 
 def render(scores: Scores, name: str, *, long: bool = False) -> str:
     """The scores as text in a format that is printed; `long` gives CSV one row per run."""

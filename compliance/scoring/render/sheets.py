@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.report.terminal import clean
-from podium.compliance.scoring.render import EXTRA
 from podium.compliance.scoring.render.rows import result_columns, result_rows, run_columns, run_rows
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import Scores
+
+EXTRA = "tables"
+"""The extra that brings what these formats need."""
 
 _Sheet = tuple[str, Sequence[str], Iterable[Mapping[str, Any]]]
 

@@ -24,6 +24,7 @@ from podium.compliance.results.score import (
 from podium.logging_spec.reader.read import read_log
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.convergence.result import Convergence
+from podium.rules.convergence.spread import spread_of
 from podium.rules.finding import Profile
 from podium.rules.run import Run
 from tests.locations import CORPUS
@@ -210,13 +211,14 @@ def test_factor_is_the_committees_or_that_of_convergence() -> None:
 
 
 def test_spread_and_outliers() -> None:
-    spread = score(runs([10.0, 10.1, 9.9, 10.0, 20.0])).spread
+    spread = spread_of(runs([10.0, 10.1, 9.9, 10.0, 20.0]), 5)
+    assert spread is not None
     assert spread.usual == 0.025
     assert spread.outliers == ("result_4.txt",)
     assert spread.relative == pytest.approx(spread.deviation / 12)
-    even = score(runs([10.0] * 10), "bert").spread
+    even = spread_of(runs([10.0] * 10), 10)
     assert (even.usual, even.deviation, even.outliers) == (0.05, 0, ())
-    assert score(runs([None, None, None, None, 1.0])).spread is None
+    assert spread_of([run for run in runs([None, None, None, None, 1.0]) if run.counts], 5) is None
 
 
 def test_final_quality_is_the_geometric_mean() -> None:

@@ -1,0 +1,1 @@
+"""The official MLCommons tools by their own names and output. Imports scoring and below."""

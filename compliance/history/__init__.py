@@ -1,0 +1,4 @@
+"""A submission beside earlier trees: resubmitted, borrowed, previewed.
+
+Imports scoring and below.
+"""

@@ -1,0 +1,4 @@
+"""What lies below a path: logs, submissions, rounds, code, and by which rules.
+
+Imports report and below.
+"""

@@ -1,0 +1,1 @@
+"""Before and during a run: preflight, guard, watch. Imports rulebook and below."""

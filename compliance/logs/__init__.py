@@ -1,0 +1,4 @@
+"""One log: its verdict by either text, and the facts that packages need.
+
+Imports repository and below.
+"""

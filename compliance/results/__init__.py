@@ -1,0 +1,1 @@
+"""One result: its runs, and what follows from them. Imports logs, systems, power and below."""

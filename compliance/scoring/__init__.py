@@ -1,0 +1,1 @@
+"""`score`: rows of results and findings about them. Imports checking and below."""

@@ -1,0 +1,4 @@
+"""A whole submission judged: tree, systems, results together, documents.
+
+Imports results and below.
+"""

@@ -1,0 +1,121 @@
+"""No import runs up, and none runs in a circle: those in functions and for types included."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tests.architecture.source import Module, by_name, modules, of
+from tests.locations import ROOT
+
+LAYERS = {
+    "logging_spec": ("keys", "reader", "emitter", "mllog", "callbacks"),
+    "compliance": (
+        *("version", "exit_codes", "errors", "files", "report", "inputs", "waivers"),
+        *("repository", "logs", "systems", "power", "results", "submission", "rulebook"),
+        *("checking", "scoring", "history", "rcp", "live", "packing", "bundling", "compat"),
+        *("commands", "cli"),
+    ),
+}
+"""The folders (and modules) right below a package, lowest first: each imports those before it."""
+
+PACKAGE_ORDER = {
+    "logging_spec": (),
+    "rules": ("logging_spec",),
+    "compliance": ("logging_spec", "rules"),
+    "reference_runs": ("logging_spec",),
+}
+"""Which packages each may import. One command starts the trainers: see below."""
+
+STARTS_TRAINERS = "podium.compliance.commands."
+
+
+def _layer(name: str) -> str:
+    """The folder or module right below its package that a module lies in."""
+    return [*name.split("."), "", ""][2]
+
+
+@pytest.mark.parametrize("package", PACKAGE_ORDER)
+def test_packages_import_those_below_only(package: str) -> None:
+    allowed = {package, *PACKAGE_ORDER[package]}
+    wrong = [
+        f"{module.name}:{each.line} imports {each.own}"
+        for module in of(package)
+        for each in module.imports
+        if each.own
+        and by_name()[each.own].package not in allowed
+        and not (
+            by_name()[each.own].package == "reference_runs"
+            and module.dotted.startswith(STARTS_TRAINERS)
+        )
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_every_folder_has_its_layer(package: str) -> None:
+    found = {_layer(module.dotted) for module in of(package)} - {""}
+    assert found == set(LAYERS[package])
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_import_runs_up(package: str) -> None:
+    order = LAYERS[package]
+    wrong = [
+        f"{module.name}:{each.line} imports {each.own}"
+        for module in of(package)
+        for each in module.imports
+        if each.own.startswith(f"podium.{package}.")
+        and _layer(module.dotted)
+        and order.index(_layer(each.own)) > order.index(_layer(module.dotted))
+    ]
+    assert wrong == []
+
+
+def test_imports_run_in_no_circle() -> None:
+    graph = {
+        module.dotted: {each.own for each in module.imports if each.own} - {module.dotted}
+        for module in modules()
+    }
+    assert _circles(graph) == []
+
+
+def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """What is left once modules that import nothing left, and then those nobody left imports, go."""
+    left = {name: set(targets) for name, targets in graph.items()}
+    while leaves := {name for name, targets in left.items() if not targets}:
+        left = {name: targets - leaves for name, targets in left.items() if name not in leaves}
+    while True:
+        imported = set().union(*left.values()) if left else set()
+        roots = left.keys() - imported
+        if not roots:
+            return [sorted(left)] if left else []
+        left = {name: targets for name, targets in left.items() if name not in roots}
+
+
+def test_circles_are_found() -> None:
+    assert _circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert _circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+NAME = re.compile(r"podium\.(compliance|rules|logging_spec|reference_runs)(\.\w*)*")
+"""A text that `import_module` would take for one of the project's modules, or the begin of one."""
+
+
+def _named_elsewhere(module: Module) -> list[str]:
+    """Modules that a text of a source file names, but for those in the file's own folder."""
+    own = ".".join(("podium", *module.path.relative_to(ROOT).parent.parts))
+    return [
+        node.value
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if NAME.fullmatch(node.value) and not node.value.startswith(f"{own}.")
+    ]
+
+
+def test_no_text_names_a_module_of_another_folder() -> None:
+    """What is named in a text is imported unseen by the tests above."""
+    found = {module.name: _named_elsewhere(module) for module in modules()}
+    assert {name: texts for name, texts in found.items() if texts} == {}

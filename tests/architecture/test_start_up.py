@@ -1,0 +1,104 @@
+"""What is loaded when: nothing heavy before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source import modules, top
+from tests.compliance.trees import usual
+from tests.locations import ROOT
+
+# --- what loads when ---
+
+HEAVY = (
+    *("torch", "scipy", "numpy", "pandas", "jsonschema", "git", "rich", "pydantic", "zstandard"),
+    *("matplotlib", "multiprocessing.pool", "gzip", "hypothesis", "mlperf_logging"),
+)
+
+
+def loaded(code: str) -> set[str]:
+    """The modules that a fresh process has loaded after some code."""
+    code = f"import sys; {code}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_what_is_loaded_is_seen() -> None:
+    assert {"rich", "json"} <= loaded("import rich, json; print('text')")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import podium.compliance.cli",
+        "import podium",
+        "import podium.logging_spec.reader.read",
+        "import podium.rules",
+    ],
+)
+def test_an_import_loads_nothing_heavy(code: str) -> None:
+    assert loaded(code) & set(HEAVY) == set()
+
+
+def test_the_command_does_not_build_the_rules_to_show_its_help() -> None:
+    code = "import podium.compliance.cli; podium.compliance.cli.run(['--help'])"
+    names = loaded(code)
+    assert names & set(HEAVY) == set()
+    assert not {
+        name for name in names if name.startswith(("podium.rules.training", "podium.rules.hpc"))
+    }
+
+
+@pytest.fixture(params=["a log", "a package"])
+def checking(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Code that checks a log, or a package that lacks nothing."""
+    path = tmp_path
+    if request.param == "a log":
+        (tmp_path / "result_0.txt").write_text(":::MLLOG {}\n")
+    else:
+        path = usual(tmp_path).root
+    words = ["check", str(path), "--round", "5.1", "--output", str(tmp_path.parent / "out.json")]
+    return (
+        f"import podium.compliance.cli; podium.compliance.cli.run({[*words, '--format', 'json']!r})"
+    )
+
+
+def test_a_check_loads_nothing_that_it_does_not_need(checking: str) -> None:
+    assert loaded(checking) & {*HEAVY, "statistics", "tomllib"} == set()
+
+
+def test_what_every_check_loads_makes_no_dataclass(checking: str) -> None:
+    """Each takes about a millisecond to make, at every start; a msgspec.Struct 0.03."""
+    places = {name.removeprefix("podium.").replace(".", "/") for name in loaded(checking)}
+    made = {
+        f"{module.name} {node.name}"
+        for module in modules()
+        if module.name.removesuffix(".py").removesuffix("/__init__") in places
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef)
+        and any("dataclass" in ast.unparse(each) for each in node.decorator_list)
+    }
+    assert made == set()
+
+
+def test_the_rules_of_one_usage_do_not_load_the_other() -> None:
+    code = "from podium.rules.catalogue import find_round; find_round('training', '5.1')"
+    assert not {name for name in loaded(code) if name.startswith("podium.rules.hpc")}
+
+
+def test_an_old_round_does_not_load_the_newer_ones() -> None:
+    code = "from podium.rules.catalogue import find_round; find_round('training', '5.1')"
+    assert not loaded(code) & {f"podium.rules.training.{name}" for name in ("v0_5", "v6_0", "v6_1")}
+
+
+def test_logging_spec_stands_alone() -> None:
+    parts = ("reader.read", "reader.record", "keys", "mllog")
+    wanted = "; ".join(f"import podium.logging_spec.{part}" for part in parts)
+    assert not {name for name in loaded(wanted) if top(name) in ("rules", "compliance", "typer")}

@@ -1,0 +1,147 @@
+"""Which libraries each package may use, and where."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+
+import pytest
+
+from tests.architecture.source import PACKAGES, Import, Module, modules, of, parse, top
+from tests.locations import ROOT
+
+ALLOWED = {
+    "logging_spec": {"msgspec", "zstandard", "orjson", "ahocorasick_rs"},
+    "rules": {"msgspec", "scipy", "numpy"},
+    "compliance": {
+        *("msgspec", "pydantic", "jsonschema", "typer", "rich"),
+        *("git", "detect_secrets", "zstandard"),
+    },
+    "reference_runs": {"torch", "numpy", "PIL", "sacrebleu", "pycocotools", "torchmetrics"},
+}
+"""What each package may import beside podium itself and the standard library."""
+
+OPTIONAL = {
+    "logging_spec/callbacks/": {"torch", "transformers", "lightning", "pytorch_lightning", "keras"},
+}
+"""Adapters to frameworks import the framework that the user has installed already."""
+
+ONLY_IN = {
+    "typer": ("compliance/cli.py", "compliance/commands/"),
+    "git": ("compliance/packing/git.py",),
+    "scipy": ("rules/convergence/",),
+    "numpy": ("rules/convergence/", "logging_spec/", "reference_runs/"),
+    "detect_secrets": ("compliance/repository/secret",),
+    "ahocorasick_rs": ("logging_spec/reader/words.py",),
+}
+"""Libraries that one corner of a package uses."""
+
+
+def third_parties(module: Module) -> list[Import]:
+    """The imports of what is neither podium nor the standard library."""
+    return [
+        each
+        for each in module.imports
+        if not each.own and top(each.module) not in sys.stdlib_module_names
+    ]
+
+
+def _optional(module: Module) -> set[str]:
+    return {
+        name for where, names in OPTIONAL.items() if module.name.startswith(where) for name in names
+    }
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_the_libraries_it_may(package: str) -> None:
+    wrong = [
+        f"{module.name}:{each.line} imports {each.module}"
+        for module in of(package)
+        for each in third_parties(module)
+        if top(each.module) not in ALLOWED[package] | _optional(module)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ONLY_IN)
+def test_some_libraries_are_used_in_one_place_only(name: str) -> None:
+    users = {
+        module.name
+        for module in modules()
+        for each in third_parties(module)
+        if top(each.module) == name
+    }
+    assert {user for user in users if not user.startswith(ONLY_IN[name])} == set()
+
+
+DISTRIBUTIONS = {
+    "ahocorasick_rs": "ahocorasick-rs",
+    "git": "gitpython",
+    "detect_secrets": "detect-secrets",
+    "PIL": "pillow",
+}
+"""Distributions that bring a package of another name."""
+
+
+def test_what_is_imported_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = project["optional-dependencies"]["reference"]
+    declared = {re.split(r"[<>=\[ ]", text)[0] for text in (*project["dependencies"], *extra)}
+    used = {
+        top(each.module)
+        for module in modules()
+        for each in third_parties(module)
+        if not each.only_for_types and top(each.module) not in _optional(module)
+    }
+    assert {DISTRIBUTIONS.get(name, name) for name in used} - declared == set()
+
+
+def test_the_rules_do_not_read_files_but_their_own_data() -> None:
+    wrong = [
+        f"{module.name}:{node.lineno}"
+        for module in of("rules")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("open", "os.open", "Path")
+    ]
+    assert wrong == []
+
+
+def test_only_tests_import_the_incumbent() -> None:
+    wrong = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("docs", *PACKAGES)
+        for path in (ROOT / folder).rglob("*.py")
+        for each in parse(path).imports
+        if top(each.module) == "mlperf_logging"
+    ]
+    assert wrong == []
+
+
+# --- tables of rounds ---
+
+
+def test_benchmark_tables_and_checks_do_not_import_rounds() -> None:
+    wrong = [
+        f"{module.name} imports {each.own}"
+        for module in of("rules")
+        if "/benchmarks/" in module.name or module.name.startswith("rules/checks/")
+        for each in module.imports
+        if each.own.startswith(("podium.rules.training.v", "podium.rules.hpc.v"))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("usage", ["training", "hpc"])
+def test_a_round_imports_no_round_but_its_predecessor(usage: str) -> None:
+    names = sorted(path.stem for path in (ROOT / "rules" / usage).glob("v*.py"))
+    for module in of("rules"):
+        if module.path.parent.name == usage and module.path.stem in names:
+            older = {
+                each.own.rpartition(".")[2]
+                for each in module.imports
+                if each.own.startswith(f"podium.rules.{usage}.v")
+            }
+            place = names.index(module.path.stem)
+            assert older in (set(), {names[place - 1]}), module.name
