@@ -168,7 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     default = ROOT.parent / "shared" / "corpus"
     parser.add_argument("folder", type=Path, nargs="?", default=default)
-    parser.add_argument("--every", type=int, default=4, help="of the logs, for the official checker")
+    parser.add_argument("--every", type=int, default=4, help="Nth logs for the official checker")
     arguments = parser.parse_args()
     if not arguments.folder.is_dir():
         sys.exit(f"{arguments.folder}: no such folder; name one with published results")
