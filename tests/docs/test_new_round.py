@@ -4,64 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import apply, blocks
+from tests.docs.pages import Copy, blocks, copied
 from tests.locations import ROOT
-
-PARTS = ("compliance", "logging_spec", "reference_runs", "rules", "src")
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A copy of the repository, where podium is that of the copy."""
-
-    root: Path
-
-    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {"PYTHONPATH": str(self.root / "src")}
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=self.root,
-            env=environment,
-        )
-
-    def podium(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self.run(sys.executable, "-m", "podium", *words)
-
-    def shell(self, line: str) -> str:
-        """The output of a command of the page, which must succeed."""
-        python = f'"{sys.executable}" -m podium'
-        words = line.replace("podium ", f"{python} ", 1) if line.startswith("podium ") else line
-        done = self.run("bash", "-ec", words)
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-        return done.stdout
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """The copy, after the whole page."""
-    root = tmp_path_factory.mktemp("repository")
-    for part in PARTS:
-        leave = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / part, root / part, symlinks=True, ignore=leave)
-    copy = Copy(root)
-    for block in blocks("new_round.md"):
-        if block.language != "console":
-            apply(block, root)
-            continue
-        for command, shown in block.commands():
-            printed = copy.shell(command).splitlines()
-            assert [line for line in shown if line not in printed] == [], command
+    copy = copied(tmp_path_factory.mktemp("repository"))
+    copy.follow("new_round.md")
     return copy
 
 
