@@ -23,7 +23,7 @@ by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name)
 PLACE = re.compile(
     r"((?:compliance|rules|logging_spec|reference_runs|tests|docs|src|benchmarks)/[\w./*-]*\w)"
 )
-"""A path from the repository's top. In text about submissions `benchmarks/` is a folder of theirs."""
+"""A path from the top of the repository. In text about submissions `benchmarks/` is theirs."""
 
 OF_SUBMISSIONS = re.compile(r"benchmarks/(?!\w+\.(?:py|toml)$)")
 
