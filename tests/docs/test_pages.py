@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from functools import cache
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from podium.compliance.cli import run
 from tests.docs.pages import blocks
 from tests.locations import ROOT
 
@@ -65,6 +69,38 @@ def test_a_path_in_the_text_exists(page: Path) -> None:
 def test_a_script_in_a_command_exists(page: Path) -> None:
     scripts = re.findall(r"(?:python|pytest) ([a-z]\S+\.py)", page.read_text(encoding="utf-8"))
     assert [script for script in scripts if not (ROOT / script).is_file()] == []
+
+
+GROUPS = ("compat", "rcp", "rules", "system")
+"""Commands that have commands."""
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """The words of each podium command in a block of the page."""
+    for token in MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8")):
+        if token.type == "fence" and token.info in ("", "console", "sh"):
+            text = token.content.replace("\\\n", " ")
+            for line in re.findall(r"^(?:\$ )?podium (.+)$", text, flags=re.MULTILINE):
+                yield re.split(r" #|   ", line)[0].split()
+
+
+@cache
+def help_of(*command: str) -> str:
+    with redirect_stdout(StringIO()) as out:
+        assert run([*command, "--help"]) == 0
+    return out.getvalue()
+
+
+@by_page
+def test_the_commands_have_the_options_that_are_shown(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for words in commands(page):
+        command = words[:2] if words[0] in GROUPS else words[:1]
+        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        missing = [o for o in options if not re.search(rf"{o}\b", help_of(*command))]
+        assert missing == [], " ".join(words)
 
 
 @by_page
