@@ -31,7 +31,7 @@ lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP)  ## speed against the incumbent, a bare pass and cp, as ratios of one run
+bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as ratios of one run
 	$(BIN)/python benchmarks/check.py
 	$(BIN)/python benchmarks/emitter.py
 	$(BIN)/python benchmarks/trainers.py
@@ -41,5 +41,5 @@ docs: $(STAMP)  ## regenerate the rule pages and the record schema
 	$(BIN)/podium rules pages --write
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 
-clean:  ## remove what make has made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean:  ## remove what make has made, demo/ included
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Speed of `podium check`: against the incumbent, a bare pass, logs alone; and its start.
+"""Speed of `podium check`: against the official checker, a bare pass, logs alone; and its start.
 
     python benchmarks/check.py [FOLDER] [--every N]
 
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "src"))
 
 from podium.compliance.checking.session import Options, check_paths  # noqa: E402 - a script finds the packages now
 from podium.compliance.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
@@ -64,7 +64,7 @@ def bare_pass(logs: list[Path]) -> int:
     return count
 
 
-def incumbent(logs: list[Path]) -> None:
+def official(logs: list[Path]) -> None:
     """The official tool's check of each log, in this process, as fast as it goes."""
     from mlperf_logging.compliance_checker import mlp_compliance
 
@@ -168,7 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     default = ROOT.parent / "shared" / "corpus"
     parser.add_argument("folder", type=Path, nargs="?", default=default)
-    parser.add_argument("--every", type=int, default=4, help="the incumbent gets every Nth log")
+    parser.add_argument("--every", type=int, default=4, help="Nth logs for the official checker")
     arguments = parser.parse_args()
     if not arguments.folder.is_dir():
         sys.exit(f"{arguments.folder}: no such folder; name one with published results")
@@ -185,16 +185,16 @@ def main() -> None:
     bare, *ours = [spent.cpu for spent in timed(works, 11)]
     one = dict(zip(Profile, ours, strict=True))
     (two,) = [spent.wall for spent in timed([podium(Profile.VERIFIER, 2)], 5)]
-    (slow,) = timed([lambda: incumbent(sample)], 1)
+    (slow,) = timed([lambda: official(sample)], 1)
     memory = peak_memory_mb(arguments.folder)
     verifier, policy = one[Profile.VERIFIER], one[Profile.POLICY]
     rows = [
         ("bare pass", bare, ""),
         ("podium, verifier profile", verifier, f"{verifier / bare:.2f} x bare (bar 1.6)"),
         ("podium, policy profile", policy, f"{policy / bare:.2f} x bare (bar 1.6)"),
-        ("podium, 2 processes", two, f"{slow.wall / two:.0f} x faster than the incumbent (bar 45)"),
+        ("podium, 2 processes", two, f"{slow.wall / two:.0f} x the official speed (bar 45)"),
         (
-            "incumbent",
+            "official checker",
             slow.cpu,
             f"{slow.cpu / verifier:.0f} x podium's time with 1 process (bar 25)",
         ),

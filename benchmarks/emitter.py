@@ -1,6 +1,6 @@
-"""The emitter against the incumbent, as ratios measured in one run: `python benchmarks/emitter.py`.
+"""The emitter against the official one, ratios of one run: `python benchmarks/emitter.py`.
 
-Bars: 4 times the incumbent's events per second with call sites; 4 microseconds of CPU per event
+Bars: 4 times the official events per second with call sites; 4 microseconds of CPU per event
 beyond the write itself without them; memory that does not grow.
 """
 
@@ -85,11 +85,11 @@ def speed(events: int, folder: str) -> None:
         "Logger": Logger(os.devnull, rank=0),
     }
     times = {name: cpu(logging_to(logger), events) for name, logger in with_sites.items()}
-    incumbent = _incumbent()
+    official = _official()
     theirs = None
-    if incumbent is not None:
-        theirs = cpu(logging_to(default_mllogger(incumbent)), events // 4)
-        row("incumbent, call sites", theirs, "1.0x")
+    if official is not None:
+        theirs = cpu(logging_to(default_mllogger(official)), events // 4)
+        row("official emitter, call sites", theirs, "1.0x")
     for name, micros in times.items():
         row(f"{name}, call sites", micros, f"{theirs / micros:.1f}x (bar: 4x)" if theirs else "")
     for name, target, base in (("nowhere", os.devnull, null), ("a file", path, write)):
@@ -112,7 +112,7 @@ def memory(events: int) -> None:
     print(f"memory after {events:,} more events: {grown} KiB more (bar: flat)")
 
 
-def _incumbent() -> Any:
+def _official() -> Any:
     try:
         return importlib.import_module("mlperf_logging.mllog.mllog").MLLogger
     except ImportError:

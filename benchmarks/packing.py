@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "src"))
 
 from tests.builders import build  # noqa: E402 - a script finds the packages now
 
@@ -80,7 +80,7 @@ def took(command: list[str], place: Path) -> Took:
         return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
     wall, before = time.perf_counter(), cpu()
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     subprocess.run(command, cwd=place, env=environment, stdout=subprocess.DEVNULL, check=False)
     return Took(time.perf_counter() - wall, cpu() - before)
 

@@ -1,0 +1,120 @@
+"""The pages of `docs/`: their code, and a copy of the repository to carry them out on."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from tests.locations import ROOT
+
+_NAMED = re.compile(r"`([\w./-]+\.\w+)`:$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code: its language, its text, and the file that the line before it names."""
+
+    language: str
+    text: str
+    path: str = ""
+
+    def commands(self) -> Iterator[tuple[str, list[str]]]:
+        """Each command of a console, and the lines that it must print, in their order."""
+        for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            command, *shown = part.splitlines()
+            yield command, [line for line in shown if line != "…"]
+
+    def change(self) -> tuple[str, str]:
+        """The text before and after a difference."""
+        lines = self.text.splitlines()
+        before = [line[1:] for line in lines if line[0] in " -"]
+        after = [line[1:] for line in lines if line[0] in " +"]
+        return "\n".join(before), "\n".join(after)
+
+
+def blocks(name: str) -> list[Block]:
+    """Every fenced block of a page, in order."""
+    tokens = MarkdownIt("commonmark").parse((ROOT / "docs" / name).read_text(encoding="utf-8"))
+    found, before = [], ""
+    for token in tokens:
+        if token.type == "inline":
+            before = token.content
+        elif token.type == "fence":
+            named = _NAMED.search(before)
+            found.append(Block(token.info, token.content, named[1] if named else ""))
+            before = ""
+    return found
+
+
+def apply(block: Block, root: Path) -> None:
+    """Write a file that is shown whole, or change one as a difference says."""
+    path = root / block.path
+    if block.language != "diff":
+        assert not path.exists(), path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text, encoding="utf-8")
+        return
+    before, after = block.change()
+    text = path.read_text(encoding="utf-8")
+    assert text.count(before) == 1, f"{block.path} must hold {before!r} once"
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+PARTS = ("compliance", "logging_spec", "reference_runs", "rules", "src")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the repository, where podium is that of the copy."""
+
+    root: Path
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """A command in the copy, with its output."""
+        environment = os.environ | {"PYTHONPATH": str(self.root / "src")}
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.root,
+            env=environment,
+        )
+
+    def podium(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """The copy's podium."""
+        return self.run(sys.executable, "-m", "podium", *words)
+
+    def shell(self, line: str) -> str:
+        """The output of a command of a page, which must succeed."""
+        python = f'"{sys.executable}" -m podium'
+        words = line.replace("podium ", f"{python} ", 1) if line.startswith("podium ") else line
+        done = self.run("bash", "-ec", words)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def follow(self, name: str) -> None:
+        """Write, change and run what a page of `docs/` shows, in its order."""
+        for block in blocks(name):
+            if block.path:
+                apply(block, self.root)
+            elif block.language == "console":
+                for command, shown in block.commands():
+                    printed = self.shell(command).splitlines()
+                    assert [line for line in shown if line not in printed] == [], command
+
+
+def copied(root: Path) -> Copy:
+    """The source in an empty folder."""
+    for part in PARTS:
+        leave = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / part, root / part, symlinks=True, ignore=leave)
+    return Copy(root)

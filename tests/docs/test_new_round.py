@@ -1,0 +1,85 @@
+"""`docs/new_round.md`, carried out on a copy of the repository as it stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import Copy, blocks, copied
+from tests.locations import ROOT
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The copy, after the whole page."""
+    copy = copied(tmp_path_factory.mktemp("repository"))
+    copy.follow("new_round.md")
+    return copy
+
+
+@pytest.fixture(params=["ocean_small", "llama31_8b"])
+def log(request: pytest.FixtureRequest, repository: Copy, tmp_path: Path) -> Path:
+    """A log that obeys the tables of the new round."""
+    path = tmp_path / "result_0.txt"
+    code = "import sys; from pathlib import Path; from tests.builders import build; "
+    code += "build('training', '6.2', 'closed', sys.argv[1]).write(Path(sys.argv[2]))"
+    environment = os.environ | {"PYTHONPATH": f"{repository.root / 'src'}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-c", code, request.param, str(path)]
+    subprocess.run(command, check=True, cwd=repository.root, env=environment)
+    return path
+
+
+def test_the_round_is_the_newest(repository: Copy, log: Path) -> None:
+    done = repository.podium("check", str(log), "--format", "json")
+    report = json.loads(done.stdout)
+    assert report["rules"]["round"] == "6.2"
+    assert (report["verdict"], report["findings"]) == ("accepted", [])
+
+
+def test_a_log_that_misses_the_target_is_rejected(repository: Copy, log: Path) -> None:
+    records = [json.loads(line.partition(" ")[2]) for line in log.read_text().splitlines()]
+    for record in records:
+        if record["key"] == "eval_accuracy":
+            record["value"] = 3.25
+    log.write_text("".join(f":::MLLOG {json.dumps(record)}\n" for record in records))
+    old = repository.podium("check", str(log), "--round", "6.1", "--format", "json")
+    new = repository.podium("check", str(log), "--round", "6.2", "--format", "json")
+    missed = [f["id"] for f in json.loads(new.stdout)["findings"] if f["id"].endswith(".target")]
+    assert len(missed) == 1
+    assert missed[0] not in {f["id"] for f in json.loads(old.stdout)["findings"]}
+
+
+def test_what_changed_is_listed(repository: Copy) -> None:
+    done = repository.podium("rules", "diff", "6.1", "6.2", "--format", "json")
+    benchmarks = {
+        (each["what"], each["name"])
+        for each in json.loads(done.stdout)["differences"]
+        if each["group"] == "benchmarks"
+    }
+    assert {name for _, name in benchmarks} >= {"flux1", "ocean_small"}
+
+
+def test_every_benchmark_of_the_round_has_reference_points(repository: Copy) -> None:
+    code = """
+from podium.rules.catalogue import find_round
+from podium.rules.convergence.data import points_of
+rules = find_round("training", "6.2")
+print(*(name for name in rules.benchmarks if not points_of("training", "6.2", name)))
+"""
+    done = repository.run(sys.executable, "-c", code)
+    assert done.stdout.split() == [], done.stderr
+
+
+def test_the_new_files_are_clean(repository: Copy) -> None:
+    for block in blocks("new_round.md"):
+        if block.language == "python":
+            words = ["ruff", "check", "--config", str(ROOT / "pyproject.toml"), block.path]
+            done = repository.run(sys.executable, "-m", *words)
+            assert done.returncode == 0, done.stdout
+            words = ["ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml")]
+            assert repository.run(sys.executable, "-m", *words, block.path).returncode == 0

@@ -1,0 +1,135 @@
+"""What the pages name exists: files, folders, modules and their members."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from functools import cache
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from podium.compliance.cli import run
+from tests.docs.pages import blocks
+from tests.locations import ROOT
+
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+
+by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+
+PLACE = re.compile(
+    r"((?:compliance|rules|logging_spec|reference_runs|tests|docs|src|benchmarks)/[\w./*-]*\w)"
+)
+"""A path from the top of the repository. In text about submissions `benchmarks/` is theirs."""
+
+OF_SUBMISSIONS = re.compile(r"benchmarks/(?!\w+\.(?:py|toml)$)")
+
+
+def inline(page: Path) -> Iterator[Token]:
+    for token in MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8")):
+        yield from token.children or ()
+
+
+def made_by(page: Path) -> set[str]:
+    """The files that a page has its reader write, and their folders."""
+    if page.parent != ROOT / "docs":
+        return set()
+    files = {block.path for block in blocks(page.name) if block.path}
+    return files | {str(Path(file).parent) for file in files}
+
+
+def there(place: str) -> bool:
+    if "NAME" in place:
+        place = place.replace("NAME", "*")
+    return any(ROOT.glob(place)) or any(ROOT.glob(f"{place}.py"))
+
+
+@by_page
+def test_a_path_in_the_text_exists(page: Path) -> None:
+    named = {
+        match[1]
+        for token in inline(page)
+        if token.type == "code_inline"
+        for match in PLACE.finditer(token.content)
+        if match.start() == 0
+    }
+    made = made_by(page)
+    wrong = {place for place in named if not OF_SUBMISSIONS.match(place) and not there(place)}
+    assert wrong - made == set()
+
+
+@by_page
+def test_a_script_in_a_command_exists(page: Path) -> None:
+    scripts = re.findall(r"(?:python|pytest) ([a-z]\S+\.py)", page.read_text(encoding="utf-8"))
+    assert [script for script in scripts if not (ROOT / script).is_file()] == []
+
+
+GROUPS = ("compat", "rcp", "rules", "system")
+"""Commands that have commands."""
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """The words of each podium command in a block of the page."""
+    for token in MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8")):
+        if token.type == "fence" and token.info in ("", "console", "sh"):
+            text = token.content.replace("\\\n", " ")
+            for line in re.findall(r"^(?:\$ )?podium (.+)$", text, flags=re.MULTILINE):
+                yield re.split(r" #|   ", line)[0].split()
+
+
+@cache
+def help_of(*command: str) -> str:
+    with redirect_stdout(StringIO()) as out:
+        assert run([*command, "--help"]) == 0
+    return out.getvalue()
+
+
+@by_page
+def test_the_commands_have_the_options_that_are_shown(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for words in commands(page):
+        command = words[:2] if words[0] in GROUPS else words[:1]
+        options = [word.partition("=")[0] for word in words if word.startswith("--")]
+        missing = [o for o in options if not re.search(rf"{o}\b", help_of(*command))]
+        assert missing == [], " ".join(words)
+
+
+@by_page
+def test_a_link_leads_to_a_file(page: Path) -> None:
+    links = [str(t.attrs["href"]) for t in inline(page) if t.type == "link_open"]
+    own = [link for link in links if "://" not in link]
+    assert [link for link in own if not (page.parent / link).is_file()] == []
+
+
+@by_page
+def test_what_is_imported_can_be_imported(page: Path) -> None:
+    if page.parent != ROOT / "docs":
+        text = page.read_text(encoding="utf-8")
+        code = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    else:
+        code = [block.text for block in blocks(page.name) if block.language == "python"]
+    made = {Path(path).with_suffix("").as_posix().replace("/", ".") for path in made_by(page)}
+    for node in (node for text in code for node in ast.walk(ast.parse(text))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("podium"):
+            module = str(node.module)
+            if module.removeprefix("podium.") in made:
+                continue
+            missing = [a.name for a in node.names if not hasattr(import_module(module), a.name)]
+            assert missing == [], module
+
+
+def test_every_folder_has_its_line_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    layers = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
+    folders = {path.name for path in (ROOT / "compliance").iterdir() if any(path.glob("[!_]*.py"))}
+    assert set(layers) == folders
+    assert len(layers) == len(folders)
