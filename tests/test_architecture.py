@@ -105,14 +105,14 @@ ALLOWED = {
 
 OPTIONAL = {
     "logging_spec/callbacks/": {"torch", "transformers", "lightning", "pytorch_lightning", "keras"},
-    "compliance/commands/run": {"reference_runs"},
+    "compliance/commands/running/": {"reference_runs"},
 }
 """Adapters to frameworks, which import the framework that the user has installed already; and the
 one command that starts the trainers."""
 
 ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
-    "git": ("compliance/packing/git.py",),
+    "git": ("compliance/packing/git/",),
     "scipy": ("rules/convergence/",),
     "numpy": ("rules/convergence/", "logging_spec/", "reference_runs/"),
     "detect_secrets": ("compliance/repository/secret",),

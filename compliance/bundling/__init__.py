@@ -1,1 +1,5 @@
-"""Bundles: a submission's tree as one archive, closed or open, and the way back."""
+"""A submission as one archive, and the way back: `bundle`, `unpack`, `verify`.
+
+`format` is the archive itself, `encryption` imports `format`, and the three modules here import
+both, and `packing.receipt`.
+"""

@@ -15,59 +15,59 @@ ABOUT = "Check, score and package MLPerf Training and HPC results."
 
 COMMANDS = {
     "check": (
-        "check:check",
+        "judging.check:check",
         "Judge logs against their round's rules: what is wrong, where, and how to mend it.",
     ),
     "score": (
-        "score:score_command",
+        "scoring.score:score_command",
         "Score results: time to train, factor, score, energy, throughput, spread.",
     ),
     "doctor": (
-        "submission:doctor",
+        "packaging.init:doctor",
         "List in order what a submission still lacks, with the command for each.",
     ),
     "init": (
-        "submission:init",
+        "packaging.init:init",
         "Write the skeleton of a submission: folders, empty system descriptions, podium.toml.",
     ),
     "preflight": (
-        "preflight:preflight",
+        "judging.preflight:preflight",
         "Judge hyperparameters before the run: broken rules, what is missing, when to evaluate.",
     ),
     "watch": (
-        "watch:watch",
+        "judging.watch:watch",
         "Watch runs while they go on: where they stand, what is wrong, when they may end.",
     ),
     "pack": (
-        "pack:pack",
+        "packaging.pack:pack",
         "Assemble a submission: plan, copy, check, swap in, write a receipt.",
     ),
     "run": (
-        "run:run",
+        "running.run:run",
         "Train a bundled reference benchmark and write its log, a real run of real code.",
     ),
     "bundle": (
-        "unpack:bundle",
+        "packaging.unpack:bundle",
         "Make one archive of a submission, with its SHA-256 and SHA-1 beside it.",
     ),
     "unpack": (
-        "unpack:unpack",
+        "packaging.unpack:unpack",
         "Unpack a bundle into a new folder, whole or not at all, and check it against its receipt.",
     ),
     "rules": (
-        "rules:app",
+        "rulebook.rules:app",
         "The rules themselves: list, explain and compare them; work out what is legal.",
     ),
     "rcp": (
-        "rcp:app",
+        "scoring.rcp:app",
         "Reference convergence points: check results against them, plan runs, look at them.",
     ),
     "system": (
-        "system:app",
+        "packaging.system:app",
         "System descriptions (systems/*.json): check them, print the schema they must fit.",
     ),
     "compat": (
-        "compat:app",
+        "compatibility.compat:app",
         "The incumbent's programs by their own names and flags, with true exit codes.",
     ),
 }

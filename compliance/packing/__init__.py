@@ -1,1 +1,5 @@
-"""`podium pack`: from scattered files to the tree of the review round, planned, then written."""
+"""A submission's tree from scattered files: planned, written beside the target, judged, swapped in.
+
+`planning` decides what lies where, `writing` makes the tree and its receipt, `git` commits it to a
+clone of the review repository; each imports only those before it, and all may import `receipt`.
+"""

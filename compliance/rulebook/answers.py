@@ -293,7 +293,7 @@ def schema(of: str) -> None:
 
         told = record_schema()
     elif of == "config":
-        from podium.compliance.packing.config import config_schema
+        from podium.compliance.packing.planning.config import config_schema
 
         told = config_schema()
     elif of == "receipt":

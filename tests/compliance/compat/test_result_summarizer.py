@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from podium.compliance.commands.compat import app
+from podium.compliance.commands.compatibility.compat import app
 from podium.compliance.compat.result_summarizer import expand
 from podium.compliance.compat.summary_columns import columns_of
 from podium.compliance.errors import NothingToJudge

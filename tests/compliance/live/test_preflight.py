@@ -10,11 +10,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from podium.compliance.commands.preflight import preflight as command
+from podium.compliance.commands.judging.preflight import preflight as command
 from podium.compliance.errors import ComplianceError, UsageFault
+from podium.compliance.live.declaration import parse_yaml, read_declaration
 from podium.compliance.live.preflight import Preflight, preflight
-from podium.compliance.live.watching.config import parse_yaml, read_declaration
-from podium.compliance.live.watching.preflight_text import page
+from podium.compliance.live.preflight_text import page
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import find_round

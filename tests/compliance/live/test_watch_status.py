@@ -12,11 +12,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from podium.compliance.commands.watch import watch
+from podium.compliance.commands.judging.watch import watch
 from podium.compliance.exit_codes import Exit
+from podium.compliance.live.partial.reference import Expected
 from podium.compliance.live.watching.forecast import Point, forecast, goal_of
 from podium.compliance.live.watching.page import page, row, sparkline
-from podium.compliance.live.watching.reference import Expected
 from podium.compliance.live.watching.status import Status
 from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.rules.catalogue import find_round
@@ -199,7 +199,7 @@ def test_its_import_is_cheap() -> None:
     import subprocess
 
     code = (
-        "import sys, podium.compliance.commands.watch, podium.compliance.commands.preflight; "
+        "import sys; from podium.compliance.commands.judging import preflight, watch; "
         "heavy = ('podium.compliance.live.guard', 'rich', 'scipy'); "
         "sys.exit(any(name in sys.modules for name in heavy))"
     )

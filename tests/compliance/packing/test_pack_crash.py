@@ -20,11 +20,11 @@ import pytest
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
-from podium.compliance.packing import copying
-from podium.compliance.packing.pack import Packed, PackJob, pack
-from podium.compliance.packing.pack_request import wished
-from podium.compliance.packing.sources import source_of
-from podium.compliance.packing.write import locked
+from podium.compliance.packing.planning.request import wished
+from podium.compliance.packing.planning.sources import source_of
+from podium.compliance.packing.writing import copying
+from podium.compliance.packing.writing.pack import Packed, PackJob, pack
+from podium.compliance.packing.writing.write import locked
 from tests.compliance.packs import Loose, files_in
 
 README = "benchmarks/llama31_405b/README.md"
@@ -254,7 +254,7 @@ def test_a_log_that_may_not_be_read_is_refused_with_the_reason(open_place: Path)
     told: list[str] = []
 
     def plan() -> None:
-        from podium.compliance.packing.building import make_plan
+        from podium.compliance.packing.planning.building import make_plan
 
         made = order(loose)
         plan = make_plan(made.config, made.rules, made.base)

@@ -13,9 +13,9 @@ import pytest
 
 from podium.compliance import check, score
 from podium.compliance.inputs.layout import is_log
-from podium.compliance.packing.pack import Packed, PackJob, pack
-from podium.compliance.packing.pack_request import wished
+from podium.compliance.packing.planning.request import wished
 from podium.compliance.packing.receipt import read_receipt
+from podium.compliance.packing.writing.pack import Packed, PackJob, pack
 from tests.compliance.packs import files_in, write_config
 from tests.conftest import CORPUS
 

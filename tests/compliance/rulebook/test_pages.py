@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
-from podium.compliance.commands.rules import app
+from podium.compliance.commands.rulebook.rules import app
 from podium.compliance.rulebook.catalogue import all_rules, tables
 from podium.compliance.rulebook.pages import COLUMNS, pages, place, stale_pages, write_pages
 from podium.rules.catalogue import USAGES, rounds_of
