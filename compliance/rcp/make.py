@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.checking.session import Options, gather
-from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.errors import NothingToJudge
 from podium.compliance.logs.facts import Facts
 from podium.rules.convergence.run_counts import needed_runs
 
@@ -128,11 +128,3 @@ def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
 def _plain(value: float | None) -> float | int:
     assert value is not None
     return int(value) if float(value).is_integer() else value
-
-
-def refuse_output(output: Path, paths: Sequence[Path]) -> None:
-    """Refuse an output that is one of the logs, or lies among them."""
-    from podium.compliance.report.console import inside
-
-    if inside(output, list(paths)):
-        raise UsageFault(f"--output {output} lies among the logs; choose a place outside")

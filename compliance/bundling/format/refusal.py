@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from podium.compliance.errors import ComplianceError
+from podium.compliance.exit_codes import Exit
 
 
 class Refused(ComplianceError):
-    """An archive, or a tree, that cannot be trusted as it is: exit status 1."""
+    """An archive, or a tree, that cannot be trusted as it is."""
+
+    status = Exit.FOUND
 
 
 class Damaged(Exception):

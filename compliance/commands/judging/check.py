@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.compliance.commands.delivery import Printing, globs, refuse_inside
+from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     IgnoreOption,
     JobsOption,
@@ -21,39 +22,41 @@ from podium.compliance.commands.options import (
     SelectOption,
     StrictOption,
     UsageOption,
-    globs,
+    processes,
 )
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
+    from podium.compliance.checking.session import Options
     from podium.compliance.report.data import Outcome
     from podium.compliance.waivers.apply import Waivers
 
-EPILOG_CHECK = (
-    "Examples:  podium check result_0.txt --round 5.1    "
-    "podium check training_results_v5.1 --profile verifier    "
-    "podium check . --format sarif --output podium.sarif"
+EXAMPLES = examples(
+    "podium check result_0.txt --round 5.1",
+    "podium check training_results_v5.1 --profile verifier",
+    "podium check . --format sarif --output podium.sarif",
 )
 
 Paths = Annotated[
     list[Path],
     typer.Argument(
-        help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH…"
+        help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH..."
     ),
 ]
 WaiversOption = Annotated[
-    Path | None, typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).")
+    Path | None,
+    typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).", metavar="FILE"),
 ]
 NoWaiversOption = Annotated[
-    bool, typer.Option("--no-waivers", help="Disregard waivers and bypass flags in the tree.")
+    bool, typer.Option("--no-waivers", help="Ignore waivers and bypass flags in the tree.")
 ]
 EarlierOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--earlier",
-        help="An earlier tree: find logs handed in again, borrowed settings, previews not kept.",
+        help="An earlier tree: find resubmitted logs, borrowed settings, previews not kept.",
         metavar="TREE",
     ),
 ]
@@ -80,23 +83,19 @@ def check(
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Judge logs against their round's rules: what is wrong, where, and how to mend it.
+    """Judge logs against their round's rules: what is wrong, where, and how to fix it.
 
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments, 3 a fault of podium itself.
     """
-    from podium.compliance.checking.session import Options, check_paths, find, is_internal
-    from podium.compliance.report.console import deliver, inside, progress_bar, with_scores
+    from podium.compliance.checking.session import Options
 
-    if output is not None and inside(output, [*paths, *(earlier or ())]):
-        raise UsageFault(
-            f"--output {output} lies in the tree being checked; choose a place outside"
-        )
+    refuse_inside("--output", output, [*paths, *(earlier or ())])
     options = Options(
-        usage.value if usage else None,
+        usage,
         round,
         profile,
-        jobs or os.cpu_count() or 1,
+        processes(jobs),
         strict,
         globs("--select", select),
         globs("--ignore", ignore),
@@ -104,30 +103,48 @@ def check(
         not no_waivers,
         tuple(earlier or ()),
     )
-    chosen = _chosen_format(format, score)
-    with progress_bar(quiet) as progress:
-        gathered = find(paths, options, for_scores=score)
+    printing = Printing(_chosen_format(format, score), output, not no_color, quiet)
+    report = (_check_and_score if score else _check)(paths, options, printing)
+    raise typer.Exit(_status(report))
+
+
+def _check(paths: list[Path], options: Options, printing: Printing) -> Outcome:
+    from podium.compliance.checking.session import check_paths
+    from podium.compliance.report.console import deliver, progress_bar
+
+    with progress_bar(printing.quiet) as progress:
+        report = check_paths(paths, options, progress)
+    form, output, color, quiet = printing
+    deliver(report, form, output, color=color, quiet=quiet)
+    return report
+
+
+def _check_and_score(paths: list[Path], options: Options, printing: Printing) -> Outcome:
+    from podium.compliance.checking.session import check_paths, find
+    from podium.compliance.report.console import progress_bar, with_scores
+    from podium.compliance.scoring.session import scores_of
+
+    with progress_bar(printing.quiet) as progress:
+        gathered = find(paths, options, for_scores=True)
         report = check_paths(paths, options, progress, gathered)
-    if score:
-        from podium.compliance.scoring.session import scores_of
-
-        with_scores(report, scores_of(gathered, options), chosen, output, color=not no_color)
-    else:
-        deliver(report, chosen, output, color=not no_color, quiet=quiet)
-    raise typer.Exit(_status(report, is_internal(report)))
+    scores = scores_of(gathered, options)
+    with_scores(report, scores, printing.format, printing.output, color=printing.color)
+    return report
 
 
-def _chosen_format(asked: ReportFormat | None, score: bool) -> str:
+def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
     from podium.compliance.report.console import SCORED, default_format
 
-    chosen = asked.value if asked else default_format()
+    chosen = format_.value if format_ else default_format()
     if score and chosen not in SCORED:
         raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
     return chosen
 
 
-def _status(report: Outcome, internal: bool) -> Exit:
-    if internal:
+def _status(report: Outcome) -> Exit:
+    from podium.compliance.checking.session import is_internal
+
+    if is_internal(report):
         return Exit.INTERNAL
     return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN
 

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     AnswerFormat,
     AnswerFormatOption,
-    Division,
+    GivenBenchmarkOption,
+    GivenDivisionOption,
     ProfileOption,
     RoundOption,
     UsageOption,
@@ -18,37 +20,37 @@ from podium.compliance.commands.options import (
 from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
+EXAMPLES = examples(
+    "podium preflight config.json --benchmark llama31_8b --gbs 1152",
+    "podium preflight dry_run.txt --round 6.0 --format json",
+)
+
 Config = Annotated[
-    Path, typer.Argument(help="A JSON, TOML or YAML mapping of log keys, or a dry log.")
-]
-BenchmarkOption = Annotated[
-    str | None, typer.Option("--benchmark", help="Benchmark; else as declared.")
-]
-DivisionOption = Annotated[
-    Division | None, typer.Option("--division", help="Division; else as declared, or closed.")
+    Path,
+    typer.Argument(help="A JSON, TOML or YAML mapping of log keys, or a dry log.", metavar="FILE"),
 ]
 BatchOption = Annotated[
-    int | None, typer.Option("--gbs", min=1, help="Global batch size, instead of the declared.")
+    int | None,
+    typer.Option(
+        "--gbs", min=1, help="Global batch size, instead of the declared one.", metavar="N"
+    ),
 ]
 
 
 def preflight(
     config: Config,
-    benchmark: BenchmarkOption = None,
-    division: DivisionOption = None,
+    benchmark: GivenBenchmarkOption = None,
+    division: GivenDivisionOption = None,
     gbs: BatchOption = None,
     usage: UsageOption = None,
     round: RoundOption = None,  # noqa: A002 - the option's name
     profile: ProfileOption = Profile.POLICY,
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Judge hyperparameters before the run: broken rules, what is missing, when to evaluate.
+    """Judge hyperparameters before the run: violations, missing keys, when to evaluate.
 
-    Exit status: 0 legal, 1 something is broken or missing, 2 nothing to judge or bad arguments.
-
-    Example:  podium preflight config.json --benchmark llama31_8b --gbs 1152
-
-    Example:  podium preflight dry_run.txt --round 6.0 --format json
+    Exit status: 0 legal, 1 a rule is violated or a key is missing, 2 nothing to judge or bad
+    arguments.
     """
     from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.live.declaration import read_declaration

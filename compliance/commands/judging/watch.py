@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     AnswerFormat,
     Division,
@@ -18,28 +19,37 @@ from podium.compliance.commands.options import (
 )
 from podium.rules.finding import Profile
 
+EXAMPLES = examples(
+    "podium watch result_0.txt --exec 'scancel 4711'",
+    "podium watch results/*/llama31_8b/result_*.txt --once",
+)
+
 Logs = Annotated[
-    list[Path], typer.Argument(help="Logs, also such as are yet to come.", metavar="LOG…")
+    list[Path], typer.Argument(help="Logs; they need not exist yet.", metavar="LOG...")
 ]
-OnceOption = Annotated[bool, typer.Option("--once", help="Say how things stand, and end.")]
-FollowOption = Annotated[bool, typer.Option("--follow", help="Go on when every run has stopped.")]
+OnceOption = Annotated[bool, typer.Option("--once", help="Print the status once and exit.")]
+FollowOption = Annotated[
+    bool, typer.Option("--follow", help="Keep watching when every run has stopped.")
+]
 IntervalOption = Annotated[
-    float, typer.Option("--interval", min=0.01, help="Seconds between two looks.")
+    float, typer.Option("--interval", min=0.01, help="Seconds between polls.", metavar="SECONDS")
 ]
 TimeoutOption = Annotated[
-    float | None, typer.Option("--timeout", min=0, help="End after so many seconds.")
+    float | None,
+    typer.Option("--timeout", min=0, help="Exit after so many seconds.", metavar="SECONDS"),
 ]
 ExecOption = Annotated[
-    str, typer.Option("--exec", help="Run this on a log's first error.", metavar="CMD")
+    str, typer.Option("--exec", help="Run this command on a log's first error.", metavar="CMD")
 ]
 ExitOption = Annotated[
-    bool, typer.Option("--exit-on-error", help="End on the first error, with status 1.")
+    bool, typer.Option("--exit-on-error", help="Exit on the first error, with status 1.")
 ]
 DivisionOption = Annotated[
-    Division | None, typer.Option("--division", help="Division, until the log says it.")
+    Division | None, typer.Option("--division", help="Division, until the log states it.")
 ]
 BenchmarkOption = Annotated[
-    str | None, typer.Option("--benchmark", help="Benchmark, until the log says it.")
+    str | None,
+    typer.Option("--benchmark", help="Benchmark, until the log states it.", metavar="BENCHMARK"),
 ]
 FormatOption = Annotated[
     AnswerFormat, typer.Option("--format", help="text, or a line of JSON for each change.")
@@ -63,21 +73,25 @@ def watch(
     strict: StrictOption = False,
     no_color: NoColorOption = False,
 ) -> None:
-    """Watch runs while they go on: where they stand, what is wrong, when they may end.
+    """Judge logs while they are written: progress, findings, expected end.
 
-    Ends when every log has its run_stop, with the report of `podium check`.
+    Exits when every log has its run_stop, with the report of `podium check`.
 
     Exit status: 0 nothing wrong, 1 at least one error, 2 no log or bad arguments.
-
-    Example:  podium watch result_0.txt --exec 'scancel 4711'
-
-    Example:  podium watch results/*/llama31_8b/result_*.txt --once
     """
     from podium.compliance.live.watching.loop import Options, Watch
     from podium.compliance.live.watching.watched import WatchOptions
 
-    wishes = WatchOptions(usage, round, division, benchmark, profile)
-    ends = (timeout, format.value, command, exit_on_error, strict, not no_color)
-    raise typer.Exit(
-        Watch(list(map(str, logs)), Options(wishes, interval, once, follow, *ends)).run()
+    options = Options(
+        WatchOptions(usage, round, division, benchmark, profile),
+        interval,
+        once,
+        follow,
+        timeout,
+        format.value,
+        command,
+        exit_on_error,
+        strict,
+        not no_color,
     )
+    raise typer.Exit(Watch([str(log) for log in logs], options).run())

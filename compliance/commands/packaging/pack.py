@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     AnswerFormat,
     Division,
     JobsOption,
     QuietOption,
     Usage,
+    processes,
 )
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
@@ -21,9 +22,11 @@ from podium.compliance.exit_codes import Exit
 if TYPE_CHECKING:
     from podium.compliance.packing.writing.pack import Packed, PackJob
 
-EPILOG_PACK = (
-    "Examples:  podium pack --dry-run    podium pack Acme/podium.toml --into trees    "
-    "podium pack --git ../training_results_v5.1    podium pack --since origin/main"
+EXAMPLES = examples(
+    "podium pack --dry-run",
+    "podium pack Acme/podium.toml --into trees",
+    "podium pack --git ../training_results_v5.1",
+    "podium pack --since origin/main",
 )
 
 
@@ -34,9 +37,9 @@ def _option(help_: str, metavar: str | None = None, *names: str) -> Any:
 ConfigArgument = Annotated[
     Path, typer.Argument(help="podium.toml, or its folder.", metavar="[CONFIG]")
 ]
-Submitter = Annotated[str | None, _option("Organisation that submits.")]
+Submitter = Annotated[str | None, _option("Organisation that submits.", "NAME")]
 Suite = Annotated[Usage | None, _option("Suite.")]
-RoundName = Annotated[str | None, _option("Round, such as 5.1.")]
+RoundName = Annotated[str | None, _option("Round, such as 5.1.", "ROUND")]
 DivisionName = Annotated[Division | None, _option("Division.")]
 Into = Annotated[Path | None, _option("Folder in which the submitter's folder is made.", "DIR")]
 Systems = Annotated[
@@ -48,20 +51,18 @@ Results = Annotated[
 Codes = Annotated[
     list[str] | None, _option("A folder of code (repeatable).", "BENCHMARK[/NAME]=FOLDER")
 ]
-Documents = Annotated[list[str] | None, _option("Any other file (repeatable).", "PLACE=FILE")]
-WaiversFile = Annotated[Path | None, _option("waivers.toml to hand in.", "FILE")]
-Merge = Annotated[
-    list[Path] | None, _option("A tree to put together with the rest (repeatable).", "DIR")
-]
+Documents = Annotated[list[str] | None, _option("Any other file (repeatable).", "PATH=FILE")]
+WaiversFile = Annotated[Path | None, _option("waivers.toml to submit.", "FILE")]
+Merge = Annotated[list[Path] | None, _option("A tree to merge in (repeatable).", "DIR")]
 Settings = Annotated[
     list[str] | None, _option("Any field of podium.toml (repeatable).", "FIELD=TOML", "--set")
 ]
 DryRun = Annotated[bool, _option("Print the plan; write nothing.", None, "--dry-run", "-n")]
 Replace = Annotated[
-    list[str] | None, _option("Place whose content may change or go (repeatable).", "PATH")
+    list[str] | None, _option("Path whose content may change or go (repeatable).", "PATH")
 ]
 Keep = Annotated[
-    list[str] | None, _option("Place in the old tree to carry over (repeatable).", "PATH")
+    list[str] | None, _option("Path in the old tree to carry over (repeatable).", "PATH")
 ]
 Force = Annotated[
     bool, _option("Keep a tree that the check rejects; the receipt says so.", None, "--force")
@@ -73,8 +74,35 @@ ReceiptInTree = Annotated[
 Git = Annotated[Path | None, _option("Commit to this clone of the review repository.", "CLONE")]
 Push = Annotated[bool, _option("Push the commit, too.", None, "--push")]
 Since = Annotated[str | None, _option("Check what the clone's branch changes since REF.", "REF")]
-BundleFile = Annotated[Path | None, _option("Make a bundle of the tree, too.", "FILE")]
-Format = Annotated[AnswerFormat, _option("How the plan is printed.")]
+BundleFile = Annotated[Path | None, _option("Write a bundle of the tree, too.", "FILE")]
+Format = Annotated[AnswerFormat, _option("How to print the plan.")]
+
+
+class _Fields(NamedTuple):
+    """The options that are fields of podium.toml, too."""
+
+    submitter: str | None
+    usage: Usage | None
+    round: str | None
+    division: Division | None
+    into: Path | None
+    systems: list[str] | None
+    results: list[str] | None
+    code: list[str] | None
+    documents: list[str] | None
+    waivers: Path | None
+    merge: list[Path] | None
+
+
+class _Handling(NamedTuple):
+    """The options that say what becomes of the tree and its receipt."""
+
+    replace: list[str] | None
+    keep: list[str] | None
+    force: bool
+    receipt: Path | None
+    receipt_in_tree: bool
+    jobs: int | None
 
 
 def pack(
@@ -111,68 +139,45 @@ def pack(
     unnamed, and no log is altered. Exit status: 0 packed, 1 refused for conflicts or by the check,
     2 bad arguments or nowhere to write.
     """
-    count = jobs or os.cpu_count() or 1
     if since is not None:
-        raise typer.Exit(_since(git or Path(), since, (usage and usage.value, round), count))
-    given: dict[str, Any] = {
-        "submitter": submitter,
-        "usage": usage and usage.value,
-        "round": round,
-        "division": division and division.value,
-        "into": into,
-        "waivers": waivers,
-        "systems": system,
-        "results": result,
-        "code": code,
-        "documents": document,
-        "merge": merge,
-    }
-    order = _order(config, given, tuple(set or ()), count)
-    order = _with(order, tuple(replace or ()), tuple(keep or ()), receipt, force=force)
-    packed = _packed(order, git, in_tree=receipt_in_tree, push=push, dry_run=dry_run)
+        raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
+    fields = _Fields(
+        submitter, usage, round, division, into, system, result, code, document, waivers, merge
+    )
+    handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs)
+    packed = _pack(_job(config, fields, set, handling), git, push=push, dry_run=dry_run)
     _print(packed, format, quiet=quiet)
     if bundle is not None and packed.state in ("packed", "unchanged"):
         _bundle(packed.target, bundle)
     raise typer.Exit(_status(packed, force=force))
 
 
-def _order(config: Path, given: dict[str, Any], settings: tuple[str, ...], jobs: int) -> PackJob:
-    from podium.compliance.packing.planning.request import fields_of, wished
+def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _Handling) -> PackJob:
+    from podium.compliance.packing.planning.request import fields_of, read_request
     from podium.compliance.packing.writing.pack import PackJob
 
-    found = wished(config, fields_of(given), settings)
-    return PackJob(found.config, found.rules, found.base, found.chosen_by, jobs=jobs)
+    return PackJob(
+        read_request(config, fields_of(fields._asdict()), settings or ()),
+        tuple(handling.replace or ()),
+        tuple(handling.keep or ()),
+        handling.force,
+        processes(handling.jobs),
+        handling.receipt,
+        handling.receipt_in_tree,
+    )
 
 
-def _with(
-    order: PackJob,
-    replace_: tuple[str, ...],
-    keep: tuple[str, ...],
-    receipt: Path | None,
-    *,
-    force: bool,
-) -> PackJob:
-    from dataclasses import replace
-
-    return replace(order, replace=replace_, keep=keep, receipt=receipt, force=force)
-
-
-def _packed(
-    order: PackJob, clone: Path | None, *, in_tree: bool, push: bool, dry_run: bool
-) -> Packed:
-    from dataclasses import replace
-
-    from podium.compliance.packing.writing.pack import pack as make
+def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Packed:
+    from podium.compliance.packing.writing.pack import pack as write_tree
     from podium.compliance.packing.writing.pack import plan_only
 
-    order = replace(order, receipt_in_tree=in_tree)
     if push and clone is None:
         raise UsageFault("--push needs --git CLONE")
-    if clone is not None:
-        from podium.compliance.packing.git.commit import commit_to, plan_for
+    if clone is None:
+        return plan_only(job) if dry_run else write_tree(job)
+    from podium.compliance.packing.git.commit import commit_to, plan_for
 
-        return plan_for(order, clone) if dry_run else commit_to(order, clone, push=push)
-    return plan_only(order) if dry_run else make(order)
+    return plan_for(job, clone) if dry_run else commit_to(job, clone, push=push)
 
 
 def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
@@ -190,13 +195,8 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
 def _bundle(tree: Path, archive: Path) -> None:
     from podium.compliance.bundling.bundle import BundleOptions
     from podium.compliance.bundling.bundle import bundle as write_bundle
-    from podium.compliance.bundling.format.refusal import Refused
 
-    try:
-        write_bundle(tree, archive, BundleOptions())
-    except Refused as error:
-        typer.echo(f"podium: {error}", err=True)
-        raise typer.Exit(Exit.FOUND) from None
+    write_bundle(tree, archive, BundleOptions())
     typer.echo(f"Bundle: {archive}")
 
 
@@ -209,11 +209,11 @@ def _status(packed: Packed, *, force: bool) -> Exit:
     return Exit.CLEAN if planned or packed.state in ("packed", "unchanged") else Exit.FOUND
 
 
-def _since(clone: Path, ref: str, wish: tuple[str | None, str | None], jobs: int) -> Exit:
+def _check_since(clone: Path, ref: str, rules: tuple[str | None, str | None], jobs: int) -> Exit:
     from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.packing.git.since import check_since, to_text
     from podium.compliance.report.console import print_text, width
 
-    changes = check_since(clone, ref, RoundRequest(*wish), jobs)
+    changes = check_since(clone, ref, RoundRequest(*rules), jobs)
     print_text(to_text(changes, width()))
     return Exit.CLEAN if changes.accepted else Exit.FOUND

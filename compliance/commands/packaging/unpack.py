@@ -1,4 +1,4 @@
-"""`podium bundle` and `podium unpack`: a tree as one archive, and the way back."""
+"""`podium unpack`: a bundle unpacked and verified."""
 
 from __future__ import annotations
 
@@ -9,207 +9,135 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.compliance.commands.delivery import warn
+from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import QuietOption
+from podium.compliance.commands.packaging.secrets import (
+    PassphraseOption,
+    read_key,
+    read_passphrase,
+)
 from podium.compliance.errors import UsageFault
-from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from podium.compliance.bundling.bundle import Bundled, BundleOptions
+    from podium.compliance.bundling.encryption.keys import Keys
     from podium.compliance.bundling.format.members import Limits
-    from podium.compliance.bundling.unpack import UnpackOptions
+    from podium.compliance.bundling.unpack import Unpacked
+    from podium.compliance.packing.receipt import Receipt
 
-LARGEST_KEY = 1 << 16
-"""Bytes of a file with a key or a passphrase."""
-
-EPILOG_BUNDLE = (
-    "Examples:  podium bundle Acme Acme.tar.zst    "
-    "podium bundle Acme Acme.tar.zst.age --recipient age1…    "
-    "podium bundle Acme Acme.tar.gz.enc --passphrase-file pass.txt"
-)
-EPILOG_UNPACK = (
-    "Examples:  podium unpack Acme.tar.zst --output review    "
-    "podium unpack Acme.tar.zst.age --output review --identity key.txt "
-    "--verify podium-receipt.json    "
-    "podium unpack Acme --verify podium-receipt.json"
+EXAMPLES = examples(
+    "podium unpack Acme.tar.zst --output review",
+    "podium unpack Acme.tar.zst.age --output review --identity key.txt",
+    "podium unpack Acme.tar.zst --output review --verify podium-receipt.json",
+    "podium unpack Acme --verify podium-receipt.json",
 )
 
-PassphraseOption = Annotated[
+ArchiveArgument = Annotated[
+    Path, typer.Argument(help="A bundle; with --verify also a folder.", metavar="ARCHIVE")
+]
+OutputOption = Annotated[
     Path | None,
-    typer.Option("--passphrase-file", help="File whose first line is the passphrase."),
+    typer.Option("--output", "-o", help="New or empty folder to unpack into.", metavar="DIR"),
+]
+VerifyOption = Annotated[
+    Path | None,
+    typer.Option("--verify", help="Receipt of `podium pack` to check against.", metavar="FILE"),
+]
+HashOption = Annotated[
+    str | None, typer.Option(help="The hash that the bundle must have.", metavar="HEX")
+]
+IdentityOption = Annotated[
+    list[Path] | None,
+    typer.Option(help="File with an age or SSH secret key (repeatable).", metavar="FILE"),
+]
+IterationsOption = Annotated[
+    int | None, typer.Option(help="PBKDF2's iterations, if unusual.", min=1, metavar="N")
+]
+MostBytes = Annotated[
+    int | None, typer.Option(help="Most bytes unpacked; default 64 GiB.", min=1, metavar="N")
+]
+MostMembers = Annotated[
+    int | None,
+    typer.Option(help="Most files and folders; default 200000.", min=1, metavar="N"),
+]
+MostRatio = Annotated[
+    float | None,
+    typer.Option(help="Most bytes unpacked per byte read; default 250.", min=1, metavar="N"),
 ]
 
 
-def bundle(
-    tree: Annotated[Path, typer.Argument(help="The submitter's folder.", metavar="TREE")],
-    archive: Annotated[
-        Path,
-        typer.Argument(help="*.tar.zst, *.tar.gz or *.tar; then .age or .enc.", metavar="ARCHIVE"),
-    ],
-    recipient: Annotated[
-        list[str] | None, typer.Option(help="age or SSH public key (repeatable).")
-    ] = None,
+def unpack(
+    archive: ArchiveArgument,
+    output: OutputOption = None,
+    verify: VerifyOption = None,
+    sha256: HashOption = None,
     passphrase_file: PassphraseOption = None,
-    cipher: Annotated[
-        str | None, typer.Option(help="age, openssl, or legacy: the old script's format.")
-    ] = None,
-    iterations: Annotated[
-        int | None, typer.Option(help="PBKDF2's iterations; default 600000.", min=1)
-    ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Write over an older bundle.")] = False,
+    identity: IdentityOption = None,
+    iterations: IterationsOption = None,
+    max_size: MostBytes = None,
+    max_members: MostMembers = None,
+    max_ratio: MostRatio = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Make one archive of a submission, with its SHA-256 and SHA-1 beside it.
+    """Unpack a bundle into a new folder, or not at all, and verify it by its receipt.
 
-    The same tree gives the same bytes. Exit status: 0 written, 1 the tree cannot be bundled, 2 bad
-    arguments.
+    The hash files beside the bundle are checked, too. Exit status: 0 unpacked, 1 the bundle is
+    hostile, damaged, or not what its hash or receipt says, 2 bad arguments.
     """
-    from podium.compliance.bundling.bundle import bundle as write_bundle
-    from podium.compliance.bundling.format.refusal import Refused
     from podium.compliance.report.console import print_text
 
-    options = _bundle_options(recipient, passphrase_file, cipher, iterations, replace=replace)
-    try:
-        done = write_bundle(tree, archive, options)
-    except Refused as error:
-        typer.echo(f"podium: {error}", err=True)
-        raise typer.Exit(Exit.FOUND) from None
-    if done.warning:
-        typer.echo(f"podium: {done.warning}", err=True)
+    receipt = _receipt(verify)
+    if output is None:
+        text = _verify_folder(archive, receipt)
+    else:
+        from podium.compliance.bundling.unpack import UnpackOptions
+        from podium.compliance.bundling.unpack import unpack as unpack_bundle
+
+        keys = _keys(passphrase_file, identity or [], iterations)
+        limits = _limits(max_size, max_members, max_ratio)
+        options = UnpackOptions(sha256, keys, limits, receipt)
+        text = _text(output, unpack_bundle(archive, output, options))
     if not quiet:
-        print_text(told_of(done))
-
-
-def told_of(done: Bundled) -> str:
-    """A bundle in words: what was written and how to open it without podium."""
-    from podium.compliance.report.terminal import clean
-
-    lines = [
-        f"{clean(str(done.archive))}: {done.files} files, {done.size} bytes",
-        f"  sha256 {done.sha256}",
-        *(f"  {clean(str(path))}" for path in done.side_files),
-        f"  without podium: {clean(done.opened_by)}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _bundle_options(
-    recipients: list[str] | None,
-    passphrase_file: Path | None,
-    cipher: str | None,
-    iterations: int | None,
-    *,
-    replace: bool,
-) -> BundleOptions:
-    from podium.compliance.bundling.bundle import BundleOptions
-    from podium.compliance.bundling.encryption.keys import Cipher
-    from podium.compliance.bundling.encryption.openssl import ITERATIONS
-
-    if cipher is not None and cipher not in list(Cipher):
-        raise UsageFault(f"--cipher is {cipher}; must be {', '.join(Cipher)}")
-    return BundleOptions(
-        Cipher(cipher) if cipher else None,
-        tuple(recipients or ()),
-        _passphrase(passphrase_file) if passphrase_file else None,
-        iterations or ITERATIONS,
-        replace,
-    )
-
-
-def unpack(
-    archive: Annotated[
-        Path,
-        typer.Argument(help="A bundle; with --verify also a folder.", metavar="ARCHIVE"),
-    ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="New or empty folder to unpack into.")
-    ] = None,
-    verify: Annotated[
-        Path | None, typer.Option("--verify", help="Receipt of `podium pack` to check against.")
-    ] = None,
-    sha256: Annotated[str | None, typer.Option(help="The hash that the bundle must have.")] = None,
-    passphrase_file: PassphraseOption = None,
-    identity: Annotated[
-        list[Path] | None, typer.Option(help="File with an age or SSH secret key (repeatable).")
-    ] = None,
-    iterations: Annotated[
-        int | None, typer.Option(help="PBKDF2's iterations, if unusual.", min=1)
-    ] = None,
-    max_size: Annotated[
-        int | None, typer.Option(help="Most bytes unpacked; default 64 GiB.", min=1)
-    ] = None,
-    max_members: Annotated[
-        int | None, typer.Option(help="Most files and folders; default 200000.", min=1)
-    ] = None,
-    max_ratio: Annotated[
-        float | None, typer.Option(help="Most bytes unpacked per byte read; default 250.", min=1)
-    ] = None,
-    quiet: QuietOption = False,
-) -> None:
-    """Unpack a bundle into a new folder, whole or not at all, and check it against its receipt.
-
-    The hash files beside the bundle are heeded. Exit status: 0 unpacked, 1 the bundle is hostile,
-    damaged, or not what its hash or receipt says, 2 bad arguments.
-    """
-    from podium.compliance.bundling.format.refusal import Refused
-
-    try:
-        if output is None:
-            text = _verify_only(archive, verify)
-        else:
-            from podium.compliance.bundling.encryption.keys import Keys
-            from podium.compliance.bundling.encryption.openssl import MOST_ITERATIONS
-            from podium.compliance.bundling.unpack import UnpackOptions
-
-            if iterations and iterations > MOST_ITERATIONS:
-                raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
-            secret = _passphrase(passphrase_file) if passphrase_file else None
-            identities = tuple(_read(path) for path in identity or ())
-            keys = Keys(secret, identities, iterations, None if secret else _asker())
-            limits = _limits(max_size, max_members, max_ratio)
-            text = _unpacked(archive, output, UnpackOptions(sha256, keys, limits), verify)
-    except Refused as error:
-        typer.echo(f"podium: {error}", err=True)
-        raise typer.Exit(Exit.FOUND) from None
-    if not quiet:
-        from podium.compliance.report.console import print_text
-
         print_text(text)
 
 
-def _verify_only(tree: Path, verify: Path | None) -> str:
+def _receipt(path: Path | None) -> Receipt | None:
+    if path is None:
+        return None
+    from podium.compliance.packing.receipt import read_receipt
+
+    return read_receipt(path)
+
+
+def _verify_folder(tree: Path, receipt: Receipt | None) -> str:
     """Check a tree that is unpacked already."""
     from podium.compliance.bundling.verify import check_against
-    from podium.compliance.packing.receipt import read_receipt
     from podium.compliance.report.terminal import clean
 
     if not tree.is_dir():
         raise UsageFault("give --output, the new folder to unpack into")
-    if verify is None:
+    if receipt is None:
         raise UsageFault(f"{tree} is a folder: give --verify with the receipt to check it against")
-    receipt = read_receipt(verify)
     check_against(receipt, tree)
     return f"{clean(str(tree))}: {len(receipt.files)} files, all as in the receipt\n"
 
 
-def _unpacked(archive: Path, output: Path, options: UnpackOptions, verify: Path | None) -> str:
-    from dataclasses import replace
+def _keys(passphrase_file: Path | None, identities: list[Path], iterations: int | None) -> Keys:
+    from podium.compliance.bundling.encryption.keys import Keys
+    from podium.compliance.bundling.encryption.openssl import MOST_ITERATIONS
 
-    from podium.compliance.bundling.unpack import unpack as unpack_whole
-    from podium.compliance.report.terminal import clean
+    if iterations and iterations > MOST_ITERATIONS:
+        raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
+    passphrase = read_passphrase(passphrase_file)
+    ask = None if passphrase else _prompt()
+    return Keys(passphrase, tuple(map(read_key, identities)), iterations, ask)
 
-    if verify is not None:
-        from podium.compliance.packing.receipt import read_receipt
 
-        options = replace(options, receipt=read_receipt(verify))
-    done = unpack_whole(archive, output, options)
-    if done.old_derivation:
-        said = "the bundle's key was derived in the old, weak way; ask for one closed by age"
-        typer.echo(f"podium: {said}", err=True)
-    lines = [
-        f"{clean(str(output))}: {done.files} files, {done.size} bytes ({done.sealed})",
-        *(f"  {line}" for line in done.checked),
-    ]
-    return "\n".join(lines) + "\n"
+def _prompt() -> Callable[[], str] | None:
+    """Ask for the passphrase where somebody sits at the terminal."""
+    if not sys.stdin.isatty():
+        return None
+    return lambda: str(typer.prompt("passphrase", hide_input=True, err=True))
 
 
 def _limits(size: int | None, members: int | None, ratio: float | None) -> Limits:
@@ -219,26 +147,11 @@ def _limits(size: int | None, members: int | None, ratio: float | None) -> Limit
     return Limits(size or default.size, members or default.members, ratio or default.ratio)
 
 
-def _passphrase(path: Path) -> str:
-    """The first line of a file, as `openssl -pass file:` takes it."""
-    secret = _read(path).split("\n", 1)[0].removesuffix("\r")
-    if not secret:
-        raise UsageFault(f"{path} holds no passphrase in its first line")
-    return secret
+def _text(output: Path, unpacked: Unpacked) -> str:
+    from podium.compliance.report.terminal import clean
 
-
-def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(LARGEST_KEY).decode("utf-8")
-    except OSError as error:
-        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageFault(f"{path} is no UTF-8 text") from None
-
-
-def _asker() -> Callable[[], str] | None:
-    """Ask for the passphrase where somebody sits at the terminal."""
-    if not sys.stdin.isatty():
-        return None
-    return lambda: str(typer.prompt("passphrase", hide_input=True, err=True))
+    if unpacked.old_derivation:
+        warn("the bundle's key was derived in the old, weak way; ask for one encrypted by age")
+    sealed = f"{unpacked.files} files, {unpacked.size} bytes ({unpacked.sealed})"
+    lines = [f"{clean(str(output))}: {sealed}", *(f"  {line}" for line in unpacked.checked)]
+    return "\n".join(lines) + "\n"

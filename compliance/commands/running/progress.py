@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def follow(path: Path, config: Config, *, quiet: bool) -> Iterator[Watch]:
-    """What is to be called as the run goes on."""
+    """What is to be called with each step of a run."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
         with _bar() as bar:
             task = bar.add_task(path.name, total=config.last_step, loss="", quality="")
-            yield lambda standing: _move(bar, task, config, standing)
+            yield lambda progress: _move(bar, task, config, progress)
     else:
-        yield lambda standing: _line(path, config, standing)
+        yield lambda progress: _line(path, config, progress)
 
 
 def _bar() -> Progress:
@@ -42,23 +42,23 @@ def _bar() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def _move(bar: Progress, task: TaskID, config: Config, standing: RunProgress) -> None:
-    display_path = {}
-    if standing.loss is not None:
-        display_path["loss"] = f"loss {standing.loss:.3f}"
-    if standing.quality is not None:
-        display_path["quality"] = f", {config.metric} {standing.quality:.4f}"
-    bar.update(task, completed=standing.step, **display_path)  # type: ignore[arg-type]
+def _move(bar: Progress, task: TaskID, config: Config, progress: RunProgress) -> None:
+    fields: dict[str, Any] = {}
+    if progress.loss is not None:
+        fields["loss"] = f"loss {progress.loss:.3f}"
+    if progress.quality is not None:
+        fields["quality"] = f", {config.metric} {progress.quality:.4f}"
+    bar.update(task, completed=progress.step, **fields)
 
 
-def _line(path: Path, config: Config, standing: RunProgress) -> None:
-    if standing.quality is not None:
-        loss = "" if standing.loss is None else f"loss {standing.loss:.4f}, "
-        text = f"{path.name}: step {standing.step}, {loss}{config.metric} {standing.quality:.4f}"
+def _line(path: Path, config: Config, progress: RunProgress) -> None:
+    if progress.quality is not None:
+        loss = "" if progress.loss is None else f"loss {progress.loss:.4f}, "
+        text = f"{path.name}: step {progress.step}, {loss}{config.metric} {progress.quality:.4f}"
         sys.stderr.write(f"{text}\n")
 
 
-def told(path: Path, config: Config, outcome: Outcome) -> str:
+def outcome_text(path: Path, config: Config, outcome: Outcome) -> str:
     """One line about how a run ended."""
     sign = ">=" if config.better == "higher" else "<="
     goal = f"{config.metric} {sign} {config.target:g}"
@@ -67,4 +67,4 @@ def told(path: Path, config: Config, outcome: Outcome) -> str:
     if outcome.converged:
         samples = outcome.step * config.global_batch_size
         return f"{path}: reached {goal} with {outcome.quality:.4f} after {samples:,} samples"
-    return f"{path}: aborted at step {outcome.step} with {outcome.quality:.4f}; wanted {goal}"
+    return f"{path}: aborted at step {outcome.step} with {outcome.quality:.4f}; target {goal}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.group import group
+from podium.compliance.commands.delivery import refuse_inside, send
+from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     AnswerFormat,
     AnswerFormatOption,
@@ -21,37 +21,61 @@ from podium.compliance.commands.options import (
     SuiteOption,
     Usage,
     UsageOption,
-    told,
+    processes,
 )
 from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from podium.compliance.checking.session import Options
     from podium.rules.convergence.data import Point
     from podium.rules.round import Round
 
-app = group("Reference convergence points: check results against them, plan runs, look at them.")
+app = group("Reference convergence points: compare results with them, plan runs, show them.")
 
-
+FolderArgument = Annotated[
+    Path, typer.Argument(help="A result's folder, a submission, or a round.", metavar="FOLDER")
+]
+PointsArgument = Annotated[
+    Path | None,
+    typer.Argument(help="Points to check; default the round's own.", metavar="[FILE]"),
+]
+LogsArgument = Annotated[
+    list[Path], typer.Argument(help="Logs of reference runs, or folders.", metavar="LOGS...")
+]
 RcpsOption = Annotated[
     Path | None,
-    typer.Option("--rcps", help="Points of this file instead: podium's form or the official."),
+    typer.Option(
+        "--rcps", help="Use the points of this file, podium's form or the official.", metavar="FILE"
+    ),
 ]
 PlotOption = Annotated[
-    Path | None, typer.Option("--plot", help="Draw it, too, into this .svg or .png file.")
+    Path | None, typer.Option("--plot", help="Plot to this .svg or .png file.", metavar="FILE")
 ]
+BatchOption = Annotated[float, typer.Option("--gbs", min=1, help="Global batch size.", metavar="N")]
+FinishedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--finished",
+        help="Where finished runs converged, by commas; x: one that did not.",
+        metavar="V1,V2,...",
+    ),
+]
+WrittenOption = Annotated[Path, typer.Option("--output", help="The file to write.", metavar="FILE")]
+CreatorOption = Annotated[str, typer.Option("--creator", help="Who made the runs.", metavar="NAME")]
+WhenOption = Annotated[str, typer.Option("--when", help="When, in words.", metavar="TEXT")]
+PlatformOption = Annotated[str, typer.Option("--platform", help="On what.", metavar="TEXT")]
+PrecisionOption = Annotated[str, typer.Option("--precision", help="Such as BF16.", metavar="TEXT")]
 
 
 @app.command(
-    epilog="Examples:  podium rcp check results/my_system/bert    "
-    "podium rcp check training_results_v5.1 --quiet    "
-    "podium rcp check logs --round 5.1 --rcps mine.json --plot runs.svg"
+    epilog=examples(
+        "podium rcp check results/my_system/bert",
+        "podium rcp check training_results_v5.1 --quiet",
+        "podium rcp check logs --round 5.1 --rcps mine.json --plot runs.svg",
+    )
 )
 def check(
-    folder: Annotated[
-        Path, typer.Argument(help="A result's folder, a submission, or a round.", metavar="FOLDER")
-    ],
+    folder: FolderArgument,
     rcps: RcpsOption = None,
     plot: PlotOption = None,
     usage: UsageOption = None,
@@ -61,72 +85,64 @@ def check(
     output: OutputOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Hold results against the reference points, the arithmetic open.
+    """Compare results with the reference points, with every step of the arithmetic.
 
     Exit status 1 where one fails, or where points are missing.
     """
-    from podium.compliance.commands.scoring.score import refuse_inside, send
+    from podium.compliance.checking.session import Options
     from podium.compliance.rcp.check import check as judge
     from podium.compliance.rcp.check import check_json, check_text, draw
     from podium.compliance.report.console import width
 
-    with told():
-        refuse_inside(output, folder)
-        refuse_inside(plot, folder)
-        draw([], plot)
-        found = judge(folder, _options(usage, round, profile), _loaded(rcps, round))
-        text = (
-            check_json(found)
-            if format is AnswerFormat.JSON
-            else check_text(found, width(), quiet=quiet)
-        )
-        draw(found, plot)
-        send(text, output)
+    refuse_inside("--output", output, [folder])
+    refuse_inside("--plot", plot, [folder])
+    draw([], plot)
+    options = Options(usage, round, profile, processes(None))
+    found = judge(folder, options, _loaded(rcps, round))
+    as_json = format is AnswerFormat.JSON
+    text = check_json(found) if as_json else check_text(found, width(), quiet=quiet)
+    draw(found, plot)
+    send(text, output)
     raise typer.Exit(Exit.FOUND if any(one.failed for one in found) else Exit.CLEAN)
 
 
 @app.command(
-    epilog="Examples:  podium rcp plan llama31_8b --gbs 32    "
-    "podium rcp plan bert --gbs 3072 --round 5.0 --finished 2630000,2705000,x"
+    epilog=examples(
+        "podium rcp plan llama31_8b --gbs 32",
+        "podium rcp plan bert --gbs 3072 --round 5.0 --finished 2630000,2705000,x",
+    )
 )
 def plan(
     benchmark: BenchmarkArgument,
-    gbs: Annotated[float, typer.Option("--gbs", min=1, help="Global batch size.")],
-    finished: Annotated[
-        str | None,
-        typer.Option(
-            "--finished",
-            help="Where finished runs converged, by commas; x: one that did not.",
-            metavar="V1,V2,…",
-        ),
-    ] = None,
+    gbs: BatchOption,
+    finished: FinishedOption = None,
     usage: SuiteOption = Usage.TRAINING,
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
     profile: ProfileOption = Profile.POLICY,
     rcps: RcpsOption = None,
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
-    """Say what runs must reach at a batch size, before any or while some are finished.
+    """Print what runs must reach at a batch size, before any or while some are finished.
 
     Exit status 1 where no result can pass: nothing to compare with, or too many runs too early.
     """
+    from podium.compliance.inputs.round_selection import named_round
     from podium.compliance.rcp.plan import finished_values, plan_json, plan_text
-    from podium.compliance.rcp.plan import plan as planned
-    from podium.compliance.rcp.points import named_round, points_for, references_for
+    from podium.compliance.rcp.plan import plan as plan_runs
+    from podium.compliance.rcp.points import points_for, references_for
     from podium.compliance.report.console import print_text, width
 
-    with told():
-        rules = named_round(usage.value, round)
-        points = points_for(rules, benchmark, rcps)
-        known = references_for(profile, rules, benchmark, points)
-        values = None if finished is None else finished_values(finished)
-        made = planned(rules, benchmark, known, gbs, values)
+    rules = named_round(usage, round)
+    points = points_for(rules, benchmark, rcps)
+    known = references_for(profile, rules, benchmark, points)
+    values = None if finished is None else finished_values(finished)
+    made = plan_runs(rules, benchmark, known, gbs, values)
     print_text(plan_json(made) if format is AnswerFormat.JSON else plan_text(made, width()))
     raise typer.Exit(Exit.FOUND if made.hopeless else Exit.CLEAN)
 
 
 @app.command(
-    epilog="Examples:  podium rcp show llama31_8b    podium rcp show bert --round 5.0 --format json"
+    epilog=examples("podium rcp show llama31_8b", "podium rcp show bert --round 5.0 --format json")
 )
 def show(
     benchmark: BenchmarkArgument,
@@ -137,16 +153,16 @@ def show(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Show a benchmark's points: which count by the policy and by the verifier; their curve."""
-    from podium.compliance.rcp.points import named_round, points_for
-    from podium.compliance.rcp.show import show as display_path
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rcp.points import points_for
+    from podium.compliance.rcp.show import show as points_text
     from podium.compliance.report.console import print_text, width
 
-    with told():
-        rules = named_round(usage.value, round)
-        points = points_for(rules, benchmark, rcps)
-        if plot is not None:
-            _draw(rules, benchmark, points, plot)
-        print_text(display_path(rules, benchmark, points, format.value, width()))
+    rules = named_round(usage, round)
+    points = points_for(rules, benchmark, rcps)
+    if plot is not None:
+        _draw(rules, benchmark, points, plot)
+    print_text(points_text(rules, benchmark, points, format.value, width()))
 
 
 def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:
@@ -160,30 +176,28 @@ def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -
 
 
 @app.command(
-    epilog="Examples:  podium rcp lint mine.json --round 5.1    podium rcp lint --round 5.1"
+    epilog=examples("podium rcp lint mine.json --round 5.1", "podium rcp lint --round 5.1")
 )
 def lint(
-    file: Annotated[
-        Path | None, typer.Argument(help="Points to look at; default the round's own.")
-    ] = None,
+    file: PointsArgument = None,
     usage: SuiteOption = Usage.TRAINING,
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     quiet: QuietOption = False,
 ) -> None:
-    """Find points with too few runs, twice, or against the round's rules.
+    """Find points that have too few runs, are duplicates, or violate the round's rules.
 
     Exit status 1 where a point cannot be used: notes and warnings do not count.
     """
+    from podium.compliance.inputs.round_selection import named_round
     from podium.compliance.rcp.lint import lint as faults_of
     from podium.compliance.rcp.lint import lint_json, lint_text
-    from podium.compliance.rcp.points import all_points, named_round, points_in
+    from podium.compliance.rcp.points import all_points, points_in
     from podium.compliance.report.console import print_text, width
 
-    with told():
-        rules = named_round(usage.value, round)
-        points = all_points(rules) if file is None else points_in(file, rules.name)
-        faults = faults_of(rules, points)
+    rules = named_round(usage, round)
+    points = all_points(rules) if file is None else points_in(file, rules.name)
+    faults = faults_of(rules, points)
     if format is AnswerFormat.JSON:
         print_text(lint_json(faults, len(points)))
     else:
@@ -192,49 +206,42 @@ def lint(
 
 
 @app.command(
-    epilog="Example:  podium rcp make reference_logs --round 6.1 --output rcps_mine.json "
-    "--creator 'My team' --precision BF16"
+    epilog=examples(
+        "podium rcp make reference_logs --round 6.1 --output rcps_mine.json",
+        "podium rcp make logs --output new.json --creator 'My team' --precision BF16",
+    )
 )
 def make(
-    logs: Annotated[
-        list[Path], typer.Argument(help="Logs of reference runs, or folders.", metavar="LOGS…")
-    ],
-    output: Annotated[Path, typer.Option("--output", help="The file to write.")],
+    logs: LogsArgument,
+    output: WrittenOption,
     usage: UsageOption = None,
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
-    creator: Annotated[str, typer.Option("--creator", help="Who made the runs.")] = "",
-    when: Annotated[str, typer.Option("--when", help="When, in words.")] = "",
-    machine: Annotated[str, typer.Option("--platform", help="On what.")] = "",
-    precision: Annotated[str, typer.Option("--precision", help="Such as BF16.")] = "",
+    creator: CreatorOption = "",
+    when: WhenOption = "",
+    machine: PlatformOption = "",
+    precision: PrecisionOption = "",
     quiet: QuietOption = False,
 ) -> None:
     """Write reference points from logs of reference runs, in the official form.
 
     Logs that did not converge are left out, and named. Exit status 1 where runs are missing.
     """
-    from podium.compliance.rcp.make import Origin, refuse_output
-    from podium.compliance.rcp.make import make as made_of
+    from podium.compliance.checking.session import Options
+    from podium.compliance.rcp.make import Origin
+    from podium.compliance.rcp.make import make as make_points
     from podium.compliance.report.console import write_whole
     from podium.compliance.report.render.text import plural
     from podium.compliance.report.terminal import clean
 
-    with told():
-        refuse_output(output, logs)
-        made = made_of(
-            logs, _options(usage, round, Profile.POLICY), Origin(creator, when, machine, precision)
-        )
-        write_whole(output, made.text)
+    refuse_inside("--output", output, logs)
+    options = Options(usage, round, Profile.POLICY, processes(None))
+    made = make_points(logs, options, Origin(creator, when, machine, precision))
+    write_whole(output, made.text)
     for remark in made.remarks:
         typer.echo(clean(remark), err=True)
     if not quiet:
         typer.echo(f"{plural(made.records, 'point')} written to {clean(str(output))}")
     raise typer.Exit(Exit.FOUND if made.remarks else Exit.CLEAN)
-
-
-def _options(usage: Usage | None, round: str | None, profile: Profile) -> Options:  # noqa: A002
-    from podium.compliance.checking.session import Options
-
-    return Options(usage.value if usage else None, round, profile, os.cpu_count() or 1)
 
 
 def _loaded(file: Path | None, round_name: str | None) -> tuple[Point, ...] | None:

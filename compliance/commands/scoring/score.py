@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
-import os
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podium.compliance.commands.delivery import Printing, colored, refuse_inside, send
+from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     JobsOption,
     NoColorOption,
@@ -19,7 +19,7 @@ from podium.compliance.commands.options import (
     QuietOption,
     RoundOption,
     UsageOption,
-    told,
+    processes,
 )
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from podium.compliance.scoring.report import Scores
     from podium.compliance.scoring.result import ScoredResult
 
-EPILOG_SCORE = (
-    "Examples:  podium score training_results_v5.1    "
-    "podium score results/my_system/bert --explain bert    "
-    "podium score . --format csv --long --output runs.csv    "
-    "podium score new --compare old"
+EXAMPLES = examples(
+    "podium score training_results_v5.1",
+    "podium score results/my_system/bert --explain bert",
+    "podium score . --format csv --long --output runs.csv",
+    "podium score new --compare old",
 )
 
 
 class Format(StrEnum):
-    """How scores are given out."""
+    """How scores are written."""
 
     TEXT = "text"
     JSON = "json"
@@ -53,26 +53,26 @@ class Format(StrEnum):
 PathArgument = Annotated[
     Path, typer.Argument(help="A result's folder, a submission, or a whole round.", metavar="PATH")
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How to give the scores out.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to write the scores.")]
 LongOption = Annotated[
     bool, typer.Option("--long", help="CSV and Parquet: one row per run, not per result.")
 ]
 ExplainOption = Annotated[
     str | None,
     typer.Option(
-        "--explain", help="The arithmetic of the results whose path this names.", metavar="RESULT"
+        "--explain", help="Show the arithmetic of the results that this names.", metavar="RESULT"
     ),
 ]
 CompareOption = Annotated[
     Path | None,
-    typer.Option("--compare", help="What changed since another tree.", metavar="OTHER"),
+    typer.Option("--compare", help="Show what changed since another tree.", metavar="OTHER"),
 ]
 ScalingOption = Annotated[
     bool, typer.Option("--write-scaling", help="Write scaling.json into results that need one.")
 ]
 
 
-def score_command(
+def score(
     path: PathArgument,
     usage: UsageOption = None,
     round: RoundOption = None,  # noqa: A002 - the option's name
@@ -93,48 +93,38 @@ def score_command(
     """
     from podium.compliance.checking.session import Options
 
-    count = jobs or os.cpu_count() or 1
-    options = Options(usage.value if usage else None, round, profile, count)
-    with told():
-        _refuse(path, format, output, explain, compare, write_scaling=write_scaling)
-        scores, workings = _scored(path, options, quiet=quiet)
-        if write_scaling:
-            _write_scaling(workings)
-        if explain is not None:
-            send(_explained(workings, explain), output)
-        elif compare is not None:
-            _compare(scores, compare, options, format, output, quiet=quiet)
-        else:
-            _deliver(scores, format, output, long=long, quiet=quiet, color=not no_color)
+    refuse_inside("--output", output, [path])
+    _refuse(path, format, explain, compare, write_scaling=write_scaling)
+    printing = Printing(format.value, output, not no_color, quiet)
+    options = Options(usage, round, profile, processes(jobs))
+    scores, results = _scored(path, options, quiet=quiet)
+    if write_scaling:
+        _write_scaling(results)
+    if explain is not None:
+        send(_explained(results, explain), output)
+    elif compare is not None:
+        _compare(scores, compare, options, printing)
+    else:
+        _deliver(scores, printing, long=long)
     raise typer.Exit(_status(scores))
 
 
 def _refuse(
     path: Path,
     format: Format,  # noqa: A002 - the option's name
-    output: Path | None,
     explain: str | None,
     compare: Path | None,
     *,
     write_scaling: bool,
 ) -> None:
-    refuse_inside(output, path)
     if explain is not None and compare is not None:
-        raise UsageFault("--explain and --compare cannot be asked for at once")
+        raise UsageFault("--explain and --compare exclude each other")
     if explain is not None and format is not Format.TEXT:
         raise UsageFault("--explain is text only")
     if compare is not None and format not in (Format.TEXT, Format.JSON):
-        raise UsageFault("--compare is given as text or json")
+        raise UsageFault("--compare is written as text or json")
     if write_scaling and not path.is_dir():
         raise UsageFault("--write-scaling needs the folder of a result, a submission or a round")
-
-
-def refuse_inside(output: Path | None, path: Path) -> None:
-    """Refuse to write into the tree that is being read."""
-    from podium.compliance.report.console import inside
-
-    if output is not None and inside(output, [path]):
-        raise UsageFault(f"{output} lies in the tree being read; choose a place outside")
 
 
 def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[ScoredResult]]:
@@ -148,87 +138,59 @@ def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[
     return report_of(gathered, options, workings), workings
 
 
-def _write_scaling(workings: list[ScoredResult]) -> None:
+def _write_scaling(results: list[ScoredResult]) -> None:
     from podium.compliance.report.terminal import clean
     from podium.compliance.scoring.write_scaling import write_scaling
 
-    for line in write_scaling(workings):
+    for line in write_scaling(results):
         typer.echo(clean(line), err=True)
 
 
-def _explained(workings: list[ScoredResult], wanted: str) -> str:
+def _explained(results: list[ScoredResult], wanted: str) -> str:
     from podium.compliance.report.console import width
     from podium.compliance.scoring.render.explain import explain
 
-    found = [one for one in workings if _named(one, wanted)]
+    found = [one for one in results if _named(one, wanted)]
     if not found:
-        known = ", ".join(sorted({one.place.display_path for one in workings})[:6])
-        raise UsageFault(f"no result is named {wanted}; there are {known or 'none'}")
+        known = ", ".join(sorted({one.place.display_path for one in results})[:6])
+        raise UsageFault(f"no result is named {wanted}; known: {known or 'none'}")
     return "\n".join(explain(one, width()) for one in found)
 
 
-def _named(working: ScoredResult, wanted: str) -> bool:
+def _named(result: ScoredResult, wanted: str) -> bool:
     """Whether a result is meant: its path, the end of it, its benchmark, or a glob of its path."""
-    display_path, wanted = working.place.display_path, wanted.rstrip("/") or wanted
-    if wanted in (display_path, working.place.benchmark) or display_path.endswith(f"/{wanted}"):
+    display_path, wanted = result.place.display_path, wanted.rstrip("/") or wanted
+    if wanted in (display_path, result.place.benchmark) or display_path.endswith(f"/{wanted}"):
         return True
-    if working.place.folder.absolute() == Path(wanted).absolute():
+    if result.place.folder.absolute() == Path(wanted).absolute():
         return True
     return fnmatch.fnmatchcase(display_path, wanted)
 
 
-def _compare(
-    scores: Scores,
-    other: Path,
-    options: Options,
-    format: Format,  # noqa: A002 - the option's name
-    output: Path | None,
-    *,
-    quiet: bool,
-) -> None:
-    from msgspec.structs import replace
-
+def _compare(scores: Scores, other: Path, options: Options, printing: Printing) -> None:
     from podium.compliance.report.console import width
     from podium.compliance.scoring.compare import changes
     from podium.compliance.scoring.render.comparison import comparison_json, comparison_text
 
-    then, _ = _scored(other, replace(options), quiet=quiet)
+    then, _ = _scored(other, options, quiet=printing.quiet)
     found = changes(scores, then)
-    text = comparison_json(found) if format is Format.JSON else comparison_text(found, width())
-    send(text, output)
+    as_json = printing.format == Format.JSON
+    send(comparison_json(found) if as_json else comparison_text(found, width()), printing.output)
 
 
-def _deliver(
-    scores: Scores,
-    format: Format,  # noqa: A002 - the option's name
-    output: Path | None,
-    *,
-    long: bool,
-    quiet: bool,
-    color: bool,
-) -> None:
+def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
     from podium.compliance.report.console import width
     from podium.compliance.scoring.render import BINARY, render, write_binary
 
-    if format.value in BINARY:
-        write_binary(scores, format.value, output, long=long)
-    elif format is Format.TEXT:
+    form, output = printing.format, printing.output
+    if form in BINARY:
+        write_binary(scores, form, output, long=long)
+    elif form == Format.TEXT:
         from podium.compliance.scoring.render.text import to_text
 
-        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-        send(to_text(scores, width(), color and not plain, quiet), output)
+        send(to_text(scores, width(), colored(printing), printing.quiet), output)
     else:
-        send(render(scores, format.value, long=long), output)
-
-
-def send(text: str, output: Path | None) -> None:
-    """Print a text, or write it to a file."""
-    from podium.compliance.report.console import print_text, write_whole
-
-    if output is None:
-        print_text(text)
-    else:
-        write_whole(output, text)
+        send(render(scores, form, long=long), output)
 
 
 def _status(scores: Scores) -> Exit:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.packing.git.clone import PUSHES, Clone, branch_name
-from podium.compliance.packing.planning.building import make_plan
 from podium.compliance.packing.planning.existing import compare
 from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.receipt import Receipt
@@ -28,33 +27,34 @@ from podium.compliance.repository.check import REFUSED
 from podium.compliance.repository.file_names import official_name
 
 
-def plan_for(order: PackJob, place: Path) -> Packed:
+def plan_for(job: PackJob, place: Path) -> Packed:
     """The plan held against what is checked out now; nothing is written, no branch changed."""
     clone = Clone(place)
-    packed = plan_only(_into(order, clone))
+    packed = plan_only(_into(job, clone))
     _refuse_names(packed.plan)
-    branch = branch_name(order.config.submitter, order.rules.name)
+    branch = branch_name(job.request.config.submitter, job.request.rules.name)
     packed.plan.remark(".", f"to be committed on the branch {branch} of {clone.root}")
     return packed
 
 
-def commit_to(order: PackJob, place: Path, *, push: bool = False) -> Packed:
+def commit_to(job: PackJob, place: Path, *, push: bool = False) -> Packed:
     """Pack into a clone, commit, and push if asked; raises UsageFault where git cannot.
 
     The clone stands as before where the tree is refused or rejected.
     """
     clone = Clone(place)
-    order = _into(order, clone)
-    check_receipt(order, clone.root)
-    plan = make_plan(order.config, order.rules, order.base, order.jobs)
+    job = _into(job, clone)
+    check_receipt(job, clone.root)
+    plan = job.plan()
     _refuse_names(plan)
-    order.tell("planned")
+    job.notify("planned")
     with locked(clone.root):
-        return _Review(order, clone, plan).done(push=push)
+        return _Review(job, clone, plan).done(push=push)
 
 
-def _into(order: PackJob, clone: Clone) -> PackJob:
-    return replace(order, config=order.config.model_copy(update={"into": str(clone.root)}))
+def _into(job: PackJob, clone: Clone) -> PackJob:
+    config = job.request.config.model_copy(update={"into": str(clone.root)})
+    return replace(job, request=replace(job.request, config=config))
 
 
 def _refuse_names(plan: Plan) -> None:
@@ -69,14 +69,14 @@ def _refuse_names(plan: Plan) -> None:
 
 
 class _Review:
-    def __init__(self, order: PackJob, clone: Clone, plan: Plan) -> None:
-        self.order, self.clone, self.plan = order, clone, plan
-        self.folder = order.config.submitter
-        self.branch = branch_name(self.folder, order.rules.name)
+    def __init__(self, job: PackJob, clone: Clone, plan: Plan) -> None:
+        self.job, self.clone, self.plan = job, clone, plan
+        self.folder = job.request.config.submitter
+        self.branch = branch_name(self.folder, job.request.rules.name)
         self.target = clone.root / self.folder
 
     def done(self, *, push: bool) -> Packed:
-        clone, order = self.clone, self.order
+        clone, job = self.clone, self.job
         clear(self.target, clone.workshop)
         clone.refuse_unready()
         if clone.dirty(self.folder, self.branch) and not self._unfinished():
@@ -85,9 +85,9 @@ class _Review:
             clone.fetch()
         before = clone.head()
         new = clone.start(self.branch)
-        order.tell("on the branch")
+        job.notify("on the branch")
         try:
-            packed = write(order, self.plan, self.target, clone.workshop, self._before_swap)
+            packed = write(job, self.plan, self.target, clone.workshop, self._before_swap)
         except UsageFault:
             clone.leave(self.branch, before, drop=new)
             raise
@@ -95,11 +95,11 @@ class _Review:
             clone.leave(self.branch, before, drop=new)
             return packed
         self._commit(packed)
-        folder = receipt_folder(order, clone.root)
-        deliver(order, packed, folder)
+        folder = receipt_folder(job, clone.root)
+        deliver(job, packed, folder)
         if push:
             packed = self._push(packed)
-            deliver(order, packed, folder)
+            deliver(job, packed, folder)
         return packed
 
     def _unfinished(self) -> bool:
@@ -108,12 +108,12 @@ class _Review:
 
     def _before_swap(self, stage: Stage) -> None:
         self.clone.verify_bytes(stage.folder, self.folder)
-        self.order.tell("git has read it")
+        self.job.notify("git has read it")
 
     def _commit(self, packed: Packed) -> None:
         assert packed.receipt is not None
         if self.clone.commit(self.folder, message(packed.receipt)):
-            self.order.tell("committed")
+            self.job.notify("committed")
             self.plan.remark(".", f"committed on {self.branch}")
 
     def _push(self, packed: Packed) -> Packed:
@@ -122,7 +122,7 @@ class _Review:
         for _ in range(PUSHES):
             own = clone.commit_id()
             if clone.bring_up(self.branch):
-                together = remade(self.order, self.plan, self.target)
+                together = remade(self.job, self.plan, self.target)
                 if together.state == "rejected":
                     clone.reset(own)
                     raise UsageFault(

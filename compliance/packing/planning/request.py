@@ -32,7 +32,7 @@ class PackRequest:
     chosen_by: ChosenBy
 
 
-def wished(place: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
+def read_request(place: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
     """Read podium.toml (a file, or in a folder) and put the options over it; raises UsageFault."""
     file = place / CONFIG_FILE if place.is_dir() else place
     fields: dict[str, Any] = {}

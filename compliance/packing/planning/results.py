@@ -99,7 +99,7 @@ class _Results:
         return found
 
     def _judged(self, sources: Mapping[str, Source]) -> dict[str, Candidate]:
-        """The logs with what they tell, by path; each is read once."""
+        """The logs with what they notify, by path; each is read once."""
         if not sources:
             return {}
         rules = self.plan.rules

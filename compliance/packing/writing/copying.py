@@ -38,7 +38,7 @@ class Copied:
 
 
 def copy_all(
-    entries: Sequence[Entry], root: Path, jobs: int, tell: Callable[[str], None]
+    entries: Sequence[Entry], root: Path, jobs: int, notify: Callable[[str], None]
 ) -> list[Copied]:
     """Copy the entries of a plan below a folder, several at a time; `tell` hears of each place.
 
@@ -49,7 +49,7 @@ def copy_all(
     # The largest first: the last copy under way is then a small one.
     order = sorted(entries, key=lambda entry: -entry.source.size)
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
-        copies = [pool.submit(_copy, entry, root, tell) for entry in order]
+        copies = [pool.submit(_copy, entry, root, notify) for entry in order]
         _finish(copies)
     done = {one.entry.place: one for one in (copy.result() for copy in copies)}
     return [done[entry.place] for entry in entries]
@@ -64,7 +64,7 @@ def _finish(copies: list[Future[Copied]]) -> None:
         raise failed
 
 
-def _copy(entry: Entry, root: Path, tell: Callable[[str], None]) -> Copied:
+def _copy(entry: Entry, root: Path, notify: Callable[[str], None]) -> Copied:
     to, source = root / entry.place, entry.source
     if source.link is not None:
         _check(source, os.lstat(source.path))
@@ -72,7 +72,7 @@ def _copy(entry: Entry, root: Path, tell: Callable[[str], None]) -> Copied:
         copied = Copied(entry, _hash_link(source.link))
     else:
         copied = Copied(entry, *copy_file(source, to))
-    tell(f"copied {entry.place}")
+    notify(f"copied {entry.place}")
     return copied
 
 

@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.inputs.round_selection import ChosenBy
 from podium.compliance.packing.planning.building import make_plan
-from podium.compliance.packing.planning.config import PackConfig
 from podium.compliance.packing.planning.existing import (
     ExistingTree,
     allow,
@@ -21,6 +19,7 @@ from podium.compliance.packing.planning.existing import (
     refuse_own_sources,
 )
 from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.planning.request import PackRequest
 from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE, Receipt
 from podium.compliance.packing.writing.copying import Copied, as_it_lies
 from podium.compliance.packing.writing.gate import judge, make_receipt
@@ -28,23 +27,19 @@ from podium.compliance.packing.writing.summary import to_markdown
 from podium.compliance.packing.writing.write import Stage, clear, locked, silent, stage
 from podium.compliance.report.console import inside, write_whole
 from podium.compliance.report.models import Report
-from podium.rules.round import Round
 
 State = Literal["planned", "refused", "rejected", "packed", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
 class PackJob:
-    """What is to be packed, and how; `tell` hears of each step as it is done.
+    """What is to be packed, and how; `notify` is called with each step done.
 
     `replace` and `keep` name places in the tree that stands; `force` keeps a tree that the gate
     rejects; without `exchange` the old tree is set aside by a rename of its own.
     """
 
-    config: PackConfig
-    rules: Round
-    base: Path
-    chosen_by: ChosenBy = "config"
+    request: PackRequest
     replace: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     force: bool = False
@@ -52,17 +47,23 @@ class PackJob:
     receipt: Path | None = None
     receipt_in_tree: bool = False
     exchange: bool = True
-    tell: Callable[[str], None] = silent
+    notify: Callable[[str], None] = silent
 
     @property
     def target(self) -> Path:
         """The folder that the tree is to be."""
-        return Path(os.path.abspath(self.base / self.config.into)) / self.config.submitter
+        config = self.request.config
+        return Path(os.path.abspath(self.request.base / config.into)) / config.submitter
+
+    def plan(self) -> Plan:
+        """What the tree is to hold."""
+        request = self.request
+        return make_plan(request.config, request.rules, request.base, self.jobs)
 
 
 @dataclass(slots=True)
 class Packed:
-    """What became of an order; report and receipt are there once the gate has judged."""
+    """What became of a job; report and receipt are there once the gate has judged."""
 
     plan: Plan
     target: Path
@@ -74,22 +75,22 @@ class Packed:
     receipt_file: Path | None = None
 
 
-def plan_only(order: PackJob) -> Packed:
+def plan_only(job: PackJob) -> Packed:
     """The plan held against the target as it stands; nothing is written."""
-    plan = make_plan(order.config, order.rules, order.base, order.jobs)
-    standing = _held(order, plan, order.target)
-    return Packed(plan, order.target, standing)
+    plan = job.plan()
+    standing = _held(job, plan, job.target)
+    return Packed(plan, job.target, standing)
 
 
-def pack(order: PackJob) -> Packed:
+def pack(job: PackJob) -> Packed:
     """Make the tree; raises UsageFault where it cannot be written."""
-    check_receipt(order, order.target)
-    plan = make_plan(order.config, order.rules, order.base, order.jobs)
-    order.tell("planned")
-    with _workshop(order.target) as workshop:
-        packed = write(order, plan, order.target, workshop)
+    check_receipt(job, job.target)
+    plan = job.plan()
+    job.notify("planned")
+    with _workshop(job.target) as workshop:
+        packed = write(job, plan, job.target, workshop)
     if packed.receipt is not None:
-        deliver(order, packed, receipt_folder(order, packed.target))
+        deliver(job, packed, receipt_folder(job, packed.target))
     return packed
 
 
@@ -110,15 +111,15 @@ def _workshop(target: Path) -> Iterator[Path]:
                 parent.rmdir()
 
 
-def _held(order: PackJob, plan: Plan, target: Path) -> ExistingTree:
+def _held(job: PackJob, plan: Plan, target: Path) -> ExistingTree:
     refuse_own_sources(plan, target)
     standing = compare(plan, target)
-    allow(plan, standing, target, order.replace, order.keep)
+    allow(plan, standing, target, job.replace, job.keep)
     return standing
 
 
 def write(
-    order: PackJob,
+    job: PackJob,
     plan: Plan,
     target: Path,
     workshop: Path,
@@ -129,37 +130,38 @@ def write(
     `before` is called with the judged tree before the swap, and may raise.
     """
     clear(target, workshop)
-    packed = Packed(plan, target, _held(order, plan, target))
-    if plan.stopped(force=order.force):
+    packed = Packed(plan, target, _held(job, plan, target))
+    if plan.stopped(force=job.force):
         packed.state = "refused"
         return packed
     if packed.standing.unchanged:
-        packed.copied = hashes(plan, target, order.jobs)
+        packed.copied = hashes(plan, target, job.jobs)
         packed.state = "unchanged"
-        _judged(order, packed, target)
-        if packed.report and packed.report.verdict == "rejected" and not order.force:
+        _judged(job, packed, target)
+        if packed.report and packed.report.verdict == "rejected" and not job.force:
             packed.state = "rejected"
         return packed
-    with stage(target, workshop, order.tell) as made:
-        made.fill(plan.sorted(), order.jobs)
+    with stage(target, workshop, job.notify) as made:
+        made.fill(plan.sorted(), job.jobs)
         packed.copied = made.copied
-        receipt = _judged(order, packed, made.tree)
-        order.tell("judged")
-        if receipt.gate.verdict == "rejected" and not order.force:
+        receipt = _judged(job, packed, made.tree)
+        job.notify("judged")
+        if receipt.gate.verdict == "rejected" and not job.force:
             packed.state = "rejected"
             return packed
-        if order.receipt_in_tree:
+        if job.receipt_in_tree:
             write_whole(made.tree / RECEIPT_FILE, receipt.to_json())
         if before is not None:
             before(made)
-        made.put(exchange=order.exchange)
+        made.put(exchange=job.exchange)
         packed.state = "packed"
     return packed
 
 
-def _judged(order: PackJob, packed: Packed, tree: Path) -> Receipt:
-    packed.report = judge(tree, packed.plan, order.jobs)
-    packed.receipt = make_receipt(packed.plan, packed.copied, packed.report, tree, order.chosen_by)
+def _judged(job: PackJob, packed: Packed, tree: Path) -> Receipt:
+    packed.report = judge(tree, packed.plan, job.jobs)
+    chosen_by = job.request.chosen_by
+    packed.receipt = make_receipt(packed.plan, packed.copied, packed.report, tree, chosen_by)
     return packed.receipt
 
 
@@ -169,13 +171,13 @@ def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
         return list(pool.map(lambda each: as_it_lies(each, target / each.place), plan.sorted()))
 
 
-def remade(order: PackJob, plan: Plan, target: Path) -> Packed:
+def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
     """A tree that others have added files to, judged anew: theirs are told of as kept."""
     standing = compare(plan, target)
     allow(plan, standing, target, (), (".",))
-    packed = Packed(plan, target, standing, "unchanged", copied=hashes(plan, target, order.jobs))
-    receipt = _judged(order, packed, target)
-    if plan.conflicts or (receipt.gate.verdict == "rejected" and not order.force):
+    packed = Packed(plan, target, standing, "unchanged", copied=hashes(plan, target, job.jobs))
+    receipt = _judged(job, packed, target)
+    if plan.conflicts or (receipt.gate.verdict == "rejected" and not job.force):
         packed.state = "rejected"
     return packed
 
@@ -183,39 +185,39 @@ def remade(order: PackJob, plan: Plan, target: Path) -> Packed:
 # --- the receipt ---
 
 
-def check_receipt(order: PackJob, outside: Path) -> None:
+def check_receipt(job: PackJob, outside: Path) -> None:
     """Refuse a place for the receipt where it could not be written once the tree stands."""
-    if order.receipt is None:
+    if job.receipt is None:
         return
-    path = order.receipt.absolute()
+    path = job.receipt.absolute()
     if not path.parent.is_dir():
-        raise UsageFault(f"--receipt {order.receipt}: there is no such folder")
+        raise UsageFault(f"--receipt {job.receipt}: there is no such folder")
     if inside(path, [outside]):
         raise UsageFault(
-            f"--receipt {order.receipt} lies in {outside}; choose a place outside, or give "
+            f"--receipt {job.receipt} lies in {outside}; choose a place outside, or give "
             "--receipt-in-tree"
         )
 
 
-def receipt_folder(order: PackJob, outside: Path) -> Path:
+def receipt_folder(job: PackJob, outside: Path) -> Path:
     """Where the receipt goes: beside podium.toml, or where that lies in the tree, beside it."""
-    base = order.base.resolve()
+    base = job.request.base.resolve()
     top = outside.resolve()
-    return top.parent if base == top or top in base.parents else order.base
+    return top.parent if base == top or top in base.parents else job.request.base
 
 
-def deliver(order: PackJob, packed: Packed, folder: Path) -> None:
+def deliver(job: PackJob, packed: Packed, folder: Path) -> None:
     """Write the receipt and its page, outside the tree; what is there already is left as it is."""
     receipt = packed.receipt
     if receipt is None or packed.state not in ("packed", "unchanged"):
         return
-    path = order.receipt or folder / RECEIPT_FILE
+    path = job.receipt or folder / RECEIPT_FILE
     packed.receipt_file = path
     page = path.with_name(SUMMARY_FILE) if path.name == RECEIPT_FILE else path.with_suffix(".md")
     _write(path, receipt.to_json())
     _write(page, to_markdown(receipt, packed.plan))
-    order.tell("receipt written")
-    if order.receipt_in_tree:
+    job.notify("receipt written")
+    if job.receipt_in_tree:
         _write(packed.target / RECEIPT_FILE, receipt.to_json())
 
 

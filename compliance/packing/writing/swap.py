@@ -57,7 +57,7 @@ def _renamed(first: Path, second: Path, flags: int) -> bool:
 
 
 def put_in_place(
-    new: Path, target: Path, tell: Callable[[str], None], *, exchange: bool = True
+    new: Path, target: Path, notify: Callable[[str], None], *, exchange: bool = True
 ) -> Path | None:
     """Give a new tree the target's name; where the old tree lies now, if there was one.
 
@@ -72,7 +72,7 @@ def put_in_place(
         return new
     aside = new.parent / OLD
     os.rename(target, aside)
-    tell("set aside")
+    notify("set aside")
     try:
         os.rename(new, target)
     except OSError:

@@ -34,7 +34,7 @@ class Stage:
 
     folder: Path
     target: Path
-    tell: Callable[[str], None] = silent
+    notify: Callable[[str], None] = silent
     copied: list[Copied] = field(default_factory=list)
 
     @property
@@ -45,25 +45,25 @@ class Stage:
     def fill(self, entries: list[Entry], jobs: int) -> None:
         """Copy all files; raises UsageFault where one cannot be, or has changed."""
         os.mkdir(self.tree)
-        self.tell("began")
+        self.notify("began")
         try:
-            self.copied = copy_all(entries, self.tree, jobs, self.tell)
+            self.copied = copy_all(entries, self.tree, jobs, self.notify)
         except SourceChanged as error:
             raise UsageFault(
                 f"{error} changed while it was read; nothing was written: wait until the run that "
                 "writes it has ended"
             ) from None
-        self.tell("filled")
+        self.notify("filled")
 
     def put(self, *, exchange: bool = True) -> None:
         """Swap the tree in; from then on the new one stands."""
-        self.tell("before the swap")
-        put_in_place(self.tree, self.target, self.tell, exchange=exchange)
-        self.tell("after the swap")
+        self.notify("before the swap")
+        put_in_place(self.tree, self.target, self.notify, exchange=exchange)
+        self.notify("after the swap")
 
 
 @contextlib.contextmanager
-def stage(target: Path, workshop: Path, tell: Callable[[str], None] = silent) -> Iterator[Stage]:
+def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) -> Iterator[Stage]:
     """A fresh folder in the workshop, gone at the end; what a killed call left there goes, too.
 
     Errors of the file system become a UsageFault that says that nothing has changed.
@@ -73,15 +73,15 @@ def stage(target: Path, workshop: Path, tell: Callable[[str], None] = silent) ->
         clear(target, workshop)
         name = f"{PREFIX}{target.name}."
         folder = Path(tempfile.mkdtemp(dir=workshop, prefix=name))
-        tell("made a stage")
-        yield Stage(folder, target, tell)
+        notify("made a stage")
+        yield Stage(folder, target, notify)
     except OSError as error:
         raise UsageFault(_told(error, target)) from None
     finally:
         if folder is not None:
             recover(folder, target)
             shutil.rmtree(folder, ignore_errors=True)
-            tell("cleared")
+            notify("cleared")
 
 
 def _told(error: OSError, target: Path) -> str:

@@ -9,10 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from podium.compliance.commands.judging.watch import watch
 from podium.compliance.exit_codes import Exit
 from podium.compliance.live.partial.reference import Expected
 from podium.compliance.live.watching.forecast import Point, forecast, goal_of
@@ -24,6 +21,7 @@ from podium.rules.schedule import Schedule
 from podium.rules.training.benchmarks.llama31_8b import LLAMA31_8B
 from podium.rules.training.shared.schedules import V5_1
 from tests.builders import build
+from tests.compliance.command_line import podium
 from tests.compliance.live.test_watch import WATCH_OPTIONS, Clock, append, good, until, watched
 
 
@@ -186,11 +184,9 @@ def test_the_margin_is_that_of_the_projection_until_the_target_is_reached(tmp_pa
 
 
 def test_the_command_takes_its_options(tmp_path: Path) -> None:
-    app = typer.Typer()
-    app.command()(watch)
     path = tmp_path / "result_0.txt"
     path.write_bytes(good().bytes())
-    result = CliRunner().invoke(app, [str(path), "--once", "--round", "6.1", "--format", "json"])
+    result = podium("watch", path, "--once", "--round", "6.1", "--format", "json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["done"] is True
 

@@ -14,7 +14,7 @@ from podium.compliance.cli import run
 from podium.compliance.exit_codes import Exit
 from podium.compliance.packing.git.clone import branch_name
 from podium.compliance.packing.git.commit import commit_to
-from podium.compliance.packing.planning.request import wished
+from podium.compliance.packing.planning.request import read_request
 from podium.compliance.packing.writing.pack import PackJob
 from tests.compliance.packs import RESULT, Loose, files_in
 
@@ -308,13 +308,13 @@ def finished(child: int) -> int:
 
 def test_killed_between_swap_and_commit_the_next_call_commits(review: Review) -> None:
     clone = review.clone()
-    found = wished(review.loose.work, {})
+    found = read_request(review.loose.work, {})
 
-    def tell(step: str) -> None:
+    def notify(step: str) -> None:
         if step == "after the swap":
             os._exit(7)
 
-    order = PackJob(found.config, found.rules, found.base, tell=tell)
+    order = PackJob(found, notify=notify)
     assert finished(forked(lambda: len(commit_to(order, clone).state))) == 7
     assert git(clone, "status", "--porcelain") != ""
     assert review.pack(clone) == Exit.CLEAN

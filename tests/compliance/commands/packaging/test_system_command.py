@@ -1,4 +1,4 @@
-"""`podium system` and the two programs of the incumbent's that judge systems and trees."""
+"""`podium system` and the two official tools that judge systems and trees."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner, Result
 
-from podium.compliance.commands.compatibility import compat
-from podium.compliance.commands.packaging import system
 from podium.compliance.compat.desc_and_repo import compat_repo, compat_system
 from podium.compliance.errors import UsageFault
+from tests.compliance.command_line import Done, podium
 from tests.compliance.systems.test_check import good
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(system.app, list(arguments))
+def run(*arguments: str) -> Done:
+    return podium("system", *arguments)
 
 
-def old(*arguments: str) -> Result:
-    return CliRunner().invoke(compat.app, list(arguments))
+def old(*arguments: str) -> Done:
+    return podium("compat", *arguments)
 
 
 def write(path: Path, **changes: object) -> Path:

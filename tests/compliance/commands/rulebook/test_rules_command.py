@@ -11,9 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from rich.cells import cell_len
-from typer.testing import CliRunner, Result
 
-from podium.compliance.commands.rulebook.rules import app
 from podium.compliance.logs.judge import judge_log
 from podium.compliance.rulebook.catalogue import (
     Kind,
@@ -36,6 +34,8 @@ from podium.rules.finding import Profile, StatedBy
 from podium.rules.round import Round
 from podium.rules.run import Run
 from podium.rules.table import Row
+from tests.compliance import command_line
+from tests.compliance.command_line import Done
 from tests.locations import ROOT
 
 ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
@@ -44,8 +44,8 @@ BENCHMARKS = [(rules, name) for rules in ROUNDS for name in rules.benchmarks]
 each_round = pytest.mark.parametrize("rules", ROUNDS, ids=lambda rules: rules.title)
 
 
-def podium(*arguments: str, columns: int = 80) -> Result:
-    return CliRunner().invoke(app, arguments, env={"COLUMNS": str(columns)})
+def podium(*arguments: str, columns: int = 80) -> Done:
+    return command_line.podium("rules", *arguments, columns=columns)
 
 
 def answer(*arguments: str) -> str:

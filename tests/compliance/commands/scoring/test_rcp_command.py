@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from typer.testing import CliRunner, Result
 
-from podium.compliance.commands.scoring.rcp import app
 from podium.compliance.errors import UsageFault
 from podium.compliance.rcp import plots
 from podium.compliance.rcp.lint import lint
@@ -23,6 +21,8 @@ from podium.compliance.rcp.plots import Curve, chart
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.convergence.data import Point, parse_points, points_of
 from podium.rules.convergence.statistics import olympic_mean
+from tests.compliance import command_line
+from tests.compliance.command_line import Done
 from tests.compliance.trees import usual
 
 LORA = "training_results_v4.0/Intel-HabanaLabs/results/HLS-Gaudi2-PT/llama2_70b_lora"
@@ -31,8 +31,8 @@ TOO_FAST = "hpc_results_v3.0/HPE+LBNL/results/perlmutter_224x4/strong/openfold"
 VALUES = [16, 14, 16, 17, 16, 16, 15, 16, 15, 16]
 
 
-def podium(*arguments: object, columns: int = 80) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": str(columns)})
+def podium(*arguments: object, columns: int = 80) -> Done:
+    return command_line.podium("rcp", *arguments, columns=columns)
 
 
 def document(*arguments: object, status: int = 0) -> dict[str, Any]:

@@ -13,26 +13,22 @@ from typing import Any
 
 import jsonschema
 import pytest
-import typer
 from rich.cells import cell_len
-from typer.testing import CliRunner, Result
 
 from podium.compliance import score
-from podium.compliance.commands.scoring.score import EPILOG_SCORE, score_command
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.scoring.compare import comparable
 from podium.compliance.scoring.render import sheets
 from podium.compliance.scoring.render.table import Heading, table
 from podium.compliance.scoring.report import Scores
 from tests.builders import LogBuilder, build
+from tests.compliance import command_line
+from tests.compliance.command_line import Done
 from tests.compliance.trees import HOUR_MS, Submission, as_run, usual
 
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command("score", epilog=EPILOG_SCORE)(score_command)
 
-
-def podium(*arguments: object, columns: int = 80) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": str(columns)})
+def podium(*arguments: object, columns: int = 80) -> Done:
+    return command_line.podium("score", *arguments, columns=columns)
 
 
 def scores(*arguments: object) -> dict[str, Any]:
@@ -419,7 +415,7 @@ def test_only_compatible_rounds_are_compared(
     ("arguments", "said"),
     [
         (["--format", "xlsx"], "needs --output"),
-        (["--explain", "x", "--compare", "."], "at once"),
+        (["--explain", "x", "--compare", "."], "exclude each other"),
         (["--explain", "nothing"], "no result is named"),
         (["--explain", "x", "--format", "json"], "text only"),
         (["--compare", ".", "--format", "csv"], "text or json"),
