@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -191,9 +191,28 @@ def schema(
     of: SchemaArgument,
 ) -> None:
     """Print the JSON Schema of a report, a log record, podium.toml or a receipt."""
-    from podium.compliance.rulebook import answers
+    from podium.compliance.report.console import print_text
+    from podium.compliance.report.json_text import json_text
 
-    answers.schema(of.value)
+    print_text(json_text(_schema(of)))
+
+
+def _schema(of: Schema) -> dict[str, Any]:
+    if of is Schema.RECORD:
+        from podium.logging_spec.reader.record import record_schema
+
+        return record_schema()
+    if of is Schema.CONFIG:
+        from podium.compliance.packing.planning.config import config_schema
+
+        return config_schema()
+    if of is Schema.RECEIPT:
+        from podium.compliance.packing.receipt import receipt_schema
+
+        return receipt_schema()
+    from podium.compliance.report.models import Report
+
+    return Report.model_json_schema(by_alias=True)
 
 
 @app.command(

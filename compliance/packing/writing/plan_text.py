@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from podium.compliance.packing.planning.existing import ExistingTree
 from podium.compliance.packing.planning.plan import Entry, Plan
 from podium.compliance.packing.writing.pack import Packed
 from podium.compliance.packing.writing.summary import size_text
+from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, columns, wrap
 
 MOST = 40
@@ -137,7 +137,7 @@ def _told(title: str, items: Iterable[tuple[str, str]], width: int) -> Iterator[
 
 def to_json(packed: Packed) -> str:
     """The plan as data, and what became of it."""
-    return json.dumps(_data(packed), indent=2) + "\n"
+    return json_text(_data(packed))
 
 
 def _data(packed: Packed) -> dict[str, Any]:
