@@ -19,42 +19,52 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit status of one call."""
-    # Imported here, so that `main` can have fewer collections meanwhile.
-    import typer
-
-    from podium.compliance.commands.registry import load_commands
-
+    """The exit status of one call; what went wrong is one line on standard error."""
     try:
-        status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
-        _flush()
-    except typer.Abort:
-        return Exit.INTERRUPTED
+        status = _called(arguments)
     except ComplianceError as error:
-        typer.echo(f"podium: {error}", err=True)
-        return Exit.USAGE
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
+        _print_error(str(error))
+        return error.status
     except BrokenPipeError:
-        # The reader (head, less) has seen enough; nothing more can be told to it.
+        # The reader (head, less) has closed the pipe: what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.FOUND
+    except KeyboardInterrupt:
+        status = Exit.INTERRUPTED
     except Exception as error:
-        # Typer brings its own click in some versions: its errors are known by what they can do.
-        if hasattr(error, "show") and hasattr(error, "exit_code"):
-            error.show()
-            return Exit.USAGE
-        if interrupted(error):
-            return Exit.INTERRUPTED
-        from podium.compliance.report.console import own_fault
+        status = _failed(error)
+    if status == Exit.INTERRUPTED:
+        _print_error("interrupted")
+    return status
 
-        typer.echo(own_fault(error), err=True)
-        return Exit.INTERNAL
+
+def _called(arguments: list[str]) -> int:
+    # Imported here, so that `main` can have fewer collections meanwhile.
+    from podium.compliance.commands.registry import load_commands
+
+    status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
+    sys.stdout.flush()
     return int(status or 0)
 
 
-def _flush() -> None:
-    sys.stdout.flush()
+def _failed(error: Exception) -> int:
+    """The exit status after an exception of click, or of podium itself."""
+    import typer
+
+    if isinstance(error, typer.Abort) or interrupted(error):
+        return Exit.INTERRUPTED
+    # Some versions of typer use click, others a copy of it: its errors are those that `show`.
+    if hasattr(error, "show"):
+        error.show()
+        return Exit.USAGE
+    from podium.compliance.report.console import own_fault
+
+    sys.stderr.write(f"{own_fault(error)}\n")
+    return Exit.INTERNAL
+
+
+def _print_error(message: str) -> None:
+    sys.stderr.write(f"podium: {message}\n")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
-"""What a caller can do wrong: one line for the user, exit status 2."""
+"""What a caller can do wrong: one line for the user, and the exit status."""
 
 from __future__ import annotations
+
+from typing import ClassVar
+
+from podium.compliance.exit_codes import Exit
 
 
 def interrupted(error: BaseException | None) -> bool:
@@ -14,6 +18,8 @@ def interrupted(error: BaseException | None) -> bool:
 
 class ComplianceError(Exception):
     """Base of all: the message is a whole sentence for the user."""
+
+    status: ClassVar[Exit] = Exit.USAGE
 
 
 class UsageFault(ComplianceError):

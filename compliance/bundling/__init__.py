@@ -1,4 +1,5 @@
-"""One archive of a submission, encrypted or not, and unpacking it.
+"""A submission as one archive, and the way back: `bundle`, `unpack`, `verify`.
 
-Imports the receipt and below.
+`format` is the archive itself, `encryption` imports `format`, and the three modules here import
+both, and `packing.receipt`.
 """

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from podium.compliance.bundling.age import close_age
-from podium.compliance.bundling.archive import Writer, write_archive
-from podium.compliance.bundling.compress import Packing, compressing
-from podium.compliance.bundling.hashes import Hashing, side_files, side_line
-from podium.compliance.bundling.keys import Cipher
-from podium.compliance.bundling.openssl import ITERATIONS, MOST_ITERATIONS, Encrypting
-from podium.compliance.bundling.places import Kind
-from podium.compliance.bundling.tree import Entry, entries_of
+from podium.compliance.bundling.encryption.age import close_age
+from podium.compliance.bundling.encryption.keys import Cipher
+from podium.compliance.bundling.encryption.openssl import ITERATIONS, MOST_ITERATIONS, Encrypting
+from podium.compliance.bundling.format.archive import Writer, write_archive
+from podium.compliance.bundling.format.compress import Packing, compressing
+from podium.compliance.bundling.format.hashes import Hashing, side_files, side_line
+from podium.compliance.bundling.format.paths import Kind
+from podium.compliance.bundling.format.tree import Entry, entries_of
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.files.atomic import usual_mode
 from podium.compliance.report.console import inside, write_whole

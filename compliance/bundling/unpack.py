@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from podium.compliance.bundling.compress import Source, expanding
-from podium.compliance.bundling.hashes import check_hashes, checked_hash, stated_hashes
-from podium.compliance.bundling.keys import Keys
-from podium.compliance.bundling.members import Limits, Member, Members, Meter
-from podium.compliance.bundling.opening import opened
-from podium.compliance.bundling.places import Kind, Places, parts_of
-from podium.compliance.bundling.refusal import Refused
-from podium.compliance.bundling.tree import stays_below
+from podium.compliance.bundling.encryption.keys import Keys
+from podium.compliance.bundling.encryption.opening import opened
+from podium.compliance.bundling.format.compress import Source, expanding
+from podium.compliance.bundling.format.hashes import check_hashes, checked_hash, stated_hashes
+from podium.compliance.bundling.format.members import Limits, Member, Members, Meter
+from podium.compliance.bundling.format.paths import Kind, Places, parts_of
+from podium.compliance.bundling.format.refusal import Refused
+from podium.compliance.bundling.format.tree import stays_below
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.files.atomic import draft_folder, is_empty_folder
 from podium.compliance.report.terminal import clean

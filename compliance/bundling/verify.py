@@ -8,8 +8,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from podium.compliance.bundling.archive import CHUNK
-from podium.compliance.bundling.refusal import Refused
+from podium.compliance.bundling.format.archive import CHUNK
+from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.packing.receipt import RECEIPT_FILE, PackedFile, Receipt
 from podium.compliance.report.terminal import clean
 

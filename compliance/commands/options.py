@@ -1,20 +1,17 @@
-"""Options that several commands share, spelt and explained once.
+"""Options that several commands share, declared and explained once.
 
 `podium check` loads this module on every call, so it holds only what is cheap to build.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from podium.compliance.errors import ComplianceError
-from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 
@@ -50,16 +47,24 @@ class AnswerFormat(StrEnum):
     JSON = "json"
 
 
+# --- which rules ---
+
 UsageOption = Annotated[
-    Usage | None, typer.Option("--usage", help="Suite; else from the folder's name.")
+    Usage | None,
+    typer.Option("--usage", help="Suite; default from podium.toml or a folder's name."),
 ]
 RoundOption = Annotated[
     str | None,
-    typer.Option("--round", help="Round, such as 5.1; else from podium.toml or a folder's name."),
+    typer.Option(
+        "--round",
+        help="Round, such as 5.1; default from podium.toml or a folder's name.",
+        metavar="ROUND",
+    ),
 ]
 SuiteOption = Annotated[Usage, typer.Option("--usage", help="Suite.")]
 NewestRoundOption = Annotated[
-    str | None, typer.Option("--round", help="Round, such as 5.1; default the newest.")
+    str | None,
+    typer.Option("--round", help="Round, such as 5.1; default the newest.", metavar="ROUND"),
 ]
 ProfileOption = Annotated[
     Profile,
@@ -68,6 +73,36 @@ ProfileOption = Annotated[
         help="policy: the written rules; verifier: exactly what the official tool accepts.",
     ),
 ]
+BenchmarkArgument = Annotated[
+    str, typer.Argument(help="A benchmark, as logs name it.", metavar="BENCHMARK")
+]
+GivenBenchmarkOption = Annotated[
+    str | None,
+    typer.Option("--benchmark", help="Benchmark; default as declared.", metavar="BENCHMARK"),
+]
+GivenDivisionOption = Annotated[
+    Division | None, typer.Option("--division", help="Division; default as declared, or closed.")
+]
+SelectOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        help="Report only rules that match a glob (repeat, or use commas).",
+        metavar="GLOB",
+    ),
+]
+IgnoreOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ignore",
+        help="Do not report rules that match a glob (repeat, or use commas).",
+        metavar="GLOB",
+    ),
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")]
+
+# --- how it is printed ---
+
 ReportFormatOption = Annotated[
     ReportFormat | None,
     typer.Option("--format", help="Default text, or github inside GitHub Actions."),
@@ -76,45 +111,20 @@ AnswerFormatOption = Annotated[
     AnswerFormat, typer.Option("--format", help="How to print the answer.")
 ]
 OutputOption = Annotated[
-    Path | None, typer.Option("--output", help="Write to this file instead of printing.")
-]
-JobsOption = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.")
-]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")]
-SelectOption = Annotated[
-    list[str] | None,
-    typer.Option("--select", help="Report only rules that match a glob (repeat, or use commas)."),
-]
-IgnoreOption = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", help="Leave out rules that match a glob (repeat, or use commas)."),
+    Path | None,
+    typer.Option("--output", help="Write to this file instead of printing.", metavar="FILE"),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no progress bar.")]
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
-BenchmarkArgument = Annotated[str, typer.Argument(help="A benchmark, as logs name it.")]
+
+# --- how it is worked out ---
+
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.", metavar="N"),
+]
 
 
-def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
-    """The globs of an option that is repeated, or given once with commas between them.
-
-    One that matches no rule is told of on stderr: a slip of the pen must not pass for a clean bill.
-    """
-    pieces = [glob.strip() for one in given or () for glob in one.split(",")]
-    wanted = tuple(glob for glob in pieces if glob)
-    if wanted:
-        from podium.compliance.rulebook.selectors import unmatched
-
-        for said in unmatched(option, wanted):
-            typer.echo(f"podium: {said}", err=True)
-    return wanted
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Turn what a caller did wrong into one line and exit status 2."""
-    try:
-        yield
-    except ComplianceError as error:
-        typer.echo(f"podium: {error}", err=True)
-        raise typer.Exit(Exit.USAGE) from None
+def processes(jobs: int | None) -> int:
+    """How many processes `--jobs` allows."""
+    return jobs or os.cpu_count() or 1

@@ -5,74 +5,93 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
-from podium.compliance.commands.group import group
+from podium.compliance.commands.help import group
 
 ABOUT = "Check, score and package MLPerf Training and HPC results."
 
-COMMANDS = {
-    "check": (
-        "check:check",
-        "Judge logs against their round's rules: what is wrong, where, and how to mend it.",
-    ),
-    "score": (
-        "score:score_command",
-        "Score results: time to train, factor, score, energy, throughput, spread.",
-    ),
-    "doctor": (
-        "submission:doctor",
-        "List in order what a submission still lacks, with the command for each.",
-    ),
-    "init": (
-        "submission:init",
-        "Write the skeleton of a submission: folders, empty system descriptions, podium.toml.",
-    ),
-    "preflight": (
-        "preflight:preflight",
-        "Judge hyperparameters before the run: broken rules, what is missing, when to evaluate.",
-    ),
-    "watch": (
-        "watch:watch",
-        "Watch runs while they go on: where they stand, what is wrong, when they may end.",
-    ),
-    "pack": (
-        "pack:pack",
-        "Assemble a submission: plan, copy, check, swap in, write a receipt.",
-    ),
-    "run": (
-        "run:run",
-        "Train a bundled reference benchmark and write its log, a real run of real code.",
-    ),
-    "bundle": (
-        "unpack:bundle",
-        "Make one archive of a submission, with its SHA-256 and SHA-1 beside it.",
-    ),
-    "unpack": (
-        "unpack:unpack",
-        "Unpack a bundle into a new folder, whole or not at all, and check it against its receipt.",
-    ),
-    "rules": (
-        "rules:app",
-        "The rules themselves: list, explain and compare them; work out what is legal.",
-    ),
-    "rcp": (
-        "rcp:app",
-        "Reference convergence points: check results against them, plan runs, look at them.",
-    ),
-    "system": (
-        "system:app",
-        "System descriptions (systems/*.json): check them, print the schema they must fit.",
-    ),
-    "compat": (
-        "compat:app",
-        "The incumbent's programs by their own names and flags, with true exit codes.",
-    ),
+
+class Command(NamedTuple):
+    """Where a command lies below `commands` (module and name), and its summary in the help."""
+
+    path: str
+    about: str
+
+
+PANELS = {
+    "Judge": {
+        "check": Command(
+            "judging.check:check",
+            "Judge logs against their round's rules: what is wrong, where, and how to fix it.",
+        ),
+        "preflight": Command(
+            "judging.preflight:preflight",
+            "Judge hyperparameters before the run: violations, missing keys, when to evaluate.",
+        ),
+        "watch": Command(
+            "judging.watch:watch",
+            "Judge logs while they are written: progress, findings, expected end.",
+        ),
+    },
+    "Score and converge": {
+        "score": Command(
+            "scoring.score:score",
+            "Score results: time to train, factor, score, energy, throughput, spread.",
+        ),
+        "rcp": Command(
+            "scoring.rcp:app",
+            "Reference convergence points: compare results with them, plan runs, show them.",
+        ),
+    },
+    "Run": {
+        "run": Command(
+            "running.run:run",
+            "Train a bundled reference benchmark and write its log.",
+        ),
+    },
+    "Package": {
+        "init": Command(
+            "packaging.init:init",
+            "Write the skeleton of a submission: folders, system descriptions, podium.toml.",
+        ),
+        "system": Command(
+            "packaging.system:app",
+            "System descriptions (systems/*.json): write and check them, print their schema.",
+        ),
+        "doctor": Command(
+            "packaging.doctor:doctor",
+            "List in order what a submission still lacks, with the command for each.",
+        ),
+        "pack": Command(
+            "packaging.pack:pack",
+            "Assemble a submission: plan, copy, check, swap in, write a receipt.",
+        ),
+        "bundle": Command(
+            "packaging.bundle:bundle",
+            "Write a submission as one archive, with its SHA-256 and SHA-1 beside it.",
+        ),
+        "unpack": Command(
+            "packaging.unpack:unpack",
+            "Unpack a bundle into a new folder, or not at all, and verify it by its receipt.",
+        ),
+    },
+    "Rules": {
+        "rules": Command(
+            "rulebook.rules:app",
+            "The rules themselves: list, explain and compare them; legal hyperparameters.",
+        ),
+    },
+    "Compatibility": {
+        "compat": Command(
+            "compatibility.compat:app",
+            "The official MLCommons tools by their own names and flags, with true exit codes.",
+        ),
+    },
 }
-"""Every command in the order of the help: its module and function (or group of commands) in
-`commands`, and the sentence that the help has of it."""
+"""Every command in the panels and the order of the help."""
 
 
 def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -84,18 +103,23 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     called = next((word for word in arguments if not word.startswith("-")), None)
     app = group(ABOUT)
     app.callback()(_root)
-    for name, (place, about) in COMMANDS.items():
-        if name != called:
-            app.command(name, help=about)(_listed)
-            continue
-        home, _, function = place.partition(":")
-        module = import_module(f"podium.compliance.commands.{home}")
-        part = getattr(module, function)
-        if isinstance(part, typer.Typer):
-            app.add_typer(part, name=name)
-        else:
-            app.command(name, epilog=getattr(module, f"EPILOG_{name.upper()}", None))(part)
+    for panel, commands in PANELS.items():
+        for name, command in commands.items():
+            if name == called:
+                _add(app, name, command, panel)
+            else:
+                app.command(name, help=command.about, rich_help_panel=panel)(_listed)
     return app
+
+
+def _add(app: typer.Typer, name: str, command: Command, panel: str) -> None:
+    home, _, member = command.path.partition(":")
+    module = import_module(f"podium.compliance.commands.{home}")
+    part = getattr(module, member)
+    if isinstance(part, typer.Typer):
+        app.add_typer(part, name=name, rich_help_panel=panel)
+    else:
+        app.command(name, epilog=module.EXAMPLES, rich_help_panel=panel)(part)
 
 
 def _listed() -> None:

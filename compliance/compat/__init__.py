@@ -1,1 +1,4 @@
-"""The official MLCommons tools by their own names and output. Imports scoring and below."""
+"""What each official MLCommons tool prints and its exit status, by its own arguments.
+
+Imports `checking`, `repository`, `scoring`, `rcp` and `systems`; only `commands` imports it.
+"""

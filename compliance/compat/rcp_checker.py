@@ -6,7 +6,8 @@ from pathlib import Path
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.inputs.layout import is_log, natural
-from podium.compliance.rcp.points import named_round, points_in
+from podium.compliance.inputs.round_selection import named_round
+from podium.compliance.rcp.points import points_in
 from podium.compliance.report.terminal import clean
 from podium.compliance.results.convergence import judge_convergence
 from podium.logging_spec.reader.read import read_log

@@ -41,6 +41,11 @@ class RoundRequest(msgspec.Struct, frozen=True):
         return _choose(self, str(folder))
 
 
+def named_round(usage: str, name: str | None) -> Round:
+    """The round that an option names, else the newest; raises UsageFault for an unknown one."""
+    return _newest(usage) if name is None else _find(usage, name)
+
+
 def forget() -> None:
     """Read podium.toml files anew: they may have changed since the last call."""
     _choose.cache_clear()

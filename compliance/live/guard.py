@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
-from podium.compliance.live.watching.certain import TARGET, Partial, Reading, slices
-from podium.compliance.live.watching.declared import Declared, declared
-from podium.compliance.live.watching.gates import GATES, OUTCOMES, Gates
-from podium.compliance.live.watching.missing import Missing, missing_keys
-from podium.compliance.live.watching.table import Table
+from podium.compliance.live.partial.certain import TARGET, Partial, Reading, slices
+from podium.compliance.live.partial.declared import Declared, declared
+from podium.compliance.live.partial.gates import GATES, OUTCOMES, Gates
+from podium.compliance.live.partial.missing import Missing, missing_keys
+from podium.compliance.live.partial.table import Table
 from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec import keys as k

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.live.declaration import Declaration
 from podium.compliance.live.guard import Guard
-from podium.compliance.live.watching.config import Declaration
-from podium.compliance.live.watching.needs import needs_of_all
-from podium.compliance.live.watching.reference import Expected, reference_at
+from podium.compliance.live.partial.needs import needs_of_all
+from podium.compliance.live.partial.reference import Expected, reference_at
 from podium.compliance.rulebook.hyper import Setting, evaluations, settings
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record

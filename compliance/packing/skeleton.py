@@ -82,7 +82,7 @@ def _files(skeleton: Skeleton) -> dict[str, str]:
 
 def _config(skeleton: Skeleton) -> str:
     """A podium.toml with every field that `podium pack` knows: the unknown ones as comments."""
-    from podium.compliance.packing.config import example
+    from podium.compliance.packing.planning.config import example
 
     known = {
         "submitter": skeleton.submitter,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections import Counter
@@ -11,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from podium.compliance.rcp.points import references_for
+from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
@@ -218,4 +218,4 @@ def lint_text(faults: Sequence[Fault], points: int, width: int, *, quiet: bool =
 def lint_json(faults: Sequence[Fault], points: int) -> str:
     """The faults as data."""
     document = {"schema": SCHEMA, "points": points, "faults": [asdict(one) for one in faults]}
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.checking.session import Options, gather
-from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.errors import NothingToJudge
 from podium.compliance.logs.facts import Facts
+from podium.compliance.report.json_text import json_text
 from podium.rules.convergence.run_counts import needed_runs
 
 if TYPE_CHECKING:
@@ -105,8 +105,7 @@ def _made(
             "Hyperparams": settings,
             f"{member} to converge": sorted(_plain(one.run.to_converge) for one in facts),
         }
-    text = json.dumps(records, indent=2) + "\n"
-    return Made(text, len(records), tuple(remarks))
+    return Made(json_text(records), len(records), tuple(remarks))
 
 
 def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
@@ -128,11 +127,3 @@ def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
 def _plain(value: float | None) -> float | int:
     assert value is not None
     return int(value) if float(value).is_integer() else value
-
-
-def refuse_output(output: Path, paths: Sequence[Path]) -> None:
-    """Refuse an output that is one of the logs, or lies among them."""
-    from podium.compliance.report.console import inside
-
-    if inside(output, list(paths)):
-        raise UsageFault(f"--output {output} lies among the logs; choose a place outside")

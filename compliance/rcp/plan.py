@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.rcp.show import figure, reference_member
+from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.rules.convergence.facts import unit_of
@@ -266,7 +266,7 @@ def plan_json(made: Plan) -> str:
         "minimum": made.minimum,
         "progress": None if progress is None else _progress_member(progress),
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)
 
 
 def _progress_member(progress: Progress) -> dict[str, Any]:

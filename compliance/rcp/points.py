@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from podium.rules.round import Round
 
 
-def named_round(usage: str, name: str | None) -> Round:
-    """The round that an option names; the newest where it names none."""
-    from podium.rules.catalogue import UnknownRound, find_round, newest
-
-    try:
-        return newest(usage) if name is None else find_round(usage, name)
-    except UnknownRound as error:
-        raise UsageFault(str(error)) from None
-
-
 def points_in(path: Path, round_name: str = "*") -> tuple[Point, ...]:
     """The points of a file, in the project's form or the official verifier's."""
     try:

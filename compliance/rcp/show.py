@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.rcp.plots import Curve, chart, curve_of
 from podium.compliance.rcp.points import references_for
+from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.table import table
@@ -126,7 +126,7 @@ def _as_json(
         "unit": unit_of(rules.usage, rules.name, benchmark),
         "points": members,
     }
-    return json.dumps(document, indent=2, default=str) + "\n"
+    return json_text(document)
 
 
 def reference_member(reference: Reference) -> dict[str, Any]:

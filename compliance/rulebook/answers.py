@@ -9,6 +9,7 @@ from typing import Any
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.report.console import print_text
+from podium.compliance.report.json_text import json_text
 from podium.compliance.rulebook.catalogue import (
     Rule,
     Table,
@@ -54,7 +55,7 @@ def named(rules: Round, name: str) -> str:
 
 def _json(of: Round, **data: Any) -> None:
     head = {"schema": SCHEMA, "usage": of.usage, "round": of.name}
-    print_text(json.dumps(head | data, indent=2) + "\n")
+    print_text(json_text(head | data))
 
 
 def _print(lines: list[str]) -> None:
@@ -284,24 +285,3 @@ def hyperparameters(
         for hint in choices(rules, name, division, given):
             to.say(hint)
     return all(each.state != "wrong" for each in found)
-
-
-def schema(of: str) -> None:
-    """The JSON Schema of a report, a record, podium.toml or a receipt."""
-    if of == "record":
-        from podium.logging_spec.reader.record import record_schema
-
-        told = record_schema()
-    elif of == "config":
-        from podium.compliance.packing.config import config_schema
-
-        told = config_schema()
-    elif of == "receipt":
-        from podium.compliance.packing.receipt import receipt_schema
-
-        told = receipt_schema()
-    else:
-        from podium.compliance.report.models import Report
-
-        told = Report.model_json_schema(by_alias=True)
-    print_text(json.dumps(told, indent=2) + "\n")

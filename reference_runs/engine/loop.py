@@ -46,8 +46,8 @@ class Outcome:
     converged: bool
     step: int
     quality: float | None
-    profile: str = ""
-    """Tables of where the time went, if the run was profiled."""
+    trace: str = ""
+    """Tables of where the time went, if steps of the run were traced."""
 
 
 def _unwatched(_: RunProgress) -> None:
@@ -103,7 +103,7 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
 @contextmanager
 def observed(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
     """Profile some steps where the setting says so; gives what tells the tables."""
-    path, ranks = stepper.task.setting.profile, stepper.task.ranks
+    path, ranks = stepper.task.setting.trace, stepper.task.ranks
     if path is None or not ranks.first:
         yield str
         return

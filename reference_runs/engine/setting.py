@@ -23,8 +23,8 @@ class Setting:
     `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
     generates at some cost, such as a pre-trained base; `threads` is torch's intra-op threads (the
     small models of smoke scale are fastest with one). `shard` shares the optimizer's state out
-    between the ranks. `resume` goes on from the run's checkpoint. `profile` is where a trace of
-    some steps is written.
+    between the ranks. `resume` goes on from the run's checkpoint. `trace` is where a trace of some
+    steps is written.
     """
 
     scale: Scale = "smoke"
@@ -41,5 +41,5 @@ class Setting:
     cache: Path | None = None
     checkpoint: Path | None = None
     resume: bool = False
-    profile: Path | None = None
+    trace: Path | None = None
     org: str = ORG

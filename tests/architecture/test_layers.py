@@ -83,7 +83,7 @@ def test_imports_run_in_no_circle() -> None:
 
 
 def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """What is left once modules that import nothing left, and then those nobody left imports, go."""
+    """What is left once modules go that import none left, and then those that none left imports."""
     left = {name: set(targets) for name, targets in graph.items()}
     while leaves := {name for name, targets in left.items() if not targets}:
         left = {name: targets - leaves for name, targets in left.items() if name not in leaves}

@@ -30,7 +30,7 @@ OPTIONAL = {
 
 ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
-    "git": ("compliance/packing/git.py",),
+    "git": ("compliance/packing/git/",),
     "scipy": ("rules/convergence/",),
     "numpy": ("rules/convergence/", "logging_spec/", "reference_runs/"),
     "detect_secrets": ("compliance/repository/secret",),

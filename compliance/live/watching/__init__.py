@@ -1,1 +1,4 @@
-"""Runs judged while they go on: what is certain, where they stand, where they are heading."""
+"""`podium watch`: logs followed while they grow, their state, forecast and pages.
+
+Imports `partial` and the modules of `live`.
+"""

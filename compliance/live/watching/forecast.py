@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from podium.compliance.live.watching.reference import Expected
+from podium.compliance.live.partial.reference import Expected
 from podium.rules.constraints.bounds import Constraint, above, at_least, at_most, below
 from podium.rules.schedule import Due
 from podium.rules.table import Row

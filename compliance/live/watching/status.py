@@ -8,9 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 from podium.compliance.live.guard import Guard
+from podium.compliance.live.partial.missing import Missing
+from podium.compliance.live.partial.reference import Expected
 from podium.compliance.live.watching.forecast import Forecast, Goal, Point, forecast, goal_of
-from podium.compliance.live.watching.missing import Missing
-from podium.compliance.live.watching.reference import Expected
 from podium.rules.checks.lifecycle import init_limit
 from podium.rules.checks.points import (
     POSITIONS,

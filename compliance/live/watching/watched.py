@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from podium.compliance.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.live.guard import Guard
-from podium.compliance.live.watching.certain import line_findings
+from podium.compliance.live.partial.certain import line_findings
+from podium.compliance.live.partial.reference import Expected, reference_at
 from podium.compliance.live.watching.follow import Piece, Tail
 from podium.compliance.live.watching.growing import GrowingLog
-from podium.compliance.live.watching.reference import Expected, reference_at
 from podium.compliance.live.watching.status import Status, status_of_run
 from podium.compliance.logs.judge import LogVerdict, judge_log
 from podium.logging_spec.reader.record import Record

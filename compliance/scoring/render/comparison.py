@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.compare import Change, headline
 from podium.compliance.scoring.render import numbers
@@ -65,7 +65,7 @@ def _rows(found: list[Change]) -> Iterator[Row]:
 def comparison_json(found: list[Change]) -> str:
     """The comparison as data."""
     document = {"schema": SCHEMA, "changes": [_member(one) for one in found]}
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)
 
 
 def _member(change: Change) -> dict[str, Any]:

@@ -20,11 +20,11 @@ import zstandard
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from podium.compliance.bundling.archive import write_archive
 from podium.compliance.bundling.bundle import BundleOptions, bundle
-from podium.compliance.bundling.places import folded
-from podium.compliance.bundling.refusal import Refused
-from podium.compliance.bundling.tree import entries_of
+from podium.compliance.bundling.format.archive import write_archive
+from podium.compliance.bundling.format.paths import folded
+from podium.compliance.bundling.format.refusal import Refused
+from podium.compliance.bundling.format.tree import entries_of
 from podium.compliance.bundling.unpack import unpack
 from podium.compliance.cli import run
 from podium.compliance.errors import UsageFault

@@ -16,8 +16,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.compliance.bundling.members import Limits
-from podium.compliance.bundling.refusal import Refused
+from podium.compliance.bundling.format.members import Limits
+from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.bundling.unpack import UnpackOptions, unpack
 from podium.compliance.cli import run
 from podium.compliance.exit_codes import Exit

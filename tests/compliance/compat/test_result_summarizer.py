@@ -7,18 +7,17 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from podium.compliance.commands.compat import app
 from podium.compliance.compat.result_summarizer import expand
 from podium.compliance.compat.summary_columns import columns_of
 from podium.compliance.errors import NothingToJudge
 from podium.rules.catalogue import find_round
+from tests.compliance.command_line import Done, podium
 from tests.compliance.trees import Submission, usual
 
 
-def compat(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "80"})
+def compat(*arguments: object) -> Done:
+    return podium("compat", *arguments)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.live.guard import NOT_YET, OTHERWISE, Guard
-from podium.compliance.live.watching.certain import TARGET
-from podium.compliance.live.watching.gates import AT_END
+from podium.compliance.live.partial.certain import TARGET
+from podium.compliance.live.partial.gates import AT_END
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import parse_log, read_log

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from podium.compliance.live.watching.gates import AT_END, GATES, unlisted
-from podium.compliance.live.watching.needs import needs_of
+from podium.compliance.live.partial.gates import AT_END, GATES, unlisted
+from podium.compliance.live.partial.needs import needs_of
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.read import parse_log
 from podium.logging_spec.reader.record import Record

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from podium.compliance.commands.preflight import preflight as command
 from podium.compliance.errors import ComplianceError, UsageFault
+from podium.compliance.live.declaration import parse_yaml, read_declaration
 from podium.compliance.live.preflight import Preflight, preflight
-from podium.compliance.live.watching.config import parse_yaml, read_declaration
-from podium.compliance.live.watching.preflight_text import page
+from podium.compliance.live.preflight_text import page
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import find_round
 from tests.builders import build, cases
+from tests.compliance.command_line import Done, podium
 
 LEGAL: dict[str, Any] = {
     record.key: record.value
@@ -208,10 +206,8 @@ def test_without_a_benchmark_nothing_can_be_said(tmp_path: Path) -> None:
 # --- the command ---
 
 
-def run(path: Path, *options: str) -> Any:
-    app = typer.Typer()
-    app.command()(command)
-    return CliRunner().invoke(app, [str(path), "--round", "6.1", *options])
+def run(path: Path, *options: str) -> Done:
+    return podium("preflight", path, "--round", "6.1", *options)
 
 
 def test_the_command_s_status_and_formats(tmp_path: Path) -> None:

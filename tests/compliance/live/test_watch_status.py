@@ -9,14 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from podium.compliance.commands.watch import watch
 from podium.compliance.exit_codes import Exit
+from podium.compliance.live.partial.reference import Expected
 from podium.compliance.live.watching.forecast import Point, forecast, goal_of
 from podium.compliance.live.watching.page import page, row, sparkline
-from podium.compliance.live.watching.reference import Expected
 from podium.compliance.live.watching.status import Status
 from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.rules.catalogue import find_round
@@ -24,6 +21,7 @@ from podium.rules.schedule import Schedule
 from podium.rules.training.benchmarks.llama31_8b import LLAMA31_8B
 from podium.rules.training.shared.schedules import V5_1
 from tests.builders import build
+from tests.compliance.command_line import podium
 from tests.compliance.live.test_watch import WATCH_OPTIONS, Clock, append, good, until, watched
 
 
@@ -186,11 +184,9 @@ def test_the_margin_is_that_of_the_projection_until_the_target_is_reached(tmp_pa
 
 
 def test_the_command_takes_its_options(tmp_path: Path) -> None:
-    app = typer.Typer()
-    app.command()(watch)
     path = tmp_path / "result_0.txt"
     path.write_bytes(good().bytes())
-    result = CliRunner().invoke(app, [str(path), "--once", "--round", "6.1", "--format", "json"])
+    result = podium("watch", path, "--once", "--round", "6.1", "--format", "json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["done"] is True
 
@@ -199,7 +195,7 @@ def test_its_import_is_cheap() -> None:
     import subprocess
 
     code = (
-        "import sys, podium.compliance.commands.watch, podium.compliance.commands.preflight; "
+        "import sys; from podium.compliance.commands.judging import preflight, watch; "
         "heavy = ('podium.compliance.live.guard', 'rich', 'scipy'); "
         "sys.exit(any(name in sys.modules for name in heavy))"
     )

@@ -21,7 +21,7 @@ from podium.compliance import check
 from tests.builders import Line, LogBuilder, build
 
 COMMAND = (
-    "import typer; from podium.compliance.commands.watch import watch; "
+    "import typer; from podium.compliance.commands.judging.watch import watch; "
     "app = typer.Typer(pretty_exceptions_enable=False); app.command()(watch); app()"
 )
 

@@ -373,11 +373,10 @@ def test_no_receipt_is_told_in_one_line(tmp_path: Path, text: str) -> None:
 
 
 def test_the_command_works_from_its_folder(loose: Loose) -> None:
-    root = ROOT
     done = subprocess.run(
         [sys.executable, "-m", "podium", "pack"],
         cwd=loose.work,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
         check=False,

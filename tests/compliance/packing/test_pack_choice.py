@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from podium.compliance.logs.facts import Facts
 from podium.compliance.logs.seeds import SeededRun
-from podium.compliance.packing.choice import Candidate, Chooser
-from podium.compliance.packing.config import ResultConfig
-from podium.compliance.packing.sources import Source
+from podium.compliance.packing.planning.choice import Candidate, Chooser
+from podium.compliance.packing.planning.config import ResultConfig
+from podium.compliance.packing.planning.sources import Source
 from podium.compliance.results.score import median_window, score_result
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts

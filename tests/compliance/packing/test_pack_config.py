@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from podium.compliance.cli import run
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
-from podium.compliance.packing.config import (
+from podium.compliance.packing.planning.config import (
     CodeConfig,
     PackConfig,
     ResultConfig,

@@ -20,19 +20,19 @@ import pytest
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
-from podium.compliance.packing import copying
-from podium.compliance.packing.pack import Packed, PackJob, pack
-from podium.compliance.packing.pack_request import wished
-from podium.compliance.packing.sources import source_of
-from podium.compliance.packing.write import locked
+from podium.compliance.packing.planning.request import read_request
+from podium.compliance.packing.planning.sources import source_of
+from podium.compliance.packing.writing import copying
+from podium.compliance.packing.writing.pack import Packed, PackJob, pack
+from podium.compliance.packing.writing.write import locked
 from tests.compliance.packs import Loose, files_in
 
 README = "benchmarks/llama31_405b/README.md"
 
 
 def order(loose: Loose, **changes: object) -> PackJob:
-    found = wished(loose.work, {})
-    made = PackJob(found.config, found.rules, found.base, replace=(".",))
+    found = read_request(loose.work, {})
+    made = PackJob(found, replace=(".",))
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
@@ -49,7 +49,7 @@ def changed(loose: Loose) -> None:
 
 def steps_of(loose: Loose, **changes: object) -> list[str]:
     told: list[str] = []
-    pack(order(loose, tell=told.append, **changes))
+    pack(order(loose, notify=told.append, **changes))
     return told
 
 
@@ -59,14 +59,14 @@ def killed_at(loose: Loose, number: int, **changes: object) -> bool:
     if child == 0:
         count = 0
 
-        def tell(step: str) -> None:
+        def notify(step: str) -> None:
             nonlocal count
             count += 1
             if count > number:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            pack(order(loose, tell=tell, **changes))
+            pack(order(loose, notify=notify, **changes))
         finally:
             os._exit(0)
     _, status = os.waitpid(child, 0)
@@ -251,15 +251,12 @@ def test_a_log_that_may_not_be_read_is_refused_with_the_reason(open_place: Path)
     secret = loose.add_run(9)
     secret.chmod(0)
     loose.work.chmod(0o777)
-    told: list[str] = []
+    left_out: list[str] = []
 
     def plan() -> None:
-        from podium.compliance.packing.building import make_plan
-
-        made = order(loose)
-        plan = make_plan(made.config, made.rules, made.base)
-        told.extend(f"{one.display_path}: {one.why}" for one in plan.left_out)
-        raise UsageFault("; ".join(told))
+        plan = order(loose).plan()
+        left_out.extend(f"{one.display_path}: {one.why}" for one in plan.left_out)
+        raise UsageFault("; ".join(left_out))
 
     assert "runs/more/9.log: it cannot be read: permission denied" in as_nobody(plan)
 
@@ -280,11 +277,13 @@ def test_a_log_written_to_after_the_plan_is_not_taken(loose: Loose) -> None:
     pack(order(loose))
     changed(loose)
 
-    def tell(step: str) -> None:
+    def notify(step: str) -> None:
         if step == "began":
             append(some_log(loose))
 
-    stands(loose, lambda: pack(order(loose, tell=tell)), r"runs/.*\.log changed while it was read")
+    stands(
+        loose, lambda: pack(order(loose, notify=notify)), r"runs/.*\.log changed while it was read"
+    )
 
 
 def test_a_log_written_to_while_it_is_copied_is_not_taken(
@@ -312,7 +311,7 @@ def test_a_log_that_is_replaced_by_another_of_its_size_is_not_taken(loose: Loose
     changed(loose)
     log = some_log(loose)
 
-    def tell(step: str) -> None:
+    def notify(step: str) -> None:
         if step == "began":
             times = log.stat()
             other = log.with_suffix(".new")
@@ -320,18 +319,18 @@ def test_a_log_that_is_replaced_by_another_of_its_size_is_not_taken(loose: Loose
             os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
             other.replace(log)
 
-    stands(loose, lambda: pack(order(loose, tell=tell)), "changed while it was read")
+    stands(loose, lambda: pack(order(loose, notify=notify)), "changed while it was read")
 
 
 def test_a_log_that_goes_away_is_told_of(loose: Loose) -> None:
     pack(order(loose))
     changed(loose)
 
-    def tell(step: str) -> None:
+    def notify(step: str) -> None:
         if step == "began":
             some_log(loose).unlink()
 
-    stands(loose, lambda: pack(order(loose, tell=tell)), "no such file")
+    stands(loose, lambda: pack(order(loose, notify=notify)), "no such file")
 
 
 def test_an_interrupt_leaves_nothing_behind(loose: Loose) -> None:
@@ -339,12 +338,12 @@ def test_an_interrupt_leaves_nothing_behind(loose: Loose) -> None:
     changed(loose)
     before = files_in(loose.packed)
 
-    def tell(step: str) -> None:
+    def notify(step: str) -> None:
         if step == "filled":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        pack(order(loose, tell=tell))
+        pack(order(loose, notify=notify))
     assert files_in(loose.packed) == before
     assert beside(loose) == ["Acme"]
 

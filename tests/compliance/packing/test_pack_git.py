@@ -12,10 +12,10 @@ import pytest
 
 from podium.compliance.cli import run
 from podium.compliance.exit_codes import Exit
-from podium.compliance.packing.git import branch_name
-from podium.compliance.packing.pack import PackJob
-from podium.compliance.packing.pack_request import wished
-from podium.compliance.packing.review import commit_to
+from podium.compliance.packing.git.clone import branch_name
+from podium.compliance.packing.git.commit import commit_to
+from podium.compliance.packing.planning.request import read_request
+from podium.compliance.packing.writing.pack import PackJob
 from tests.compliance.packs import RESULT, Loose, files_in
 
 BRANCH = "Acme-5.1"
@@ -308,13 +308,13 @@ def finished(child: int) -> int:
 
 def test_killed_between_swap_and_commit_the_next_call_commits(review: Review) -> None:
     clone = review.clone()
-    found = wished(review.loose.work, {})
+    found = read_request(review.loose.work, {})
 
-    def tell(step: str) -> None:
+    def notify(step: str) -> None:
         if step == "after the swap":
             os._exit(7)
 
-    order = PackJob(found.config, found.rules, found.base, tell=tell)
+    order = PackJob(found, notify=notify)
     assert finished(forked(lambda: len(commit_to(order, clone).state))) == 7
     assert git(clone, "status", "--porcelain") != ""
     assert review.pack(clone) == Exit.CLEAN
@@ -437,6 +437,6 @@ def test_a_branch_that_changes_nothing_is_told_of(review: Review) -> None:
 
 
 def test_a_fault_of_git_is_one_line() -> None:
-    from podium.compliance.packing.git import _said
+    from podium.compliance.packing.git.clone import _said
 
     assert _said("stderr: 'error: a\nhint: b\nfatal: c'") == "error: a; fatal: c"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from podium.compliance.cli import run
 from podium.compliance.exit_codes import Exit
-from podium.compliance.packing.building import make_plan
-from podium.compliance.packing.config import PackConfig
+from podium.compliance.packing.planning.building import make_plan
+from podium.compliance.packing.planning.config import PackConfig
 from podium.rules.catalogue import find_round
 from tests.compliance.packs import RESULT, files_in, write_config
 from tests.compliance.trees import Submission, usual

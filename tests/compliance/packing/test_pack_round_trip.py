@@ -13,9 +13,9 @@ import pytest
 
 from podium.compliance import check, score
 from podium.compliance.inputs.layout import is_log
-from podium.compliance.packing.pack import Packed, PackJob, pack
-from podium.compliance.packing.pack_request import wished
+from podium.compliance.packing.planning.request import read_request
 from podium.compliance.packing.receipt import read_receipt
+from podium.compliance.packing.writing.pack import Packed, PackJob, pack
 from tests.compliance.packs import files_in, write_config
 from tests.conftest import CORPUS
 
@@ -146,8 +146,8 @@ def put_together(tree: Path, place: Path) -> tuple[Packed, int]:
     into = f"../packed/{above}"
     fields = {"submitter": tree.name, **options, "into": into, **apart.scatter()}
     write_config(apart.place / "podium.toml", fields)
-    found = wished(apart.place, {})
-    packed = pack(PackJob(found.config, found.rules, found.base, force=True))
+    found = read_request(apart.place, {})
+    packed = pack(PackJob(found, force=True))
     return packed, sum(apart.numbered.values())
 
 

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from markdown_it import MarkdownIt
-from typer.testing import CliRunner
 
-from podium.compliance.commands.rules import app
 from podium.compliance.rulebook.catalogue import all_rules, tables
 from podium.compliance.rulebook.pages import COLUMNS, pages, place, stale_pages, write_pages
 from podium.rules.catalogue import USAGES, rounds_of
+from tests.compliance.command_line import podium
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,10 +59,9 @@ def test_stale_pages_are_named_and_mended(tmp_path: Path) -> None:
     (tmp_path / "training-6.1" / "llama31_8b.md").unlink()
     wanted = ["README.md", "training-6.1/llama31_8b.md", "training-6.1/no_benchmark.md"]
     assert stale_pages(tmp_path) == wanted
-    runner = CliRunner()
-    told = runner.invoke(app, ["pages", "--to", str(tmp_path)])
+    told = podium("rules", "pages", "--to", tmp_path)
     assert (told.exit_code, told.output.count("stale: ")) == (1, 3)
-    told = runner.invoke(app, ["pages", "--write", "--to", str(tmp_path)])
+    told = podium("rules", "pages", "--write", "--to", tmp_path)
     assert (told.exit_code, told.output.count("written: ")) == (0, 3)
     assert stale_pages(tmp_path) == []
     assert not extra.exists()

@@ -80,9 +80,9 @@ def test_single_precision_is_single_in_convolutions(tmp_path: Path) -> None:
 
 
 def test_a_profile_counts_kernels_and_names_each_layer_once(tmp_path: Path) -> None:
-    setting = Setting(device="cuda", profile=tmp_path / "trace.json")
+    setting = Setting(device="cuda", trace=tmp_path / "trace.json")
     ordered = order("llama31_8b", setting, {"last_step": "48"})
-    tables = run(ordered, tmp_path / "log.txt", lambda _: None).profile
+    tables = run(ordered, tmp_path / "log.txt", lambda _: None).trace
     layers, kernels = tables.split("kernels", 1)
     assert layers.count("blocks.0.attention ") == 1
     assert "aten::" not in kernels

@@ -143,9 +143,9 @@ def test_a_log_says_that_it_is_no_result(tmp_path: Path) -> None:
     assert any("no MLPerf result" in note for note in records(path, "podium_note"))
 
 
-def test_a_profile_has_a_trace_and_tables(tmp_path: Path) -> None:
+def test_a_trace_comes_with_tables(tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    few = ("--set", "last_step=12", "--set", "evaluation_interval=192", "--profile", trace)
+    few = ("--set", "last_step=12", "--set", "evaluation_interval=192", "--trace", trace)
     done = podium("llama31_8b", *SHORT[4:], *few, "--output", tmp_path / "logs", "-q")
     assert json.loads(trace.read_text())["traceEvents"]
     assert "blocks.0.attention" in done.stdout

@@ -1,0 +1,93 @@
+"""The format of age, by its library: for recipients in pieces, by a passphrase in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import IO, Any
+
+from podium.compliance.bundling.encryption.keys import Keys
+from podium.compliance.bundling.format.archive import Writer
+from podium.compliance.bundling.format.refusal import Refused
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.optional_imports import needed
+
+AGE = b"age-encryption.org/v1\n"
+"""What such a file begins with."""
+
+LARGEST_IN_MEMORY = 1 << 30
+"""Bytes of an archive closed with a passphrase: the library takes it in one piece."""
+
+HARDEST_SCRYPT = 22
+"""Logarithm of the work that the stanza of a passphrase may ask for: 4 GiB of memory."""
+
+
+def close_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secret: str) -> None:
+    """Close a stream for recipients, or by a passphrase where there are none."""
+    age = needed("pyrage", "age encryption", "bundle")
+    if recipients:
+        age.encrypt_io(plain, out, [_recipient(age, text) for text in recipients])
+        return
+    data = plain.read(LARGEST_IN_MEMORY + 1)
+    if len(data) > LARGEST_IN_MEMORY:
+        said = f"the archive has more than {LARGEST_IN_MEMORY >> 30} GiB, too much for a passphrase"
+        raise UsageFault(f"{said} of age; use --recipient, or --cipher openssl")
+    out.write(age.passphrase.encrypt(data, secret))
+
+
+def _recipient(age: Any, text: str) -> Any:
+    kind = age.ssh if text.startswith("ssh-") else age.x25519
+    try:
+        return kind.Recipient.from_str(text.strip())
+    except Exception:  # the library's errors share no base of their own
+        raise UsageFault(f"{text.strip()[:80]} is no recipient of age (age1… or ssh-…)") from None
+
+
+def open_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Keys) -> None:
+    """Open a stream into `plain`; raises Refused for a wrong key and for damage."""
+    age = needed("pyrage", "age encryption", "bundle")
+    work = _scrypt_work(stream)
+    if work is None:
+        if not keys.identities:
+            raise UsageFault("the archive is closed for recipients of age: give --identity")
+        identities = [_identity(age, text) for text in keys.identities]
+        _guarded(lambda: age.decrypt_io(stream, plain, identities), display_path)
+        return
+    if work > HARDEST_SCRYPT:
+        raise Refused(f"{display_path}: opening it would take 2^{work} rounds of scrypt")
+    data = stream.read(LARGEST_IN_MEMORY + 1)
+    if len(data) > LARGEST_IN_MEMORY:
+        raise Refused(f"{display_path}: is too large for a passphrase of age")
+    secret = keys.secret()
+    _guarded(lambda: plain.write(age.passphrase.decrypt(data, secret)), display_path)
+
+
+def _scrypt_work(stream: IO[bytes]) -> int | None:
+    """What the stanza of a passphrase asks for, as a logarithm; None where there is none."""
+    first = stream.read(len(AGE) + 256)[len(AGE) :].split(b"\n", 1)[0].split(b" ")
+    stream.seek(0)
+    if first[:2] != [b"->", b"scrypt"]:
+        return None
+    return int(first[3]) if len(first) > 3 and first[3].isdigit() and len(first[3]) < 4 else 999
+
+
+def _identity(age: Any, text: str) -> Any:
+    """An identity from an age or SSH key's text; its file may hold comments."""
+    try:
+        if "PRIVATE KEY-----" in text:
+            return age.ssh.Identity.from_buffer(text.encode())
+        lines = [line.strip() for line in text.splitlines()]
+        return age.x25519.Identity.from_str(next(n for n in lines if n.startswith("AGE-SECRET")))
+    except Exception:  # the library's errors share no base of their own
+        raise UsageFault("--identity must be a file with a secret key of age or SSH") from None
+
+
+def _guarded(work: Callable[[], object], display_path: str) -> None:
+    """Run the library: for damaged data it raises OSError, for a wrong key its own errors."""
+    try:
+        work()
+    except OSError as error:
+        if error.errno:
+            raise
+        raise Refused(f"{display_path}: the encrypted data is damaged or cut short") from None
+    except Exception:  # the library's errors share no base of their own
+        raise Refused(f"{display_path}: the key or passphrase does not open it") from None

@@ -1,0 +1,96 @@
+"""A tree as an archive's members, in an order that no disk and no locale decides."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from podium.compliance.bundling.format.paths import Kind, Places, parts_of
+from podium.compliance.bundling.format.refusal import Refused
+from podium.compliance.report.terminal import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file, folder or link of a tree; `name` is its place in the archive."""
+
+    name: str
+    path: str
+    kind: Kind
+    size: int = 0
+    changed_ns: int = 0
+    executable: bool = False
+    target: str = ""
+
+
+def entries_of(tree: Path, top: str) -> list[Entry]:
+    """Everything in a tree as members below the folder `top`, sorted by the bytes of their names.
+
+    Raises Refused for what an archive must not hold: links that leave the tree, pipes, sockets,
+    devices, and names that meet on some disk.
+    """
+    root = str(tree.resolve())
+    entries = sorted(_walk(root, top, root), key=_order)
+    places = Places()
+    for entry in (Entry(top, root, Kind.FOLDER), *entries):
+        places.take(parts_of(entry.name, clean(entry.name)), entry.kind)
+    return [Entry(top, root, Kind.FOLDER), *entries]
+
+
+def _order(entry: Entry) -> list[bytes]:
+    return os.fsencode(entry.name).split(b"/")
+
+
+def _walk(folder: str, name: str, root: str) -> Iterator[Entry]:
+    waiting = [(folder, name)]
+    while waiting:
+        folder, name = waiting.pop()
+        try:
+            with os.scandir(folder) as found:
+                children = list(found)
+        except OSError as error:
+            raise Refused(f"{clean(name)}: cannot be read: {error.strerror}") from None
+        for child in children:
+            place = f"{name}/{child.name}"
+            entry = _entry(child.path, place, root)
+            if entry.kind is Kind.FOLDER:
+                waiting.append((child.path, place))
+            yield entry
+
+
+def _entry(path: str, name: str, root: str) -> Entry:
+    try:
+        about = os.lstat(path)
+        if stat.S_ISLNK(about.st_mode):
+            return Entry(name, path, Kind.LINK, target=_target(path, name, root))
+    except OSError as error:
+        raise Refused(f"{clean(name)}: cannot be read: {error.strerror}") from None
+    if stat.S_ISDIR(about.st_mode):
+        return Entry(name, path, Kind.FOLDER)
+    if not stat.S_ISREG(about.st_mode):
+        raise Refused(f"{clean(name)}: a pipe, socket or device cannot be bundled")
+    executable = bool(about.st_mode & stat.S_IXUSR)
+    return Entry(name, path, Kind.FILE, about.st_size, about.st_mtime_ns, executable)
+
+
+def _target(path: str, name: str, root: str) -> str:
+    target = os.readlink(path)
+    if not stays_below(path, target, root):
+        raise Refused(f"{clean(name)}: the link leads out of the tree, to {clean(target)}")
+    return target
+
+
+def stays_below(path: str, target: str, root: str) -> bool:
+    """Whether a link at `path` to `target` is relative and ends below `root`, itself resolved."""
+    if os.path.isabs(target) or target.startswith("\\") or not target:
+        return False
+    try:
+        end = os.path.realpath(path, strict=True)
+    except FileNotFoundError:
+        end = os.path.realpath(path)
+    except OSError:
+        return False  # a loop of links, or a name too long
+    return end == root or end.startswith(root.rstrip(os.sep) + os.sep)

@@ -1,0 +1,66 @@
+"""What commands do around their one call: refuse, select, warn, print or write."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from podium.compliance.errors import UsageFault
+
+
+class Printing(NamedTuple):
+    """How an answer is printed: the format's name, and the file where it is not the terminal."""
+
+    format: str
+    output: Path | None = None
+    color: bool = True
+    quiet: bool = False
+
+
+def send(text: str, output: Path | None) -> None:
+    """Print a text, or write it to a file."""
+    from podium.compliance.report.console import print_text, write_whole
+
+    if output is None:
+        print_text(text)
+    else:
+        write_whole(output, text)
+
+
+def colored(printing: Printing) -> bool:
+    """Whether to print in colours: on a terminal, unless that is switched off."""
+    plain = printing.output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
+    return printing.color and not plain
+
+
+def warn(message: str) -> None:
+    """One line on standard error."""
+    typer.echo(f"podium: {message}", err=True)
+
+
+def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:
+    """Raise UsageFault where an option's file lies in a tree that is read: nothing is changed."""
+    from podium.compliance.report.console import inside
+
+    if output is not None and inside(output, list(trees)):
+        raise UsageFault(f"{option} {output} lies in the tree being read; choose a path outside")
+
+
+def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
+    """The globs of an option that is repeated, or given once with commas between them.
+
+    Warns of each that matches no rule: a slip of the pen must not pass for a clean bill.
+    """
+    pieces = [glob.strip() for one in given or () for glob in one.split(",")]
+    selectors = tuple(glob for glob in pieces if glob)
+    if selectors:
+        from podium.compliance.rulebook.selectors import unmatched
+
+        for message in unmatched(option, selectors):
+            warn(message)
+    return selectors

@@ -1,0 +1,50 @@
+"""What the help looks like: commands in panels with whole summaries, an example a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+WIDEST = 100
+"""Columns of the help on a wide terminal."""
+
+
+class PanelGroup(TyperGroup):
+    """A group that lists its commands in panels; click alone would cut their summaries."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one section for each panel, in order of its first command."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        widest = max(map(len, self.commands))
+        for name, command in self.commands.items():
+            if not command.hidden:
+                rows = panels.setdefault(command.rich_help_panel or "Commands", [])  # type: ignore[attr-defined]
+                rows.append((name.ljust(widest), summary(command.help or "")))
+        for title, rows in panels.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def summary(text: str) -> str:
+    """The first paragraph of a help text, on one line."""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def group(about: str) -> typer.Typer:
+    """A command that holds commands."""
+    return typer.Typer(
+        cls=PanelGroup,
+        help=about,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,  # rich is slow to load, and its panels cut long words
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
+    )
+
+
+def examples(*lines: str) -> str:
+    """An epilog with each example on its own line: click re-wraps text that has no such mark."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])

@@ -1,0 +1,173 @@
+"""`podium check`: judge logs, submissions and rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.compliance.commands.delivery import Printing, globs, refuse_inside
+from podium.compliance.commands.help import examples
+from podium.compliance.commands.options import (
+    IgnoreOption,
+    JobsOption,
+    NoColorOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    ReportFormat,
+    ReportFormatOption,
+    RoundOption,
+    SelectOption,
+    StrictOption,
+    UsageOption,
+    processes,
+)
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    from podium.compliance.checking.session import Options
+    from podium.compliance.report.data import Outcome
+    from podium.compliance.submission.together import Comparator
+    from podium.compliance.waivers.apply import Waivers
+
+EXAMPLES = examples(
+    "podium check result_0.txt --round 5.1",
+    "podium check training_results_v5.1 --profile verifier",
+    "podium check . --format sarif --output podium.sarif",
+)
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH..."
+    ),
+]
+WaiversOption = Annotated[
+    Path | None,
+    typer.Option("--waivers", help="Exceptions granted in review (waivers.toml).", metavar="FILE"),
+]
+NoWaiversOption = Annotated[
+    bool, typer.Option("--no-waivers", help="Ignore waivers and bypass flags in the tree.")
+]
+EarlierOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--earlier",
+        help="An earlier tree: find resubmitted logs, borrowed settings, previews not kept.",
+        metavar="TREE",
+    ),
+]
+ScoreOption = Annotated[
+    bool, typer.Option("--score", help="Score the results as well, reading each file once.")
+]
+
+
+def check(
+    paths: Paths,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: ReportFormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    jobs: JobsOption = None,
+    strict: StrictOption = False,
+    select: SelectOption = None,
+    ignore: IgnoreOption = None,
+    waivers: WaiversOption = None,
+    no_waivers: NoWaiversOption = False,
+    score: ScoreOption = False,
+    earlier: EarlierOption = None,
+    quiet: QuietOption = False,
+    no_color: NoColorOption = False,
+) -> None:
+    """Judge logs against their round's rules: what is wrong, where, and how to fix it.
+
+    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
+    arguments, 3 a fault of podium itself.
+    """
+    from podium.compliance.checking.session import Options
+
+    refuse_inside("--output", output, [*paths, *(earlier or ())])
+    options = Options(
+        usage,
+        round,
+        profile,
+        processes(jobs),
+        strict,
+        globs("--select", select),
+        globs("--ignore", ignore),
+        _read_waivers(waivers),
+        not no_waivers,
+    )
+    printing = Printing(_chosen_format(format, score), output, not no_color, quiet)
+    compared = _comparators(earlier or (), options)
+    report = (_check_and_score if score else _check)(paths, options, printing, compared)
+    raise typer.Exit(_status(report))
+
+
+def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
+    if not trees:
+        return []
+    from podium.compliance.history.comparators import comparators
+
+    return comparators(trees, options)
+
+
+def _check(
+    paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
+) -> Outcome:
+    from podium.compliance.checking.session import check_paths
+    from podium.compliance.report.console import deliver, progress_bar
+
+    with progress_bar(printing.quiet) as progress:
+        report = check_paths(paths, options, progress, comparators=compared)
+    form, output, color, quiet = printing
+    deliver(report, form, output, color=color, quiet=quiet)
+    return report
+
+
+def _check_and_score(
+    paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
+) -> Outcome:
+    from podium.compliance.checking.session import check_paths, find
+    from podium.compliance.report.console import progress_bar
+    from podium.compliance.scoring.render.console import with_scores
+    from podium.compliance.scoring.session import scores_of
+
+    with progress_bar(printing.quiet) as progress:
+        gathered = find(paths, options, for_scores=True)
+        report = check_paths(paths, options, progress, gathered, compared)
+    scores = scores_of(gathered, options)
+    with_scores(report, scores, printing.format, printing.output, color=printing.color)
+    return report
+
+
+def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
+    from podium.compliance.report.console import default_format
+    from podium.compliance.scoring.render.console import SCORED
+
+    chosen = format_.value if format_ else default_format()
+    if score and chosen not in SCORED:
+        raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
+    return chosen
+
+
+def _status(report: Outcome) -> Exit:
+    from podium.compliance.checking.session import is_internal
+
+    if is_internal(report):
+        return Exit.INTERNAL
+    return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN
+
+
+def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:
+    if path is None:
+        return ()
+    from podium.compliance.waivers.file import read_waivers
+
+    return (read_waivers(path, str(path)),)

@@ -1,0 +1,38 @@
+"""`podium doctor`: what a submission still lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.commands.help import examples
+from podium.compliance.commands.options import JobsOption, RoundOption, UsageOption, processes
+from podium.compliance.exit_codes import Exit
+
+EXAMPLES = examples("podium doctor Acme", "podium doctor . --round 5.1")
+
+SubmissionArgument = Annotated[
+    Path, typer.Argument(help="The submission's folder.", metavar="SUBMISSION")
+]
+
+
+def doctor(
+    submission: SubmissionArgument,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    jobs: JobsOption = None,
+) -> None:
+    """List in order what a submission still lacks, with the command for each.
+
+    Exit status: 0 complete, 1 something is missing, 2 no such submission.
+    """
+    from podium.compliance.checking.doctor import examine
+    from podium.compliance.checking.session import Options
+    from podium.compliance.report.console import print_text, width
+
+    options = Options(usage, round, jobs=processes(jobs))
+    text, complete = examine(submission, options, width())
+    print_text(text)
+    raise typer.Exit(Exit.CLEAN if complete else Exit.FOUND)

@@ -1,0 +1,57 @@
+"""`podium init`: the skeleton of a submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.commands.help import examples
+from podium.compliance.commands.options import Division, SuiteOption, Usage
+
+EXAMPLES = examples(
+    "podium init Acme --submitter Acme --round 5.1",
+    "podium init Acme --submitter Acme --round 5.1 --system n8 --benchmark bert",
+)
+
+FolderArgument = Annotated[
+    Path, typer.Argument(help="The new submission's folder.", metavar="FOLDER")
+]
+SubmitterOption = Annotated[str, typer.Option(help="Organisation that submits.", metavar="NAME")]
+RoundOption = Annotated[str, typer.Option(help="Round, such as 5.1.", metavar="ROUND")]
+DivisionOption = Annotated[Division, typer.Option(help="Division.")]
+SystemOption = Annotated[
+    list[str] | None, typer.Option(help="Name of a system (repeatable).", metavar="NAME")
+]
+BenchmarkOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Benchmark to submit (repeatable).", metavar="BENCHMARK"),
+]
+
+
+def init(
+    folder: FolderArgument,
+    submitter: SubmitterOption,
+    round: RoundOption,  # noqa: A002 - the option's name
+    usage: SuiteOption = Usage.TRAINING,
+    division: DivisionOption = Division.CLOSED,
+    system: SystemOption = None,
+    benchmark: BenchmarkOption = None,
+) -> None:
+    """Write the skeleton of a submission: folders, system descriptions, podium.toml.
+
+    Nothing is overwritten: the folder must be new or empty. Exit status: 0 written, 2 bad arguments
+    or the folder is in use.
+    """
+    from podium.compliance.inputs.round_selection import RoundRequest
+    from podium.compliance.packing.skeleton import Skeleton, write_skeleton
+    from podium.compliance.report.console import print_text
+    from podium.compliance.report.terminal import clean
+
+    rules = RoundRequest(usage, round).choose(folder).rules
+    systems, benchmarks = (tuple(dict.fromkeys(names or ())) for names in (system, benchmark))
+    skeleton = Skeleton(submitter, rules, division.value, systems, benchmarks)
+    written = write_skeleton(folder, skeleton)
+    lines = [f"{clean(str(folder))}: a submission of {rules.title}", *(f"  {p}" for p in written)]
+    print_text("\n".join([*lines, "", f"next: podium doctor {clean(str(folder))}", ""]))

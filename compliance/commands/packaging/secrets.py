@@ -1,0 +1,41 @@
+"""Passphrases and keys that `podium bundle` and `podium unpack` read from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.compliance.errors import UsageFault
+
+LARGEST_KEY = 1 << 16
+"""Bytes of a file with a key or a passphrase."""
+
+PassphraseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--passphrase-file", help="File whose first line is the passphrase.", metavar="FILE"
+    ),
+]
+
+
+def read_passphrase(path: Path | None) -> str | None:
+    """The first line of a file, as `openssl -pass file:` takes it; None without a file."""
+    if path is None:
+        return None
+    passphrase = read_key(path).split("\n", 1)[0].removesuffix("\r")
+    if not passphrase:
+        raise UsageFault(f"{path} holds no passphrase in its first line")
+    return passphrase
+
+
+def read_key(path: Path) -> str:
+    """The text of a key's file; raises UsageFault."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(LARGEST_KEY).decode("utf-8")
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageFault(f"{path} is not UTF-8 text") from None

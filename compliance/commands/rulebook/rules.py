@@ -1,0 +1,238 @@
+"""`podium rules`: the rules themselves, by round, benchmark and division."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from podium.compliance.commands.help import examples, group
+from podium.compliance.commands.options import (
+    BenchmarkArgument,
+    Division,
+    NewestRoundOption,
+    SuiteOption,
+    Usage,
+)
+from podium.compliance.exit_codes import Exit
+
+app = group("The rules themselves: list, explain and compare them; legal hyperparameters.")
+
+
+class Format(StrEnum):
+    """How the answer is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
+class Schema(StrEnum):
+    """What a JSON Schema is printed of."""
+
+    REPORT = "report"
+    RECORD = "record"
+    CONFIG = "config"
+    RECEIPT = "receipt"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
+DivisionOption = Annotated[
+    Division | None, typer.Option("--division", help="One division; default both.")
+]
+ListedArgument = Annotated[
+    str | None,
+    typer.Argument(help="Its rules; without it, the benchmarks.", metavar="[BENCHMARK]"),
+]
+AllOption = Annotated[bool, typer.Option("--all", help="Every rule of the round.")]
+RuleArgument = Annotated[
+    str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
+]
+OldArgument = Annotated[str, typer.Argument(help="A round, such as 6.0.", metavar="A")]
+NewArgument = Annotated[str, typer.Argument(help="Another, such as 6.1.", metavar="B")]
+BatchOption = Annotated[
+    int | None, typer.Option("--gbs", min=1, help="Global batch size.", metavar="N")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Another value (repeatable).", metavar="KEY=VALUE"),
+]
+OneDivisionOption = Annotated[Division, typer.Option("--division", help="Division.")]
+SchemaArgument = Annotated[Schema, typer.Argument(help="What the schema is of.", metavar="NAME")]
+WriteOption = Annotated[bool, typer.Option("--write", help="Write the stale pages.")]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--to", help="Another folder than rules/pages.", metavar="DIR"),
+]
+
+
+@app.command(
+    "list",
+    epilog=examples(
+        "podium rules list --round 5.1",
+        "podium rules list llama31_8b",
+        "podium rules list dlrmv4 --division open --format markdown",
+    ),
+)
+def list_(
+    benchmark: ListedArgument = None,
+    division: DivisionOption = None,
+    everything: AllOption = False,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """List a round's benchmarks, or all rules that judge one's logs."""
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    rules = named_round(usage, round)
+    if benchmark is None and not everything and division is None:
+        answers.benchmarks(rules, format.value)
+        return
+    name = answers.named(rules, benchmark) if benchmark is not None else None
+    answers.rules_of_logs(rules, name, division and division.value, format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules show llama31_8b",
+        "podium rules show bert --round 5.0 --format markdown",
+    )
+)
+def show(
+    benchmark: BenchmarkArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show a benchmark: target, runs, its own rules, where policy and verifier differ, checks."""
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    rules = named_round(usage, round)
+    answers.page(rules, answers.named(rules, benchmark), format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules explain closed.llama31_8b.opt_adamw_beta_2",
+        "podium rules explain 'common.init_*' --round 5.1",
+        "podium rules explain log.not-json",
+    )
+)
+def explain(
+    rule: RuleArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Explain a rule: bound, sources, history, a bad example and its fix."""
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    answers.explained(named_round(usage, round), rule, format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules diff 6.0 6.1",
+        "podium rules diff 5.0 6.1 --format markdown",
+        "podium rules diff 2.0 3.0 --usage hpc",
+    )
+)
+def diff(
+    old: OldArgument,
+    new: NewArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show what changed between two rounds, consecutive or not."""
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    answers.differences(named_round(usage, old), named_round(usage, new), format.value)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules hparams llama31_405b --round 6.0 --gbs 2304",
+        "podium rules hparams llama31_8b --gbs 1152 --set opt_base_learning_rate=5e-4",
+    )
+)
+def hparams(
+    benchmark: BenchmarkArgument,
+    gbs: BatchOption = None,
+    settings: SetOption = None,
+    division: OneDivisionOption = Division.CLOSED,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Work out the legal hyperparameters for a batch size, and when to evaluate.
+
+    Exit status 1 where a value given is not legal.
+    """
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rulebook import answers
+
+    rules = named_round(usage, round)
+    given = answers.given_values(gbs, settings or [])
+    name = answers.named(rules, benchmark)
+    legal = answers.hyperparameters(rules, name, division.value, given, format.value)
+    if not legal:
+        raise typer.Exit(Exit.FOUND)
+
+
+@app.command(epilog=examples("podium rules schema report > report.schema.json"))
+def schema(
+    of: SchemaArgument,
+) -> None:
+    """Print the JSON Schema of a report, a log record, podium.toml or a receipt."""
+    from podium.compliance.report.console import print_text
+    from podium.compliance.report.json_text import json_text
+
+    print_text(json_text(_schema(of)))
+
+
+def _schema(of: Schema) -> dict[str, Any]:
+    if of is Schema.RECORD:
+        from podium.logging_spec.reader.record import record_schema
+
+        return record_schema()
+    if of is Schema.CONFIG:
+        from podium.compliance.packing.planning.config import config_schema
+
+        return config_schema()
+    if of is Schema.RECEIPT:
+        from podium.compliance.packing.receipt import receipt_schema
+
+        return receipt_schema()
+    from podium.compliance.report.models import Report
+
+    return Report.model_json_schema(by_alias=True)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules pages",
+        "podium rules pages --write",
+    )
+)
+def pages(
+    write: WriteOption = False,
+    to: FolderOption = None,
+) -> None:
+    """List the pages made from the rules that are stale, or write them.
+
+    Exit status 1 where some are stale.
+    """
+    from podium.compliance.rulebook.pages import stale_pages, write_pages
+
+    found = write_pages(to) if write else stale_pages(to)
+    for name in found:
+        typer.echo(f"{'written' if write else 'stale'}: {name}")
+    if found and not write:
+        raise typer.Exit(Exit.FOUND)

@@ -1,0 +1,70 @@
+"""What a user sees of a training run: a bar on a terminal, a line per evaluation elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from podium.reference_runs.engine.config import Config
+    from podium.reference_runs.engine.loop import Outcome, RunProgress, Watch
+
+
+@contextmanager
+def follow(path: Path, config: Config, *, quiet: bool) -> Iterator[Watch]:
+    """What is to be called with each step of a run."""
+    if quiet:
+        yield lambda _: None
+    elif sys.stderr.isatty():
+        with _bar() as bar:
+            task = bar.add_task(path.name, total=config.last_step, loss="", quality="")
+            yield lambda progress: _move(bar, task, config, progress)
+    else:
+        yield lambda progress: _line(path, config, progress)
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=16),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[loss]}{task.fields[quality]}"),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _move(bar: Progress, task: TaskID, config: Config, progress: RunProgress) -> None:
+    fields: dict[str, Any] = {}
+    if progress.loss is not None:
+        fields["loss"] = f"loss {progress.loss:.3f}"
+    if progress.quality is not None:
+        fields["quality"] = f", {config.metric} {progress.quality:.4f}"
+    bar.update(task, completed=progress.step, **fields)
+
+
+def _line(path: Path, config: Config, progress: RunProgress) -> None:
+    if progress.quality is not None:
+        loss = "" if progress.loss is None else f"loss {progress.loss:.4f}, "
+        text = f"{path.name}: step {progress.step}, {loss}{config.metric} {progress.quality:.4f}"
+        sys.stderr.write(f"{text}\n")
+
+
+def outcome_text(path: Path, config: Config, outcome: Outcome) -> str:
+    """One line about how a run ended."""
+    sign = ">=" if config.better == "higher" else "<="
+    goal = f"{config.metric} {sign} {config.target:g}"
+    if outcome.quality is None:
+        return f"{path}: aborted after {outcome.step} steps, before any evaluation"
+    if outcome.converged:
+        samples = outcome.step * config.global_batch_size
+        return f"{path}: reached {goal} with {outcome.quality:.4f} after {samples:,} samples"
+    return f"{path}: aborted at step {outcome.step} with {outcome.quality:.4f}; target {goal}"

@@ -1,0 +1,304 @@
+"""`podium run`: train a bundled reference benchmark and log it.
+
+The one place where the tool meets the trainers; nothing of torch is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from podium.compliance.checking.gc_tuning import usual_collections
+from podium.compliance.commands.delivery import warn
+from podium.compliance.commands.help import examples
+from podium.compliance.commands.options import Division
+from podium.compliance.commands.running.progress import follow, outcome_text
+from podium.compliance.errors import UsageFault
+from podium.compliance.exit_codes import Exit
+from podium.reference_runs.engine.setting import ORG, Setting
+from podium.reference_runs.errors import RunAborted, RunFault
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.engine.loop import Watch
+
+
+EXAMPLES = examples(
+    "podium run llama2_70b_lora --runs 10 --output logs",
+    "podium run bert --trace trace.json",
+    "torchrun --nproc-per-node 2 -m podium run llama31_8b",
+)
+
+
+class Scale(StrEnum):
+    """Sizes of a benchmark."""
+
+    SMOKE = "smoke"
+    REFERENCE = "reference"
+
+
+class Precision(StrEnum):
+    """Types of number that the forward pass computes in."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+
+
+def _list(wanted: bool) -> None:
+    if wanted:
+        from podium.reference_runs.catalogue import find, names
+
+        for name in names():
+            typer.echo(f"{name:<16} {find(name).title}")
+        raise typer.Exit
+
+
+BenchmarkArgument = Annotated[
+    str,
+    typer.Argument(help="A benchmark; --list names them.", metavar="BENCHMARK", show_default=False),
+]
+ListOption = Annotated[
+    bool, typer.Option("--list", callback=_list, is_eager=True, help="List the benchmarks.")
+]
+ScaleOption = Annotated[
+    Scale, typer.Option("--scale", help="smoke: minutes on a CPU; reference: the real benchmark.")
+]
+DivisionOption = Annotated[
+    Division | None,
+    typer.Option("--division", help="Default: the one whose rules a smoke run can satisfy."),
+]
+RoundOption = Annotated[
+    str | None,
+    typer.Option("--round", help="Round of the log's form; default the newest.", metavar="ROUND"),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the first run; then one more.", metavar="N")
+]
+RunsOption = Annotated[
+    int, typer.Option("--runs", min=1, help="Independent runs, one log each.", metavar="N")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        help="Folder of the logs, default runs/BENCHMARK; existing files are kept.",
+        metavar="DIR",
+    ),
+]
+PrecisionOption = Annotated[
+    Precision, typer.Option("--precision", help="Number type of the forward pass.")
+]
+CompileOption = Annotated[bool, typer.Option("--compile", help="Compile the model with torch.")]
+DeviceOption = Annotated[
+    str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the real dataset (reference scale).", metavar="DIR"),
+]
+CacheOption = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Keep what smoke scale generates in this folder.", metavar="DIR"),
+]
+OrgOption = Annotated[
+    str, typer.Option("--org", help="Organisation that the log names.", metavar="NAME")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a field of the config (repeatable).", metavar="KEY=VALUE"),
+]
+DryOption = Annotated[
+    bool, typer.Option("--dry-log", help="Log the hyperparameters only; train nothing.")
+]
+TraceOption = Annotated[
+    Path | None,
+    typer.Option("--trace", help="Write a trace of some steps here; print tables.", metavar="FILE"),
+]
+OldTraceOption = Annotated[Path | None, typer.Option("--profile", hidden=True)]
+ProcessesOption = Annotated[
+    int,
+    typer.Option(
+        "--processes", min=1, help="Ranks on this machine, started by torchrun.", metavar="N"
+    ),
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, help="Threads of torch; default 1 at smoke scale.", metavar="N"
+    ),
+]
+ShardOption = Annotated[
+    bool, typer.Option("--shard", help="Shard the optimizer's state over the ranks.")
+]
+CheckpointOption = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Save the state here after each evaluation.", metavar="FILE"),
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Resume from --checkpoint; the clock has not stopped.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
+
+
+class _Machine(NamedTuple):
+    """The options that say how a run computes: fields of `Setting`."""
+
+    precision: str
+    device: str
+    compile: bool
+    shard: bool
+    threads: int | None
+
+
+class _Files(NamedTuple):
+    """The options that name a run's files: fields of `Setting`."""
+
+    data: Path | None
+    cache: Path | None
+    checkpoint: Path | None
+    resume: bool
+    trace: Path | None
+
+
+def run(
+    benchmark: BenchmarkArgument,
+    scale: ScaleOption = Scale.SMOKE,
+    division: DivisionOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    seed: SeedOption = 1,
+    runs: RunsOption = 1,
+    output: OutputOption = None,
+    precision: PrecisionOption = Precision.FP32,
+    compile: CompileOption = False,  # noqa: A002 - the option's name
+    device: DeviceOption = "auto",
+    data: DataOption = None,
+    cache: CacheOption = None,
+    org: OrgOption = ORG,
+    settings: SetOption = None,
+    dry_log: DryOption = False,
+    trace: TraceOption = None,
+    old_trace: OldTraceOption = None,
+    processes: ProcessesOption = 1,
+    threads: ThreadsOption = None,
+    shard: ShardOption = False,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
+    quiet: QuietOption = False,
+    list: ListOption = False,  # noqa: A002, ARG001 - the option's name; its callback answers
+) -> None:
+    """Train a bundled reference benchmark and write its log.
+
+    At smoke scale a small model of the benchmark's real class learns synthetic data in a minute or
+    two; the log says so. At reference scale it is the model and the hyperparameters of the round.
+
+    Exit status: 0 every run reached its target, 1 one did not, 2 bad arguments or nothing to train.
+    """
+    machine = _Machine(precision.value, device, compile, shard, threads)
+    files = _Files(data, cache, checkpoint, resume, trace or _deprecated(old_trace))
+    with _reported():
+        if processes > 1 and "RANK" not in os.environ:
+            raise typer.Exit(_start_ranks(processes))
+        setting = Setting(
+            scale=scale.value, seed=seed, org=org, **machine._asdict(), **files._asdict()
+        )
+        request = _request(benchmark, setting, settings or [], (round, division))
+        raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
+
+
+def _deprecated(old_trace: Path | None) -> Path | None:
+    if old_trace is not None:
+        warn("run --profile is now run --trace")
+    return old_trace
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """A run that was aborted ends with status 1, one that could not begin is a usage fault."""
+    try:
+        yield
+    except RunAborted as error:
+        warn(str(error))
+        raise typer.Exit(Exit.FOUND) from None
+    except RunFault as error:
+        raise UsageFault(str(error)) from None
+
+
+def _request(
+    benchmark: str, setting: Setting, settings: list[str], rules: tuple[str | None, Division | None]
+) -> RunRequest:
+    from podium.reference_runs.engine.launch import order
+
+    round_name, division = rules
+    return order(
+        benchmark, setting, _pairs(settings), (round_name, division.value if division else None)
+    )
+
+
+def _run(
+    request: RunRequest, output: Path | None, runs: int, *, dry_log: bool, quiet: bool
+) -> Exit:
+    if dry_log:
+        _dry_log(request, output)
+        return Exit.CLEAN
+    folder = output or Path("runs", request.benchmark.name)
+    return Exit.CLEAN if _train(request, folder, runs, quiet=quiet) else Exit.FOUND
+
+
+def _start_ranks(processes: int) -> int:
+    from podium.reference_runs.engine.processes import start
+
+    return start(processes, ["-m", "podium", *sys.argv[1:]])
+
+
+@usual_collections()
+def _train(request: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool:
+    """Train one run after the other; returns whether each reached its target."""
+    from podium.reference_runs.engine.launch import series
+
+    config, converged = request.config(), True
+    first = os.environ.get("RANK", "0") == "0"  # the other ranks print nothing
+
+    def watch(path: Path) -> AbstractContextManager[Watch]:
+        return follow(path, config, quiet=quiet or not first)
+
+    for path, outcome in series(request, folder, runs, watch):
+        converged &= outcome.converged
+        if first:
+            text = outcome_text(path, config, outcome)
+            typer.echo("\n\n".join(filter(None, (outcome.trace, text))))
+    if first:
+        usage = f"--usage {request.setting.usage} --round {request.setting.round}"
+        typer.echo(f"judge: podium check {folder} {usage}")
+    return converged
+
+
+def _dry_log(request: RunRequest, output: Path | None) -> None:
+    from podium.reference_runs.engine.launch import dry_log
+
+    if output is None:
+        sys.stdout.flush()
+        dry_log(request, sys.stdout)
+    elif output.exists():
+        raise UsageFault(f"{output} exists already and is not overwritten")
+    else:
+        dry_log(request, str(output))
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageFault(f"--set is {text!r}; must be KEY=VALUE")
+        pairs[name.strip()] = value.strip()
+    return pairs

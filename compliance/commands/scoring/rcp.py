@@ -1,0 +1,253 @@
+"""`podium rcp`: reference convergence points: check, plan, show, lint, make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podium.compliance.commands.delivery import refuse_inside, send
+from podium.compliance.commands.help import examples, group
+from podium.compliance.commands.options import (
+    AnswerFormat,
+    AnswerFormatOption,
+    BenchmarkArgument,
+    NewestRoundOption,
+    OutputOption,
+    ProfileOption,
+    QuietOption,
+    RoundOption,
+    SuiteOption,
+    Usage,
+    UsageOption,
+    processes,
+)
+from podium.compliance.exit_codes import Exit
+from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    from podium.rules.convergence.data import Point
+    from podium.rules.round import Round
+
+app = group("Reference convergence points: compare results with them, plan runs, show them.")
+
+FolderArgument = Annotated[
+    Path, typer.Argument(help="A result's folder, a submission, or a round.", metavar="FOLDER")
+]
+PointsArgument = Annotated[
+    Path | None,
+    typer.Argument(help="Points to check; default the round's own.", metavar="[FILE]"),
+]
+LogsArgument = Annotated[
+    list[Path], typer.Argument(help="Logs of reference runs, or folders.", metavar="LOGS...")
+]
+RcpsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rcps", help="Use the points of this file, podium's form or the official.", metavar="FILE"
+    ),
+]
+PlotOption = Annotated[
+    Path | None, typer.Option("--plot", help="Plot to this .svg or .png file.", metavar="FILE")
+]
+BatchOption = Annotated[float, typer.Option("--gbs", min=1, help="Global batch size.", metavar="N")]
+FinishedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--finished",
+        help="Where finished runs converged, by commas; x: one that did not.",
+        metavar="V1,V2,...",
+    ),
+]
+WrittenOption = Annotated[Path, typer.Option("--output", help="The file to write.", metavar="FILE")]
+CreatorOption = Annotated[str, typer.Option("--creator", help="Who made the runs.", metavar="NAME")]
+WhenOption = Annotated[str, typer.Option("--when", help="When, in words.", metavar="TEXT")]
+PlatformOption = Annotated[str, typer.Option("--platform", help="On what.", metavar="TEXT")]
+PrecisionOption = Annotated[str, typer.Option("--precision", help="Such as BF16.", metavar="TEXT")]
+
+
+@app.command(
+    epilog=examples(
+        "podium rcp check results/my_system/bert",
+        "podium rcp check training_results_v5.1 --quiet",
+        "podium rcp check logs --round 5.1 --rcps mine.json --plot runs.svg",
+    )
+)
+def check(
+    folder: FolderArgument,
+    rcps: RcpsOption = None,
+    plot: PlotOption = None,
+    usage: UsageOption = None,
+    round: RoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Compare results with the reference points, with every step of the arithmetic.
+
+    Exit status 1 where one fails, or where points are missing.
+    """
+    from podium.compliance.checking.session import Options
+    from podium.compliance.rcp.check import check as judge
+    from podium.compliance.rcp.check import check_json, check_text, draw
+    from podium.compliance.report.console import width
+
+    refuse_inside("--output", output, [folder])
+    refuse_inside("--plot", plot, [folder])
+    draw([], plot)
+    options = Options(usage, round, profile, processes(None))
+    found = judge(folder, options, _loaded(rcps, round))
+    as_json = format is AnswerFormat.JSON
+    text = check_json(found) if as_json else check_text(found, width(), quiet=quiet)
+    draw(found, plot)
+    send(text, output)
+    raise typer.Exit(Exit.FOUND if any(one.failed for one in found) else Exit.CLEAN)
+
+
+@app.command(
+    epilog=examples(
+        "podium rcp plan llama31_8b --gbs 32",
+        "podium rcp plan bert --gbs 3072 --round 5.0 --finished 2630000,2705000,x",
+    )
+)
+def plan(
+    benchmark: BenchmarkArgument,
+    gbs: BatchOption,
+    finished: FinishedOption = None,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    profile: ProfileOption = Profile.POLICY,
+    rcps: RcpsOption = None,
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Print what runs must reach at a batch size, before any or while some are finished.
+
+    Exit status 1 where no result can pass: nothing to compare with, or too many runs too early.
+    """
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rcp.plan import finished_values, plan_json, plan_text
+    from podium.compliance.rcp.plan import plan as plan_runs
+    from podium.compliance.rcp.points import points_for, references_for
+    from podium.compliance.report.console import print_text, width
+
+    rules = named_round(usage, round)
+    points = points_for(rules, benchmark, rcps)
+    known = references_for(profile, rules, benchmark, points)
+    values = None if finished is None else finished_values(finished)
+    made = plan_runs(rules, benchmark, known, gbs, values)
+    print_text(plan_json(made) if format is AnswerFormat.JSON else plan_text(made, width()))
+    raise typer.Exit(Exit.FOUND if made.hopeless else Exit.CLEAN)
+
+
+@app.command(
+    epilog=examples("podium rcp show llama31_8b", "podium rcp show bert --round 5.0 --format json")
+)
+def show(
+    benchmark: BenchmarkArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    rcps: RcpsOption = None,
+    plot: PlotOption = None,
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show a benchmark's points: which count by the policy and by the verifier; their curve."""
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rcp.points import points_for
+    from podium.compliance.rcp.show import show as points_text
+    from podium.compliance.report.console import print_text, width
+
+    rules = named_round(usage, round)
+    points = points_for(rules, benchmark, rcps)
+    if plot is not None:
+        _draw(rules, benchmark, points, plot)
+    print_text(points_text(rules, benchmark, points, format.value, width()))
+
+
+def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:
+    from podium.compliance.rcp.plots import Curve, curve_of, write_plot
+    from podium.compliance.rcp.points import references_for
+    from podium.rules.convergence.facts import unit_of
+
+    known = references_for(Profile.POLICY, rules, benchmark, points)
+    unit = unit_of(rules.usage, rules.name, benchmark)
+    write_plot([Curve(*curve_of(known), unit=unit, title=f"{benchmark}, {rules.title}")], plot)
+
+
+@app.command(
+    epilog=examples("podium rcp lint mine.json --round 5.1", "podium rcp lint --round 5.1")
+)
+def lint(
+    file: PointsArgument = None,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+    quiet: QuietOption = False,
+) -> None:
+    """Find points that have too few runs, are duplicates, or violate the round's rules.
+
+    Exit status 1 where a point cannot be used: notes and warnings do not count.
+    """
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rcp.lint import lint as faults_of
+    from podium.compliance.rcp.lint import lint_json, lint_text
+    from podium.compliance.rcp.points import all_points, points_in
+    from podium.compliance.report.console import print_text, width
+
+    rules = named_round(usage, round)
+    points = all_points(rules) if file is None else points_in(file, rules.name)
+    faults = faults_of(rules, points)
+    if format is AnswerFormat.JSON:
+        print_text(lint_json(faults, len(points)))
+    else:
+        print_text(lint_text(faults, len(points), width(), quiet=quiet))
+    raise typer.Exit(Exit.FOUND if any(one.severity == "error" for one in faults) else Exit.CLEAN)
+
+
+@app.command(
+    epilog=examples(
+        "podium rcp make reference_logs --round 6.1 --output rcps_mine.json",
+        "podium rcp make logs --output new.json --creator 'My team' --precision BF16",
+    )
+)
+def make(
+    logs: LogsArgument,
+    output: WrittenOption,
+    usage: UsageOption = None,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    creator: CreatorOption = "",
+    when: WhenOption = "",
+    machine: PlatformOption = "",
+    precision: PrecisionOption = "",
+    quiet: QuietOption = False,
+) -> None:
+    """Write reference points from logs of reference runs, in the official form.
+
+    Logs that did not converge are left out, and named. Exit status 1 where runs are missing.
+    """
+    from podium.compliance.checking.session import Options
+    from podium.compliance.rcp.make import Origin
+    from podium.compliance.rcp.make import make as make_points
+    from podium.compliance.report.console import write_whole
+    from podium.compliance.report.render.text import plural
+    from podium.compliance.report.terminal import clean
+
+    refuse_inside("--output", output, logs)
+    options = Options(usage, round, Profile.POLICY, processes(None))
+    made = make_points(logs, options, Origin(creator, when, machine, precision))
+    write_whole(output, made.text)
+    for remark in made.remarks:
+        typer.echo(clean(remark), err=True)
+    if not quiet:
+        typer.echo(f"{plural(made.records, 'point')} written to {clean(str(output))}")
+    raise typer.Exit(Exit.FOUND if made.remarks else Exit.CLEAN)
+
+
+def _loaded(file: Path | None, round_name: str | None) -> tuple[Point, ...] | None:
+    if file is None:
+        return None
+    from podium.compliance.rcp.points import points_in
+    from podium.rules.catalogue import normal_name
+
+    return points_in(file, normal_name(round_name) if round_name else "*")

@@ -1,0 +1,128 @@
+"""The rows that judge each key, and what they have said so far: most records pass in a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from podium.compliance.live.partial.needs import needs_of_all
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.bounds import Constraint
+from podium.rules.round import Scope
+from podium.rules.run import Run
+from podium.rules.table import Row
+
+
+@dataclass(slots=True)
+class Entry:
+    """One row of one scope, with what is known to be broken of it."""
+
+    row: Row
+    verified: tuple[Constraint, ...]
+    policy: tuple[Constraint, ...]
+    needs: frozenset[str]
+    submits: bool
+    most: int | None
+    unverified: bool = False
+    unpolitic: bool = False
+    differs: bool = False
+    said: set[str] = field(default_factory=set)
+
+    def breaks(self, record: Record, run: Run, count: int) -> bool:
+        """Whether the record breaks the row in a way that no record before it did."""
+        news = False
+        if not self.submits or count == 1:
+            firsts = self.row.first if count == 1 else ()
+            fine = _hold(self.verified, firsts, record, run, exact=True)
+            if not fine and not self.unverified:
+                news = self.unverified = True
+            if self.policy is not self.verified or not fine:
+                fine = _hold(self.policy, firsts, record, run, exact=False)
+            if not fine and not self.unpolitic:
+                news = self.unpolitic = True
+        if self.most is not None and count > self.most and not self.differs:
+            first = run.records[run.where[record.key][0]].value
+            self.differs = record.value is not first and record.value != first
+            news = news or self.differs or count == self.most + 1
+        return news or self._cannot_be_judged(record, run)
+
+    def _cannot_be_judged(self, record: Record, run: Run) -> bool:
+        """Whether the official verifier ends in a traceback on the record."""
+        run.ordered = run.exact = True
+        try:
+            for constraint in self.row.some:
+                if not constraint.holds(record, run):
+                    break
+        except Exception:
+            return True
+        return False
+
+
+def _hold(
+    each: tuple[Constraint, ...],
+    firsts: tuple[Constraint, ...],
+    record: Record,
+    run: Run,
+    *,
+    exact: bool,
+) -> bool:
+    """Whether a record obeys, by the official verifier (`exact`) or by the policy."""
+    run.ordered = run.exact = exact
+    try:
+        for constraint in each:
+            if not constraint.holds(record, run):
+                return False
+        for constraint in firsts:
+            if not constraint.holds(record, run):
+                return False
+    except Exception:
+        return False
+    return True
+
+
+class Table:
+    """All rows of some scopes, by key."""
+
+    def __init__(self, scopes: Sequence[Scope], ignored: Collection[str] = ()) -> None:
+        self.entries: dict[str, list[Entry]] = {}
+        self.needed_by: dict[str, set[str]] = {}
+        for row in (row for scope in scopes for row in scope.rows):
+            if row.name not in ignored:
+                entry = _entry(row)
+                self.entries.setdefault(row.name, []).append(entry)
+                for key in entry.needs:
+                    self.needed_by.setdefault(key, set()).add(row.name)
+
+    def broken_by(self, record: Record, run: Run) -> list[str]:
+        """The keys whose rows are worth a full judgement now that the last record is there."""
+        key = record.key
+        count = len(run.where[key])
+        names: list[str] = []
+        run.position = len(run.records) - 1
+        for entry in self.entries.get(key, ()):
+            if entry.breaks(record, run, count):
+                names = [key]
+        if count == 1 and key in self.needed_by:
+            waiting = [name for name in self.needed_by[key] if name in run.where]
+            self._forget(waiting)
+            names += waiting
+        return names
+
+    def _forget(self, names: Iterable[str]) -> None:
+        """What the policy says of these keys may be otherwise now."""
+        for name in names:
+            for entry in self.entries[name]:
+                entry.unpolitic = False
+
+
+def _entry(row: Row) -> Entry:
+    policy = row.each if row.policy is None else row.policy
+    verified = policy if row.stated_by == "policy" else row.each
+    return Entry(
+        row,
+        verified,
+        policy,
+        needs_of_all((*row.each, *policy, *row.first)),
+        "submission_" in row.name,
+        row.times.most,
+    )

@@ -1,0 +1,133 @@
+"""The plan of a tree from a configuration: every source looked at, every log judged once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.discover import is_submission
+from podium.compliance.inputs.layout import is_log
+from podium.compliance.inputs.round_selection import RoundRequest
+from podium.compliance.packing.planning.config import CONFIG_FILE, CodeConfig, PackConfig
+from podium.compliance.packing.planning.placing import put_file, put_folder
+from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.planning.results import take_results
+from podium.compliance.packing.planning.sources import expand, in_folder, shown_path
+from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE
+from podium.compliance.waivers.apply import WAIVERS_FILE
+from podium.rules.round import Round
+
+OWN_FILES = (CONFIG_FILE, RECEIPT_FILE, SUMMARY_FILE)
+"""Files of podium at the root of a tree: no part of what is submitted."""
+
+
+def make_plan(config: PackConfig, rules: Round, base: Path, jobs: int = 1) -> Plan:
+    """What the tree of a configuration is to hold; `base` is the folder that paths are from."""
+    plan = Plan(config, rules, base)
+    _Builder(plan, jobs).build()
+    return plan
+
+
+class _Builder:
+    def __init__(self, plan: Plan, jobs: int) -> None:
+        self.plan, self.jobs = plan, jobs
+        self.config, self.base = plan.config, plan.base
+        self.wish = RoundRequest(plan.rules.usage, plan.rules.name)
+
+    def build(self) -> None:
+        config, plan = self.config, self.plan
+        self._systems()
+        take_results(plan, self.jobs)
+        for code in config.code:
+            self._code(code)
+        for place, path in config.documents.items():
+            self._document(place, path)
+        if config.waivers:
+            put_file(self.plan, WAIVERS_FILE, config.waivers, "waivers")
+        for tree in self._trees():
+            self._merge(tree)
+        self._described()
+        plan.check_places()
+        if not plan.entries:
+            plan.miss(".", "nothing to pack: no source gives any file")
+
+    # --- single files ---
+
+    def _systems(self) -> None:
+        given = self.config.systems
+        if isinstance(given, dict):
+            for name, path in given.items():
+                put_file(self.plan, f"systems/{name}.json", path, "description")
+            return
+        for pattern in given:
+            found = expand([pattern], self.base)
+            if not found:
+                self.plan.lack("systems", f"no description is named {pattern}")
+            for path in found:
+                put_file(self.plan, f"systems/{Path(path).stem}.json", path, "description")
+
+    def _described(self) -> None:
+        """Say which results have no description, and which benchmarks no code."""
+        entries = self.plan.entries
+        parts = [place.split("/") for place in entries if place.startswith("results/")]
+        for system in sorted({part[1] for part in parts if len(part) > 3}):
+            if f"systems/{system}.json" not in entries:
+                self.plan.miss(f"systems/{system}.json", "no description of this system is given")
+        code = {place.split("/")[1] for place in entries if place.startswith("benchmarks/")}
+        for benchmark in sorted({each.benchmark for each in self.config.results} - code):
+            self.plan.miss(f"benchmarks/{benchmark}", "no code of this benchmark is given")
+
+    def _document(self, place: str, path: str) -> None:
+        if place.startswith("results/") and is_log(place.rpartition("/")[2]):
+            raise UsageFault(f"documents: {place} is a log; give it under [[results]]")
+        full = self.base / path
+        if full.is_dir():
+            put_folder(self.plan, place, full, ())
+        else:
+            put_file(self.plan, place, path, "document")
+
+    # --- folders ---
+
+    def _code(self, code: CodeConfig) -> None:
+        if not code.into and not code.benchmark:
+            raise UsageFault(f"code: {code.folder} needs a benchmark, or into")
+        full = self.base / code.folder
+        if not full.is_dir():
+            self.plan.lack(code.place, f"code: {code.folder} is no folder")
+            return
+        put_folder(self.plan, code.place, full, code.exclude)
+
+    # --- other trees ---
+
+    def _trees(self) -> list[Path]:
+        config = self.config
+        if not config.merge and not config.results and is_submission(self.base, self.wish):
+            return [self.base]
+        trees = []
+        for path in config.merge:
+            full = self.base / path
+            inner = full / config.submitter
+            if not is_submission(full, self.wish) and inner.is_dir():
+                full = inner
+            if not full.is_dir():
+                raise UsageFault(f"merge: {path} is no folder")
+            trees.append(full)
+        return trees
+
+    def _merge(self, tree: Path) -> None:
+        display_path = shown_path(tree, self.base)
+        exclude: tuple[str, ...] = OWN_FILES
+        into = (self.base / self.config.into).resolve()
+        if tree.resolve() in into.parents:
+            exclude = (*OWN_FILES, into.relative_to(tree.resolve()).parts[0])
+        self.plan.remark(".", f"with all of {'this folder' if tree == self.base else display_path}")
+        for found in in_folder(tree, self.base):
+            if found.below.split("/")[0] in exclude:
+                if found.source is not None and found.below in OWN_FILES:
+                    self.plan.leave_out(
+                        found.source.display_path, "podium's own, no part of a submission"
+                    )
+            elif found.source is None:
+                self.plan.leave_out(f"{display_path}/{found.below}", found.why)
+            else:
+                self.plan.add(found.below, found.source)

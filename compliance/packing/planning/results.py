@@ -1,0 +1,184 @@
+"""The results of a plan: logs found by globs or by name, judged once, chosen, numbered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from podium.compliance.checking.session import Options, gather
+from podium.compliance.inputs.benchmark_names import about_name, benchmark_called
+from podium.compliance.inputs.layout import POWER, PRUNED, SCALING_FILE, has_scalings, is_log
+from podium.compliance.logs.facts import Facts
+from podium.compliance.packing.planning.choice import Candidate, Choice, Chooser, find_copies
+from podium.compliance.packing.planning.config import ResultConfig
+from podium.compliance.packing.planning.placing import put_file, put_folder
+from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.planning.sources import (
+    LeftOut,
+    Source,
+    SourceFault,
+    excluded,
+    expand,
+    log_source,
+    shown_path,
+)
+from podium.compliance.results.model import needed_runs
+from podium.rules.finding import Severity
+from podium.rules.round import Round
+
+
+def take_results(plan: Plan, jobs: int) -> None:
+    """Put the results of the configuration into the plan; `jobs` processes judge the logs."""
+    _Results(plan, jobs).take()
+
+
+def result_place(result: ResultConfig, rules: Round) -> str:
+    """Where the logs of a result lie."""
+    inner = f"{result.scaling}/" if has_scalings(rules) else ""
+    return f"results/{result.system}/{inner}{result.benchmark}"
+
+
+class _Results:
+    def __init__(self, plan: Plan, jobs: int) -> None:
+        self.plan, self.jobs = plan, jobs
+        self.config, self.base = plan.config, plan.base
+        self.places: dict[str, str] = {}
+
+    def take(self) -> None:
+        rules, results = self.plan.rules, self.config.results
+        given = [self._candidates(result) for result in results]
+        named = [self._names(result) for result in results]
+        wanted = [*given, *(logs.values() for logs in named)]
+        judged = self._judged({one.path: one for logs in wanted for one in logs})
+        globbed = {one.path for logs in given for one in logs}
+        copied = find_copies([judged[path] for path in sorted(globbed)], rules)
+        chooser = Chooser(rules, self.config.division or "")
+        left: dict[str, LeftOut] = {}
+        for result, logs, names in zip(results, given, named, strict=True):
+            choice = chooser.choose(result, [judged[one.path] for one in logs], copied)
+            for one in choice.left_out:
+                left.setdefault(one.display_path, one)
+            self._result(result, choice, {n: judged[one.path] for n, one in names.items()})
+        taken = {entry.source.display_path for entry in self.plan.entries.values()}
+        # A log that one result refuses may be another's: the globs of two may overlap.
+        self.plan.left_out += [each for each in left.values() if each.display_path not in taken]
+
+    def _candidates(self, result: ResultConfig) -> list[Source]:
+        found = []
+        for pattern in result.logs:
+            if not expand([pattern], self.base):
+                self.plan.lack(result_place(result, self.plan.rules), f"no log is named {pattern}")
+        for path in self._expanded(result.logs):
+            display_path = shown_path(path, self.base)
+            if excluded(display_path, result.exclude):
+                self.plan.leave_out(display_path, "excluded")
+                continue
+            try:
+                found.append(log_source(path, self.base))
+            except SourceFault as fault:
+                self.plan.leave_out(display_path, str(fault), refused=True)
+        return found
+
+    def _expanded(self, patterns: list[str]) -> list[str]:
+        """What globs name, but for the tree that an earlier call has made."""
+        target = os.path.realpath(self.base / self.config.into / self.config.submitter)
+        found = expand(patterns, self.base)
+        return [path for path in found if not os.path.realpath(path).startswith(f"{target}/")]
+
+    def _names(self, result: ResultConfig) -> dict[str, Source]:
+        """The logs that the submitter names one by one, by their names in the tree."""
+        place, found = result_place(result, self.plan.rules), {}
+        for name, path in result.names.items():
+            if not is_log(name):
+                self.plan.conflict(f"{place}/{name}", "a log is called result_<i>.txt")
+            try:
+                found[name] = log_source(self.base / path, self.base)
+            except SourceFault as fault:
+                self.plan.lack(f"{place}/{name}", f"{path}: {fault}")
+        return found
+
+    def _judged(self, sources: Mapping[str, Source]) -> dict[str, Candidate]:
+        """The logs with what they notify, by path; each is read once."""
+        if not sources:
+            return {}
+        rules = self.plan.rules
+        options = Options(rules.usage, rules.name, jobs=self.jobs)
+        gathered = gather([Path(path) for path in sources], options, for_scores=True)
+        judged = {}
+        for path, source in sources.items():
+            one = gathered.judged[path]
+            facts = one.verdict.facts if isinstance(one.verdict.facts, Facts) else None
+            broken = {f.id for f in one.verdict.findings if f.severity is Severity.ERROR}
+            judged[path] = Candidate(source, facts, tuple(sorted(broken)), one)
+        return judged
+
+    def _result(self, result: ResultConfig, choice: Choice, named: Mapping[str, Candidate]) -> None:
+        plan, place = self.plan, result_place(result, self.plan.rules)
+        benchmark = benchmark_called(result.benchmark, plan.rules)
+        if not benchmark:
+            plan.remark(place, "; ".join(about_name(result.benchmark, plan.rules)))
+        if choice.said:
+            plan.remark(place, choice.said)
+        if choice.problem:
+            plan.conflict(place, choice.problem)
+        runs = {f"result_{number}.txt": one for number, one in enumerate(choice.taken)}
+        for name in runs.keys() & named.keys():
+            plan.conflict(f"{place}/{name}", "it is named, and numbered by launch, too")
+        runs = {**named, **runs}
+        for name, one in runs.items():
+            self._log(f"{place}/{name}", one)
+        for number, one in enumerate(choice.pruned):
+            self._log(f"{place}/{PRUNED}/result_{number}.txt", one)
+        self._pruned(result, place, len(choice.pruned))
+        needed = needed_runs(plan.rules, benchmark or result.benchmark)
+        if len(runs) < needed:
+            plan.miss(place, f"{len(runs)} runs; {needed} are needed")
+        if result.scaling_file:
+            put_file(self.plan, f"{place}/{SCALING_FILE}", result.scaling_file, "scaling")
+        self._power(result, f"{place}/{POWER}", {n: one.source for n, one in runs.items()})
+
+    def _log(self, place: str, one: Candidate) -> None:
+        before = self.places.setdefault(one.source.path, place)
+        if before != place:
+            self.plan.conflict(
+                place, f"{one.source.display_path} is {before} already; each run is one"
+            )
+        self.plan.add(place, one.source, _about(one))
+        if one.judged is not None:
+            self.plan.judged.setdefault(place, one.judged)
+
+    def _pruned(self, result: ResultConfig, place: str, start: int) -> None:
+        for number, path in enumerate(self._expanded(result.pruned), start):
+            name = f"{place}/{PRUNED}/result_{number}.txt"
+            try:
+                self.plan.add(name, log_source(path, self.base))
+            except SourceFault as fault:
+                self.plan.lack(name, f"{path}: {fault}")
+
+    def _power(self, result: ResultConfig, place: str, names: Mapping[str, Source]) -> None:
+        """Power logs: a folder for each run, named as its log was, or named by the submitter."""
+        if isinstance(result.power, dict):
+            for name, path in result.power.items():
+                self._power_folder(f"{place}/{name}", self.base / path)
+            return
+        root = self.base / result.power
+        for name, source in names.items():
+            stem = os.path.splitext(os.path.basename(source.path))[0]
+            self._power_folder(f"{place}/{name.removesuffix('.txt')}", root / stem)
+
+    def _power_folder(self, place: str, folder: Path) -> None:
+        if folder.is_dir():
+            put_folder(self.plan, place, folder, ())
+        else:
+            self.plan.miss(place, f"no power logs: {shown_path(folder, self.base)} is no folder")
+
+
+def _about(one: Candidate) -> str:
+    """What the plan says of a run beside its place."""
+    if one.errors and not (one.facts and one.facts.missed_only):
+        count = len(one.errors)
+        return f"its log breaks {count} rule{'s' if count > 1 else ''}: {one.errors[0]}"
+    if one.facts is not None and not one.facts.run.converged:
+        return "did not converge; kept, as it counts as slowest"
+    return ""

@@ -1,0 +1,167 @@
+"""The gate: the assembled tree as `podium check` judges it, and the receipt of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from podium.compliance.checking.files import Judged
+from podium.compliance.checking.session import Options, check_paths, gather
+from podium.compliance.inputs.discover import is_submission
+from podium.compliance.inputs.round_selection import ChosenBy, RoundRequest
+from podium.compliance.logs.facts import Facts
+from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.receipt import (
+    Gate,
+    PackedFile,
+    PackedResult,
+    PackedRules,
+    PackedWaiver,
+    Receipt,
+)
+from podium.compliance.packing.writing.copying import Copied
+from podium.compliance.report.data import Rules, conclude
+from podium.compliance.report.models import FindingEntry, Report, ResultEntry, Tool, publish
+from podium.compliance.waivers.apply import WAIVERS_FILE
+from podium.compliance.waivers.file import Waiver, waivers_in_tree
+from podium.rules.finding import Finding, Profile, Severity
+
+
+def judge(tree: Path, plan: Plan, jobs: int) -> Report:
+    """What `podium check` says of a tree; a tree that is no submission is rejected.
+
+    A log that was read when the plan was made is not read again: its copy has the same bytes.
+    """
+    rules = plan.rules
+    if is_submission(tree, RoundRequest(rules.usage, rules.name)):
+        options = Options(rules.usage, rules.name, Profile.POLICY, jobs)
+        known = {f"{tree}/{place}": as_packed(one, tree, place) for place, one in _known(plan)}
+        return publish(check_paths([tree], options, gathered=gather([tree], options, known=known)))
+    lacking = [name for name in ("results", "systems") if not (tree / name).is_dir()]
+    findings = [_lacking(name) for name in lacking]
+    told = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")
+    return publish(conclude(told, [], findings))
+
+
+def _known(plan: Plan) -> list[tuple[str, Judged]]:
+    # An internal fault may have been one of the moment: such a log is judged again.
+    return [each for each in plan.judged.items() if each[1].verdict.facts is not None]
+
+
+def as_packed(one: Judged, tree: Path, place: str) -> Judged:
+    """A log's verdict as it is where the log lies in the tree: only paths tell the difference."""
+    verdict = one.verdict
+    facts = verdict.facts
+    assert isinstance(facts, Facts)
+    facts = replace(
+        facts, run=replace(facts.run, name=place), seeds=replace(facts.seeds, path=place)
+    )
+    findings = [replace(each, path=place) for each in verdict.findings]
+    verdict = replace(verdict, findings=findings, facts=facts)
+    return replace(one, path=f"{tree}/{place}", display_path=place, verdict=verdict)
+
+
+def _lacking(name: str) -> Finding:
+    rule = "tree.no-results" if name == "results" else "tree.no-system-description"
+    said = f"there is no {name} folder: this is no submission"
+    return Finding(rule, Severity.ERROR, name, None, None, said, hint="see podium init")
+
+
+def errors_of(report: Report) -> list[FindingEntry]:
+    """The findings for which the gate rejects a tree."""
+    return [each for each in report.findings if each.severity == "error" and not each.waived]
+
+
+def make_receipt(
+    plan: Plan, copied: Sequence[Copied], report: Report, tree: Path, chosen_by: ChosenBy
+) -> Receipt:
+    """The receipt of a tree that was judged."""
+    waivers = _waivers(report, tree)
+    return Receipt(
+        tool=Tool(),
+        rules=PackedRules(usage=plan.config.usage, round=plan.rules.name, chosen_by=chosen_by),
+        submitter=plan.config.submitter,
+        division=plan.config.division,
+        gate=Gate(
+            verdict=report.verdict,
+            counts=report.counts,
+            errors=dict(sorted(Counter(each.id for each in errors_of(report)).items())),
+        ),
+        forced=report.verdict == "rejected",
+        results=tuple(_result(entry, report, waivers) for entry in report.results),
+        waivers=tuple(_packed(waiver, count) for waiver, count in waivers),
+        files=tuple(_file(one) for one in sorted(copied, key=lambda each: each.entry.place)),
+    )
+
+
+def _file(one: Copied) -> PackedFile:
+    source = one.entry.source
+    return PackedFile(
+        path=one.entry.place,
+        size=source.size,
+        sha256=one.sha256,
+        source=source.display_path,
+        executable=source.executable,
+        link=source.link,
+    )
+
+
+def _result(
+    entry: ResultEntry, report: Report, waivers: Sequence[tuple[Waiver, int]]
+) -> PackedResult:
+    below = f"{entry.path}/"
+    found = [each for each in report.findings if f"{each.path}/".startswith(below)]
+    counts = [(waiver, sum(_covers(waiver, each) for each in found)) for waiver, _ in waivers]
+    return PackedResult(
+        path=entry.path,
+        system=entry.system,
+        benchmark=entry.benchmark,
+        division=entry.division,
+        scaling=entry.scaling,
+        verdict=entry.verdict,
+        runs=entry.runs,
+        failed_runs=entry.failed_runs,
+        minutes=entry.minutes,
+        score=entry.score,
+        rcp=entry.rcp,
+        rcp_margin=margin(entry),
+        waivers=tuple(_packed(waiver, count) for waiver, count in counts if count),
+    )
+
+
+def margin(entry: ResultEntry | PackedResult) -> float | None:
+    """How far a result converged above the least that the reference allows, as a part of it."""
+    rcp = entry.rcp
+    if rcp is None or not rcp.minimum or rcp.submission is None:
+        return None
+    return (rcp.submission - rcp.minimum) / rcp.minimum
+
+
+def _waivers(report: Report, tree: Path) -> list[tuple[Waiver, int]]:
+    """The waivers in the tree that hold today, with how many findings each covers."""
+    path = tree / WAIVERS_FILE
+    if not path.is_file():
+        return []
+    waivers, _ = waivers_in_tree(path, WAIVERS_FILE)
+    held = [waiver for waiver in waivers.items if waiver.until >= date.today()]
+    return [(one, sum(_covers(one, each) for each in report.findings)) for one in held]
+
+
+def _covers(waiver: Waiver, entry: FindingEntry) -> bool:
+    finding = Finding(entry.id, entry.severity, entry.path, None, None, "")
+    return entry.waived and waiver.covers(finding)
+
+
+def _packed(waiver: Waiver, count: int) -> PackedWaiver:
+    return PackedWaiver(
+        rule=waiver.rule,
+        place=waiver.place,
+        reason=waiver.reason,
+        who=waiver.who,
+        until=str(waiver.until),
+        findings=count,
+    )

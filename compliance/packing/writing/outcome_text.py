@@ -1,0 +1,65 @@
+"""What became of an order, in a few lines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.writing.gate import errors_of
+from podium.compliance.packing.writing.pack import Packed
+from podium.compliance.packing.writing.summary import number, size_text
+from podium.compliance.report.terminal import clean, wrap
+
+MOST = 20
+"""Errors that are named; `podium check` on the tree tells them all."""
+
+
+def to_text(packed: Packed, width: int) -> str:
+    """The lines after the plan."""
+    return "\n".join(_lines(packed, width)) + "\n"
+
+
+def _reason(plan: Plan) -> str:
+    if plan.conflicts:
+        return f"{len(plan.conflicts)} conflict{'s' if len(plan.conflicts) > 1 else ''}"
+    if not plan.entries:
+        return "there is nothing to pack"
+    return f"{len(plan.absent)} of the things named are not there (--force does without)"
+
+
+def _lines(packed: Packed, width: int) -> Iterator[str]:
+    plan, report = packed.plan, packed.report
+    if packed.state == "planned":
+        yield "Nothing was written: this is the plan only."
+        return
+    if packed.state == "refused":
+        yield f"Refused: {_reason(plan)}; nothing was written."
+        return
+    assert report is not None
+    counts = report.counts
+    yield from wrap(
+        f"Check by the policy of {plan.rules.title}: {report.verdict}; {counts.error} errors, "
+        f"{counts.warning} warnings, {counts.waived} waived",
+        width,
+    )
+    errors = errors_of(report)
+    for finding in errors[:MOST]:
+        told = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
+        yield from wrap(told, width, "  - ", "    ")
+    if len(errors) > MOST:
+        yield f"  - and {len(errors) - MOST} more"
+    for result in report.results:
+        score = f"{number(result.score)} minutes" if result.score is not None else "no score"
+        yield f"  {clean(result.path)}: {result.verdict}, {score}"
+    target = clean(shlex.quote(str(packed.target)))
+    if packed.state == "rejected":
+        yield "Not packed: the check rejects the tree; what was there stands. --force keeps it."
+        return
+    forced = " (forced)" if packed.receipt is not None and packed.receipt.forced else ""
+    if packed.state == "unchanged":
+        yield f"Nothing to do{forced}: {target} is the planned tree already."
+    else:
+        yield f"Packed{forced}: {target}, {len(plan.entries)} files, {size_text(plan.size)}."
+    if packed.receipt_file is not None:
+        yield f"Receipt: {clean(str(packed.receipt_file))}"

@@ -1,0 +1,228 @@
+"""`podium pack`: plan, write beside the target, judge, swap in, give a receipt."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.packing.planning.building import make_plan
+from podium.compliance.packing.planning.existing import (
+    ExistingTree,
+    allow,
+    compare,
+    refuse_own_sources,
+)
+from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.planning.request import PackRequest
+from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE, Receipt
+from podium.compliance.packing.writing.copying import Copied, as_it_lies
+from podium.compliance.packing.writing.gate import judge, make_receipt
+from podium.compliance.packing.writing.summary import to_markdown
+from podium.compliance.packing.writing.write import Stage, clear, locked, silent, stage
+from podium.compliance.report.console import inside, write_whole
+from podium.compliance.report.models import Report
+
+State = Literal["planned", "refused", "rejected", "packed", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class PackJob:
+    """What is to be packed, and how; `notify` is called with each step done.
+
+    `replace` and `keep` name places in the tree that stands; `force` keeps a tree that the gate
+    rejects; without `exchange` the old tree is set aside by a rename of its own.
+    """
+
+    request: PackRequest
+    replace: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    force: bool = False
+    jobs: int = 1
+    receipt: Path | None = None
+    receipt_in_tree: bool = False
+    exchange: bool = True
+    notify: Callable[[str], None] = silent
+
+    @property
+    def target(self) -> Path:
+        """The folder that the tree is to be."""
+        config = self.request.config
+        return Path(os.path.abspath(self.request.base / config.into)) / config.submitter
+
+    def plan(self) -> Plan:
+        """What the tree is to hold."""
+        request = self.request
+        return make_plan(request.config, request.rules, request.base, self.jobs)
+
+
+@dataclass(slots=True)
+class Packed:
+    """What became of a job; report and receipt are there once the gate has judged."""
+
+    plan: Plan
+    target: Path
+    standing: ExistingTree
+    state: State = "planned"
+    report: Report | None = None
+    receipt: Receipt | None = None
+    copied: list[Copied] = field(default_factory=list)
+    receipt_file: Path | None = None
+
+
+def plan_only(job: PackJob) -> Packed:
+    """The plan held against the target as it stands; nothing is written."""
+    plan = job.plan()
+    standing = _held(job, plan, job.target)
+    return Packed(plan, job.target, standing)
+
+
+def pack(job: PackJob) -> Packed:
+    """Make the tree; raises UsageFault where it cannot be written."""
+    check_receipt(job, job.target)
+    plan = job.plan()
+    job.notify("planned")
+    with _workshop(job.target) as workshop:
+        packed = write(job, plan, job.target, workshop)
+    if packed.receipt is not None:
+        deliver(job, packed, receipt_folder(job, packed.target))
+    return packed
+
+
+@contextlib.contextmanager
+def _workshop(target: Path) -> Iterator[Path]:
+    """The folder beside the target, held for oneself; made if need be."""
+    parent = target.parent
+    made = not parent.exists()
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with locked(parent):
+            yield parent
+    except OSError as error:
+        raise UsageFault(f"{parent} cannot be written to: {error.strerror}") from None
+    finally:
+        if made:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+
+
+def _held(job: PackJob, plan: Plan, target: Path) -> ExistingTree:
+    refuse_own_sources(plan, target)
+    standing = compare(plan, target)
+    allow(plan, standing, target, job.replace, job.keep)
+    return standing
+
+
+def write(
+    job: PackJob,
+    plan: Plan,
+    target: Path,
+    workshop: Path,
+    before: Callable[[Stage], None] | None = None,
+) -> Packed:
+    """Write the tree of a plan and swap it in, unless something stands against it.
+
+    `before` is called with the judged tree before the swap, and may raise.
+    """
+    clear(target, workshop)
+    packed = Packed(plan, target, _held(job, plan, target))
+    if plan.stopped(force=job.force):
+        packed.state = "refused"
+        return packed
+    if packed.standing.unchanged:
+        packed.copied = hashes(plan, target, job.jobs)
+        packed.state = "unchanged"
+        _judged(job, packed, target)
+        if packed.report and packed.report.verdict == "rejected" and not job.force:
+            packed.state = "rejected"
+        return packed
+    with stage(target, workshop, job.notify) as made:
+        made.fill(plan.sorted(), job.jobs)
+        packed.copied = made.copied
+        receipt = _judged(job, packed, made.tree)
+        job.notify("judged")
+        if receipt.gate.verdict == "rejected" and not job.force:
+            packed.state = "rejected"
+            return packed
+        if job.receipt_in_tree:
+            write_whole(made.tree / RECEIPT_FILE, receipt.to_json())
+        if before is not None:
+            before(made)
+        made.put(exchange=job.exchange)
+        packed.state = "packed"
+    return packed
+
+
+def _judged(job: PackJob, packed: Packed, tree: Path) -> Receipt:
+    packed.report = judge(tree, packed.plan, job.jobs)
+    chosen_by = job.request.chosen_by
+    packed.receipt = make_receipt(packed.plan, packed.copied, packed.report, tree, chosen_by)
+    return packed.receipt
+
+
+def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
+    """The files of a plan as they lie in the target already."""
+    with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
+        return list(pool.map(lambda each: as_it_lies(each, target / each.place), plan.sorted()))
+
+
+def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
+    """A tree that others have added files to, judged anew: theirs are told of as kept."""
+    standing = compare(plan, target)
+    allow(plan, standing, target, (), (".",))
+    packed = Packed(plan, target, standing, "unchanged", copied=hashes(plan, target, job.jobs))
+    receipt = _judged(job, packed, target)
+    if plan.conflicts or (receipt.gate.verdict == "rejected" and not job.force):
+        packed.state = "rejected"
+    return packed
+
+
+# --- the receipt ---
+
+
+def check_receipt(job: PackJob, outside: Path) -> None:
+    """Refuse a place for the receipt where it could not be written once the tree stands."""
+    if job.receipt is None:
+        return
+    path = job.receipt.absolute()
+    if not path.parent.is_dir():
+        raise UsageFault(f"--receipt {job.receipt}: there is no such folder")
+    if inside(path, [outside]):
+        raise UsageFault(
+            f"--receipt {job.receipt} lies in {outside}; choose a place outside, or give "
+            "--receipt-in-tree"
+        )
+
+
+def receipt_folder(job: PackJob, outside: Path) -> Path:
+    """Where the receipt goes: beside podium.toml, or where that lies in the tree, beside it."""
+    base = job.request.base.resolve()
+    top = outside.resolve()
+    return top.parent if base == top or top in base.parents else job.request.base
+
+
+def deliver(job: PackJob, packed: Packed, folder: Path) -> None:
+    """Write the receipt and its page, outside the tree; what is there already is left as it is."""
+    receipt = packed.receipt
+    if receipt is None or packed.state not in ("packed", "unchanged"):
+        return
+    path = job.receipt or folder / RECEIPT_FILE
+    packed.receipt_file = path
+    page = path.with_name(SUMMARY_FILE) if path.name == RECEIPT_FILE else path.with_suffix(".md")
+    _write(path, receipt.to_json())
+    _write(page, to_markdown(receipt, packed.plan))
+    job.notify("receipt written")
+    if job.receipt_in_tree:
+        _write(packed.target / RECEIPT_FILE, receipt.to_json())
+
+
+def _write(path: Path, text: str) -> None:
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == text.encode("utf-8"):
+            return
+    write_whole(path, text)

@@ -1,0 +1,103 @@
+"""The receipt on one page of Markdown, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.receipt import PackedResult, Receipt
+from podium.compliance.report.terminal import clean
+
+MOST_LEFT_OUT = 12
+"""Files left out that the page names."""
+
+
+def to_markdown(receipt: Receipt, plan: Plan | None = None) -> str:
+    """The page; the plan adds how runs were chosen and what was left out."""
+    return "\n".join(_lines(receipt, plan)) + "\n"
+
+
+def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
+    rules, gate = receipt.rules, receipt.gate
+    division = f", {receipt.division}" if receipt.division else ""
+    yield f"# {_cell(receipt.submitter)}: {rules.usage} {rules.round}{division}"
+    yield ""
+    size = size_text(sum(file.size for file in receipt.files))
+    yield f"Packed by podium {receipt.tool.version}. {len(receipt.files)} files, {size}."
+    counts = gate.counts
+    yield (
+        f"`podium check` by the policy: **{gate.verdict}**, {counts.error} errors, "
+        f"{counts.warning} warnings, {counts.waived} waived."
+    )
+    if receipt.forced:
+        yield ""
+        yield "**Forced: the tree was kept though the check rejects it.**"
+        yield from (f"- `{_cell(rule)}`: {count}" for rule, count in gate.errors.items())
+    yield ""
+    yield from _results(receipt.results)
+    yield from _waivers(receipt)
+    if plan is not None:
+        yield from _choices(plan)
+    yield "Every file with its size and SHA-256 is in the receipt; `podium unpack --verify` holds"
+    yield "a tree against it."
+
+
+def _results(results: tuple[PackedResult, ...]) -> Iterator[str]:
+    yield "| result | division | verdict | runs | minutes | score | RCP | margin |"
+    yield "|---|---|---|--:|--:|--:|---|--:|"
+    for one in results:
+        failed = f" ({one.failed_runs} failed)" if one.failed_runs else ""
+        rcp = one.rcp.verdict.replace("_", " ") if one.rcp else ""
+        margin = "" if one.rcp_margin is None else f"{one.rcp_margin:+.1%}"
+        yield (
+            f"| {_cell(one.path.removeprefix('results/'))} | {_cell(one.division)} | {one.verdict} "
+            f"| {one.runs}{failed} | {number(one.minutes)} | {number(one.score)} | {rcp} "
+            f"| {margin} |"
+        )
+    yield ""
+
+
+def _waivers(receipt: Receipt) -> Iterator[str]:
+    if not receipt.waivers:
+        return
+    yield "| waiver | place | granted by | until | findings |"
+    yield "|---|---|---|---|--:|"
+    for one in receipt.waivers:
+        cells = (one.rule, one.place, one.who, one.until)
+        yield f"| {' | '.join(map(_cell, cells))} | {one.findings} |"
+    yield ""
+
+
+def _choices(plan: Plan) -> Iterator[str]:
+    said = [each for each in plan.remarks if each.place.startswith("results/")]
+    for each in said:
+        yield f"- {_cell(each.place)}: {_cell(each.said)}"
+    if said:
+        yield ""
+    refused = [each for each in plan.left_out if each.refused]
+    if refused:
+        yield f"Logs refused: {len(refused)}"
+        yield ""
+        for one in refused[:MOST_LEFT_OUT]:
+            yield f"- {_cell(one.display_path)}: {_cell(one.why)}"
+        if len(refused) > MOST_LEFT_OUT:
+            yield f"- and {len(refused) - MOST_LEFT_OUT} more"
+        yield ""
+
+
+def number(value: float | None) -> str:
+    """A time in minutes as tables show it."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def size_text(count: float) -> str:
+    """A number of bytes as people read it."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def _cell(text: str) -> str:
+    return clean(text).replace("|", r"\|").replace("`", "'")

@@ -1,0 +1,133 @@
+"""The tree of a plan, written beside its target and swapped in at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from podium.compliance.errors import UsageFault
+from podium.compliance.packing.planning.plan import Entry
+from podium.compliance.packing.writing.copying import Copied, SourceChanged, copy_all
+from podium.compliance.packing.writing.swap import put_in_place, recover
+
+PREFIX = ".podium-pack."
+"""Names of the folders in which trees are made; they go when the work is done."""
+
+WAIT_SECONDS = 60.0
+"""How long one `podium pack` waits for another that writes to the same folder."""
+
+
+def silent(step: str) -> None:
+    """Hear of a step and do nothing."""
+
+
+@dataclass(slots=True)
+class Stage:
+    """A folder in which a tree is made: `tree` has the name that it is to have."""
+
+    folder: Path
+    target: Path
+    notify: Callable[[str], None] = silent
+    copied: list[Copied] = field(default_factory=list)
+
+    @property
+    def tree(self) -> Path:
+        """The tree that is being made."""
+        return self.folder / self.target.name
+
+    def fill(self, entries: list[Entry], jobs: int) -> None:
+        """Copy all files; raises UsageFault where one cannot be, or has changed."""
+        os.mkdir(self.tree)
+        self.notify("began")
+        try:
+            self.copied = copy_all(entries, self.tree, jobs, self.notify)
+        except SourceChanged as error:
+            raise UsageFault(
+                f"{error} changed while it was read; nothing was written: wait until the run that "
+                "writes it has ended"
+            ) from None
+        self.notify("filled")
+
+    def put(self, *, exchange: bool = True) -> None:
+        """Swap the tree in; from then on the new one stands."""
+        self.notify("before the swap")
+        put_in_place(self.tree, self.target, self.notify, exchange=exchange)
+        self.notify("after the swap")
+
+
+@contextlib.contextmanager
+def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) -> Iterator[Stage]:
+    """A fresh folder in the workshop, gone at the end; what a killed call left there goes, too.
+
+    Errors of the file system become a UsageFault that says that nothing has changed.
+    """
+    folder: Path | None = None
+    try:
+        clear(target, workshop)
+        name = f"{PREFIX}{target.name}."
+        folder = Path(tempfile.mkdtemp(dir=workshop, prefix=name))
+        notify("made a stage")
+        yield Stage(folder, target, notify)
+    except OSError as error:
+        raise UsageFault(_told(error, target)) from None
+    finally:
+        if folder is not None:
+            recover(folder, target)
+            shutil.rmtree(folder, ignore_errors=True)
+            notify("cleared")
+
+
+def _told(error: OSError, target: Path) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        said = "there is no space left to write it"
+    else:
+        where = f" ({error.filename})" if isinstance(error.filename, str | Path) else ""
+        said = f"{(error.strerror or str(error)).lower()}{where}"
+    return f"{target} cannot be written: {said}; what was there stands"
+
+
+def clear(target: Path, workshop: Path) -> None:
+    """Tidy up after a call that was killed: put a tree set aside back, remove half-made ones."""
+    if not workshop.is_dir():
+        return
+    with os.scandir(workshop) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(PREFIX)]
+    for name in names:
+        if name.removeprefix(PREFIX).rpartition(".")[0] == target.name:
+            recover(workshop / name, target)
+            shutil.rmtree(workshop / name, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def locked(folder: Path, seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold a folder for oneself: two calls that write to it come one after the other.
+
+    Where the file system knows no locks, there is none. Raises UsageFault where the other takes
+    too long.
+    """
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    end = time.monotonic() + seconds
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    said = f"another podium pack writes to {folder}; wait until it has ended"
+                    raise UsageFault(said) from None
+                time.sleep(0.05)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(handle)
