@@ -34,7 +34,11 @@ Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 class _Model(BaseModel):
     model_config = ConfigDict(
-        frozen=True, extra="forbid", ser_json_inf_nan="strings", populate_by_name=True
+        frozen=True,
+        extra="forbid",
+        ser_json_inf_nan="strings",
+        populate_by_name=True,
+        serialize_by_alias=True,
     )
 
 
@@ -136,7 +140,7 @@ class Receipt(_Model):
 
     def to_json(self) -> str:
         """The receipt as JSON text, two spaces deep."""
-        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+        return self.model_dump_json(indent=2) + "\n"
 
 
 def read_receipt(path: Path) -> Receipt:

@@ -1,13 +1,13 @@
 """What one call of `podium check` finds, as plain data: what every format prints.
 
-The models that Python callers get (`podium.compliance.report.models`) have the same fields. To
-build them takes longer than to judge a log, so that only who needs them waits for them.
+The models that Python callers get (`podium.compliance.report.models`) are made from these structs;
+importing pydantic takes longer than judging a log, so that no command waits for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -30,7 +30,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """By which rules it was judged, and how they were chosen."""
 
     usage: str
-    round: str
+    round: Annotated[
+        str, msgspec.Meta(description="a round such as 5.1, or `several` where folders name more")
+    ]
     profile: Literal["policy", "verifier"]
     chosen_by: Literal["option", "config", "folder", "default"]
 
@@ -91,14 +93,16 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     division: str | None = None
     minutes: float | None = None
     converged: bool | None = None
-    round: str | None = None
+    round: Annotated[
+        str | None, msgspec.Meta(description="the file's round, where rounds differ")
+    ] = None
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     """Everything one call of `podium check` found."""
 
     schema_: Literal["podium.report/1"] = SCHEMA
-    tool: Tool = Tool()
+    tool: Tool
     rules: Rules
     verdict: Verdict
     counts: Counts
@@ -119,11 +123,12 @@ def conclude(
 ) -> Outcome:
     """Sort everything, count it and give the verdict; `strict` lets warnings reject."""
     ordered = sorted(findings, key=Finding.sort_key)
-    told = [finding.severity for finding in ordered if not finding.waived]
-    counts = {severity.value: told.count(severity) for severity in Severity}
-    counts["waived"] = len(ordered) - len(told)
+    counted = [finding.severity for finding in ordered if not finding.waived]
+    counts = {severity.value: counted.count(severity) for severity in Severity}
+    counts["waived"] = len(ordered) - len(counted)
     rejected = counts["error"] or (strict and counts["warning"])
     return Outcome(
+        tool=Tool(),
         rules=rules,
         verdict="rejected" if rejected else "accepted",
         counts=Counts(**counts),

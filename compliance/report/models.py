@@ -1,133 +1,56 @@
-"""The report as Python callers get it: validated models (contract `podium.report/1`)."""
+"""The report as Python callers get it: pydantic models (contract `podium.report/1`).
+
+They are made from the structs of `report.data`. Type checkers see those structs, with the methods
+of a model on `Report`; when the program runs, everything below a report is a model as well.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from podium.compliance.report.data import SCHEMA, Outcome, Verdict
+from podium.compliance.report import data
 from podium.compliance.report.json_text import json_text
-from podium.compliance.version import VERSION
-from podium.rules.finding import Severity, StatedBy
+from podium.compliance.report.struct_model import Model, model_of
+from podium.rules.finding import Finding
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(ser_json_inf_nan="strings", frozen=True, from_attributes=True)
-
-
-class Tool(_Model):
-    """The program that made the report."""
-
-    name: str = "podium"
-    version: str = VERSION
-
-
-class Rules(_Model):
-    """By which rules it was judged, and how they were chosen."""
-
-    usage: str
-    round: str = Field(description="a round such as 5.1, or `several` where folders name more")
-    profile: Literal["policy", "verifier"]
-    chosen_by: Literal["option", "config", "folder", "default"]
-
-
-class Counts(_Model):
-    """Findings by severity; waived ones are counted apart."""
-
-    error: int = 0
-    warning: int = 0
-    note: int = 0
-    waived: int = 0
-
-
-class SubmissionEntry(_Model):
-    """One submitter's package."""
-
-    submitter: str
-    path: str
-    verdict: Verdict
-
-
-class RcpEntry(_Model):
-    """How a result's convergence compares with the reference convergence points."""
-
-    verdict: Literal["pass", "fail", "missing", "not_applicable"]
-    case: Literal["found", "interpolated", "below_range", "above_range", "none"]
-    batch_size: int | float | None = None
-    mean: float | None = None
-    minimum: float | None = None
-    submission: float | None = None
-    scaling_factor: float | None = None
-
-
-class ResultEntry(_Model):
-    """One result: all runs of one benchmark on one system."""
-
-    path: str
-    submitter: str
-    system: str
-    benchmark: str
-    division: str
-    scaling: Literal["strong", "weak"] = "strong"
-    verdict: Verdict
-    runs: int
-    failed_runs: int
-    minutes: float | None = None
-    score: float | None = None
-    rcp: RcpEntry | None = None
-
-
-class FileEntry(_Model):
-    """One file that was judged."""
-
-    path: str
-    kind: Literal["log", "system", "power", "other"]
-    verdict: Literal["pass", "fail"]
-    benchmark: str | None = None
-    division: str | None = None
-    minutes: float | None = None
-    converged: bool | None = None
-    round: str | None = Field(default=None, description="the file's round, where rounds differ")
-
-
-class FindingEntry(_Model):
-    """One fault: where, by which rule, what is, what must be, how to mend it."""
-
-    id: str
-    severity: Severity
-    path: str
-    line: int | None
-    key: str | None
-    message: str
-    expected: str
-    actual: Any = None
-    hint: str
-    cites: str
-    stated_by: StatedBy
-    waived: bool = False
-
-
-class Report(_Model):
-    """Everything one call of `podium check` found."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    schema_: Literal["podium.report/1"] = Field(default=SCHEMA, alias="schema")
-    tool: Tool = Field()
-    rules: Rules
-    verdict: Verdict
-    counts: Counts
-    submissions: list[SubmissionEntry] = []
-    results: list[ResultEntry] = []
-    files: list[FileEntry] = []
-    findings: list[FindingEntry] = []
-
+class _Report(Model):
     def to_json(self) -> str:
         """The report as JSON text, two spaces deep, non-finite numbers as strings."""
-        return json_text(self.model_dump(by_alias=True))
+        return json_text(self.model_dump())
 
 
-def publish(found: Outcome) -> Report:
+if TYPE_CHECKING:
+    Tool = data.Tool
+    Rules = data.Rules
+    Counts = data.Counts
+    SubmissionEntry = data.SubmissionEntry
+    RcpEntry = data.RcpEntry
+    ResultEntry = data.ResultEntry
+    FileEntry = data.FileEntry
+    FindingEntry = Finding
+
+    class Report(data.Outcome, _Report, frozen=True):  # type: ignore[metaclass]
+        """Everything one call of `podium check` found."""
+
+else:
+    Tool = model_of(data.Tool, module=__name__)
+    Rules = model_of(data.Rules, module=__name__)
+    Counts = model_of(data.Counts, module=__name__)
+    SubmissionEntry = model_of(data.SubmissionEntry, module=__name__)
+    RcpEntry = model_of(data.RcpEntry, module=__name__)
+    ResultEntry = model_of(data.ResultEntry, module=__name__)
+    FileEntry = model_of(data.FileEntry, module=__name__)
+    FindingEntry = model_of(
+        Finding,
+        module=__name__,
+        name="FindingEntry",
+        summary="One fault: where, by which rule, what is, what must be, how to fix it.",
+        required=("expected", "hint", "cites", "stated_by"),
+    )
+    Report = model_of(data.Outcome, module=__name__, name="Report", base=_Report)
+
+
+def publish(found: data.Outcome) -> Report:
     """The report of what was found, as Python callers get it."""
     return Report.model_validate(found)

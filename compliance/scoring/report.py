@@ -15,7 +15,12 @@ Unit = Literal["epochs", "samples", "tokens", "steps"]
 
 
 class _Model(BaseModel):
-    model_config = ConfigDict(ser_json_inf_nan="strings", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True,
+        populate_by_name=True,
+        serialize_by_alias=True,
+        ser_json_inf_nan="strings",
+    )
 
 
 class RunEntry(_Model):
@@ -96,7 +101,7 @@ class Scores(_Model):
 
     def to_json(self) -> str:
         """The scores as JSON text, two spaces deep, non-finite numbers as strings."""
-        return json_text(self.model_dump(by_alias=True))
+        return json_text(self.model_dump())
 
     @property
     def faulty(self) -> bool:

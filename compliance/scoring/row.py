@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from podium.compliance.report.models import RcpEntry
+from podium.compliance.report.struct_model import as_model
 from podium.compliance.results.result import Result
 from podium.compliance.results.score import final_quality
 from podium.compliance.results.summary import rcp_entry
@@ -37,7 +37,7 @@ def row_of(result: Result) -> ScoreEntry:
         to_converge=_mean_convergence(result),
         energy_joules=_energy(result),
         run_list=_run_list(result),
-        rcp=RcpEntry.model_validate(rcp_entry(result.convergence)),
+        rcp=as_model(rcp_entry(result.convergence)),
         quality=final_quality(runs) if result.division == "open" else None,
         **(_throughput(result) if result.weak else _time(result)),
     )

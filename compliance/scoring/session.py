@@ -57,18 +57,16 @@ def report_of(
     gathered: DiscoveredInputs, options: Options, scored: Sequence[ScoredResult]
 ) -> Scores:
     """The report that rows make."""
-    from podium.compliance.report.models import FindingEntry
     from podium.compliance.scoring.report import Scores
 
     found = [one for each in scored for one in findings_of(each)]
     found += _broken_files(gathered)
     found.sort(key=Finding.sort_key)
     kept = [one for one in found if options.wants(one.id)]
-    fields = FindingEntry.model_fields
     return Scores(
         rules=rules_of(gathered, options),
         results=[each.entry for each in scored],
-        findings=[FindingEntry(**{name: getattr(one, name) for name in fields}) for one in kept],
+        findings=kept,
     )
 
 

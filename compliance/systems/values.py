@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -123,31 +123,37 @@ def _natural(given: Any) -> int | None:
     return value if value is not None and value >= 0 else None
 
 
-def read_division(given: Any) -> str | None:
+Division = Literal["closed", "open"]
+
+
+def read_division(given: Any) -> Division | None:
     """`closed` or `open` of any capitals; None of everything else."""
     text = given.strip().casefold() if isinstance(given, str) else ""
-    return text if text in ("closed", "open") else None
+    return _DIVISIONS.get(text)
+
+
+_DIVISIONS: Mapping[str, Division] = {"closed": "closed", "open": "open"}
+
+_Number = Annotated[int | None, msgspec.Meta(ge=0)]
 
 
 class SystemDescription(msgspec.Struct, frozen=True):
-    """A description as far as it can be read: what is unreadable is empty or None.
+    """One system, its counts as numbers however they were written; what is unreadable is None.
 
-    `given` holds the fields as written; names that are no fields are in it, too. Python callers get
-    it as a model (`podium.compliance.systems.model`), whose library takes longer to load than to
-    judge.
+    `given` holds the fields as written; names that are no fields are in it, too.
     """
 
     submitter: str = ""
-    division: str | None = None
+    division: Division | None = None
     status: str = ""
     system_type: str = ""
     system_name: str = ""
-    number_of_nodes: int | None = None
-    host_processors_per_node: int | None = None
+    number_of_nodes: _Number = None
+    host_processors_per_node: _Number = None
     host_processor_model_name: str = ""
-    host_processor_core_count: int | None = None
-    host_processor_vcpu_count: int | None = None
-    accelerators_per_node: int | None = None
+    host_processor_core_count: _Number = None
+    host_processor_vcpu_count: _Number = None
+    accelerators_per_node: _Number = None
     accelerator_model_name: str = ""
     framework: str = ""
     operating_system: str = ""

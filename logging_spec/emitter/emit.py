@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from podium.logging_spec import keys
 from podium.logging_spec.emitter import ranks
-from podium.logging_spec.emitter.guarding import Gatekeeper, guard_of
+from podium.logging_spec.emitter.guarding import Gatekeeper
 from podium.logging_spec.emitter.guarding import GuardViolationError as GuardViolationError
 from podium.logging_spec.emitter.intervals import Evaluation, Interval, Run
-from podium.logging_spec.emitter.lines import Lines, look_for_misspelling
+from podium.logging_spec.emitter.lines import LineOptions, Lines, look_for_misspelling
+from podium.logging_spec.emitter.round_guard import RoundOptions, guard_of
 from podium.logging_spec.emitter.targets import open_sink
 from podium.logging_spec.emitter.values import members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
-    from typing import Self
+    from typing import Self, Unpack
 
-    from podium.logging_spec.emitter.guarding import Guard
+    from podium.logging_spec.emitter.round_guard import Guard
     from podium.logging_spec.emitter.sink import Sink
     from podium.logging_spec.keys import Key
 
 _DECLARED: Final = frozenset({"hyperparameter", "disclosure", "submission"})
+_OF_ROUND: Final = RoundOptions.__optional_keys__
 _ALSO_DECLARED: Final = frozenset({"seed", "train_samples", "eval_samples"})
 
 
-def now_ms() -> int:
-    """Wall clock, milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
+class LoggerOptions(LineOptions, RoundOptions, total=False):
+    """What a Logger takes by keyword beside its parameters."""
 
 
 class Logger:
     """Writes the log of one run to a path, a stream, a descriptor, or several of these.
 
     Only rank 0 writes; without `rank` the rank is found from torch.distributed or the launcher's
-    variables. `errors` says what happens to a value that cannot be logged: "raise" raises
+    variables. At the ends of the timed part all ranks wait for each other by `barrier`.
+
+    `round`, with `division`, `benchmark` and `usage` ("training" unless given), has each record
+    judged by the rules of that round, if podium is installed; `guard` takes another judge.
+    `on_violation` says whether an error it finds is noted or raised.
+
+    `errors` says what happens to a value that cannot be logged: "raise" (the default) raises
     UnloggableValueError at the call, "note" reports it and goes on. `nonfinite` does the same for
-    NaN and Infinity: "refuse" treats them as such values, "words" writes them as bare words, which
-    readers of these logs accept and JSON does not. `round`, with `division` and `benchmark`, has
-    each record judged by the rules of that round, if podium is installed; `guard` takes another
-    judge. `on_violation` says whether an error it finds is noted or raised.
+    NaN and Infinity: "refuse" (the default) treats them as such values, "words" writes them as bare
+    words, which readers of these logs accept and JSON does not. `call_sites=False` leaves out the
+    file and line that logged a record; `stack_offset` takes those of a caller further up, and
+    `root_dir` is left out of their paths. `namespace` is that of every record, `clock` gives the
+    time in milliseconds since 1970.
     """
 
     def __init__(
@@ -49,36 +56,20 @@ class Logger:
         sink: Any = None,
         *,
         rank: int | None = None,
-        clock: Callable[[], int] = now_ms,
-        namespace: str = "",
-        call_sites: bool = True,
-        stack_offset: int = 0,
-        root_dir: str | None = None,
-        errors: Literal["raise", "note"] = "raise",
-        nonfinite: Literal["refuse", "words"] = "refuse",
         barrier: Callable[[], object] = ranks.barrier,
         guard: Guard | None = None,
         round: str | None = None,  # noqa: A002 - the name that rules go by
-        division: str | None = None,
-        benchmark: str | None = None,
-        usage: str = "training",
         on_violation: Literal["warn", "raise"] = "warn",
+        **options: Unpack[LoggerOptions],
     ) -> None:
+        of_lines, of_round = _apart(options)
         self.rank = ranks.rank() if rank is None else rank
         self.barrier = barrier
+        self._lines = Lines(**of_lines)
         self._sink: Sink | None = open_sink(sink) if self.rank == 0 else None
         if round is not None and guard is None and self._sink is not None:
-            guard = guard_of(round, division, benchmark, usage)
+            guard = guard_of(round, **of_round)
         self._gate = None if guard is None else Gatekeeper(guard, on_violation)
-        self._lines = Lines(
-            clock,
-            namespace=namespace,
-            call_sites=call_sites,
-            stack_offset=stack_offset,
-            root_dir=root_dir,
-            errors=errors,
-            nonfinite=nonfinite,
-        )
 
     # --- records ---
 
@@ -215,7 +206,7 @@ class Logger:
             self._sink.sync()
 
     def close(self) -> None:
-        """Write what is kept and close the file; the guard says what only the end decides."""
+        """Write what is kept and close the file; the guard reports what only the end decides."""
         if self._sink is not None:
             self._sink.close()
         gate, self._gate = self._gate, None
@@ -256,6 +247,12 @@ class Logger:
             self._sink.write(line.encode("ascii"))
         finally:  # a line that waits for a retry is a record as well
             self._gate.judge(line)
+
+
+def _apart(options: LoggerOptions) -> tuple[LineOptions, RoundOptions]:
+    of_round = {name: value for name, value in options.items() if name in _OF_ROUND}
+    of_lines = {name: value for name, value in options.items() if name not in _OF_ROUND}
+    return cast("LineOptions", of_lines), cast("RoundOptions", of_round)
 
 
 def _given(**members: Any) -> dict[str, Any]:

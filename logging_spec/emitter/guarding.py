@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final, Literal
 
 from podium.logging_spec.emitter.lines import note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from podium.logging_spec.reader.record import Record
-
-    Guard = Callable[[Record], Iterable[object]]
-    """Judges a record when it is emitted; what it returns are its findings."""
-
-RULES: Final = "podium.compliance.live.guard"
-"""Who judges by the rules of a round. Imported when a logger is made for a round, never before."""
+    from podium.logging_spec.emitter.round_guard import Guard
 
 _BEGIN: Final = len(":::MLLOG ")
 
@@ -56,34 +47,19 @@ class Gatekeeper:
             record = parse_log(line.encode("ascii")).records[0]
         found = self._guard(record)
         if found:
-            self._tell(tuple(found))
+            self._report(tuple(found))
 
     def finish(self) -> None:
         """Ask what only the end of the log decides, if the guard knows."""
         finish = getattr(self._guard, "finish", None)
         if finish is not None:
-            self._tell(tuple(finish()))
+            self._report(tuple(finish()))
 
-    def _tell(self, found: tuple[object, ...]) -> None:
+    def _report(self, found: tuple[object, ...]) -> None:
         if self._raises and any(getattr(f, "severity", "error") == "error" for f in found):
             raise GuardViolationError(found)
         for finding in found:
             note(sentence(finding))
-
-
-def guard_of(
-    round: str,  # noqa: A002 - the name that rules go by
-    division: str | None,
-    benchmark: str | None,
-    usage: str,
-) -> Guard:
-    """The rules of a round; ImportError with what to do where podium is not installed."""
-    try:
-        home = import_module(RULES)
-    except ImportError as error:
-        raise ImportError(f"a logger for round {round} needs podium's rules: {error}") from error
-    guard: Guard = home.Guard(round, division, benchmark, usage)
-    return guard
 
 
 def sentence(finding: object) -> str:

@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from podium.logging_spec import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Self
 
-    from podium.logging_spec.emitter.emit import Logger
     from podium.logging_spec.keys import Key
+
+
+class Log(Protocol):
+    """What a phase writes its records to: a Logger."""
+
+    barrier: Callable[[], object]
+
+    def start(
+        self, key: Key | str, value: Any = None, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """Log that an interval begins."""
+
+    def end(
+        self, key: Key | str, value: Any = None, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """Log that an interval ends."""
+
+    def event(
+        self, key: Key | str, value: Any = None, metadata: Mapping[str, Any] | None = None
+    ) -> None:
+        """Log a value at a point in time."""
 
 
 class Interval:
@@ -20,7 +40,7 @@ class Interval:
 
     def __init__(
         self,
-        log: Logger,
+        log: Log,
         bounds: tuple[Key, Key],
         at_start: Mapping[str, Any] | None = None,
         at_stop: Mapping[str, Any] | None = None,
@@ -59,7 +79,7 @@ class Evaluation(Interval):
 class Run:
     """The timed part. It ends by `success()` or `abort()`, else aborted where its block is left."""
 
-    def __init__(self, log: Logger) -> None:
+    def __init__(self, log: Log) -> None:
         self._log = log
         self.status: str | None = None
         """`success` or `aborted` once the run has stopped."""

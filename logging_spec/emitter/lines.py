@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final, Literal
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from podium.logging_spec import keys
 from podium.logging_spec.emitter.values import (
@@ -47,19 +48,36 @@ class _Field:
         self.text = f', "event_type": "{kind}", "key": {quote(name)}, "value": '
 
 
+def now_ms() -> int:
+    """Wall clock, milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class LineOptions(TypedDict, total=False):
+    """How the lines of a log are made; `Lines` has the defaults."""
+
+    clock: Callable[[], int]
+    namespace: str
+    call_sites: bool
+    stack_offset: int
+    root_dir: str | None
+    errors: Literal["raise", "note"]
+    nonfinite: Literal["refuse", "words"]
+
+
 class Lines:
     """Makes the lines of one log."""
 
     def __init__(
         self,
-        clock: Callable[[], int],
         *,
-        namespace: str,
-        call_sites: bool,
-        stack_offset: int,
-        root_dir: str | None,
-        errors: Literal["raise", "note"],
-        nonfinite: Literal["refuse", "words"],
+        clock: Callable[[], int] = now_ms,
+        namespace: str = "",
+        call_sites: bool = True,
+        stack_offset: int = 0,
+        root_dir: str | None = None,
+        errors: Literal["raise", "note"] = "raise",
+        nonfinite: Literal["refuse", "words"] = "refuse",
     ) -> None:
         self._clock = clock
         self._last = 0
@@ -176,7 +194,7 @@ def look_for_misspelling(name: str) -> None:
 
 
 def note(message: str) -> None:
-    """Tell the user, where the program's logging set-up sends it (stderr without one)."""
+    """Warn the user, where the program's logging set-up sends it (stderr without one)."""
     import logging
 
     logging.getLogger("logging_spec").warning(message)

@@ -7,11 +7,14 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from podium.logging_spec.emitter.values import encoder
 from podium.logging_spec.mllog import constants, handlers
 from podium.logging_spec.mllog.handlers import AppendingHandler, PrintingHandler
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 LOG_TEMPLATE = ":::MLLOG {log_json}"
 """A line, around the JSON text of its record."""
@@ -74,6 +77,15 @@ def _shown(parts: list[Any]) -> str:
         return f"[... {parts[3]!s:.80} ...]"
 
 
+class _Options(TypedDict, total=False):
+    """What a single record may set otherwise than its logger; None is the logger's default."""
+
+    namespace: Any
+    time_ms: Any
+    stack_offset: int | None
+    clear_line: bool | None
+
+
 class MLLogger:
     """Prints records: start and end of intervals, and events at a point in time."""
 
@@ -120,14 +132,14 @@ class MLLogger:
         key: Any,
         value: Any = None,
         metadata: Any = None,
-        namespace: Any = None,
-        time_ms: Any = None,
-        stack_offset: int | None = None,
-        clear_line: bool | None = None,
+        **options: Unpack[_Options],
     ) -> None:
+        # Under this name, and by keyword, since programs patch it in the official package.
+        time_ms, namespace = options.get("time_ms"), options.get("namespace")
+        offset, clear = options.get("stack_offset"), options.get("clear_line")
         time_ms = _current_time_ms() if time_ms is None else time_ms
         namespace = self.default_namespace if namespace is None else namespace
-        offset = self.default_stack_offset if stack_offset is None else stack_offset
+        offset = self.default_stack_offset if offset is None else offset
         members = get_caller(offset + 2, root_dir=self.root_dir)
         if metadata is not None:
             members = self._with_metadata(members, metadata)
@@ -137,8 +149,7 @@ class MLLogger:
             parts = [namespace, time_ms, event_type, key, value, members]
             self._do_log(logging.ERROR, f"Failed to encode: {_shown(parts)}", clear_line=True)
             return
-        clear = self.default_clear_line if clear_line is None else clear_line
-        self._do_log(logging.INFO, line, clear)
+        self._do_log(logging.INFO, line, self.default_clear_line if clear is None else clear)
 
     def _with_metadata(self, site: dict[str, Any], metadata: Any) -> dict[str, Any]:
         if not isinstance(metadata, dict):

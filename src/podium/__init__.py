@@ -9,9 +9,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from podium.logging_spec.emitter import round_guard
+
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from podium.compliance.checking.session import check as check
     from podium.compliance.errors import ComplianceError as ComplianceError
+    from podium.compliance.live.guard import Guard
     from podium.compliance.scoring.session import score as score
     from podium.compliance.systems.model import read_system as read_system
     from podium.compliance.version import VERSION as __version__  # noqa: N811 - the name that Python expects
@@ -37,6 +42,19 @@ _HOMES = {
 """The module that has each public name."""
 
 __all__ = [*_HOMES, "__version__"]
+
+
+def _guard_of_round(
+    round: str,  # noqa: A002 - the name that rules go by
+    **options: Unpack[round_guard.RoundOptions],
+) -> Guard:
+    from podium.compliance.live.guard import Guard
+
+    return Guard(round, **options)
+
+
+# The emitter may not import the rules; this is the one place above both.
+round_guard.use(_guard_of_round)
 
 
 def __getattr__(name: str) -> Any:

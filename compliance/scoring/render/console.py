@@ -26,7 +26,7 @@ def with_scores(
 
         from podium.compliance.report.json_text import json_text
 
-        body = msgspec.to_builtins(report) | {"scores": scores.model_dump(by_alias=True)}
+        body = msgspec.to_builtins(report) | {"scores": scores.model_dump()}
         text = json_text(body)
     else:
         from podium.compliance.report.render.text import render

@@ -13,6 +13,7 @@ from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.render.rows import result_columns, result_rows, run_columns, run_rows
 
 if TYPE_CHECKING:
+    from podium.compliance.report.models import FindingEntry
     from podium.compliance.scoring.report import Scores
 
 EXTRA = "tables"
@@ -28,9 +29,13 @@ def write_xlsx(scores: Scores, output: Path) -> None:
     sheets: list[_Sheet] = [
         ("results", result_columns(), result_rows(scores)),
         ("runs", run_columns(), run_rows(scores)),
-        ("findings", _FINDINGS, (one.model_dump(include={*_FINDINGS}) for one in scores.findings)),
+        ("findings", _FINDINGS, (_finding(one) for one in scores.findings)),
     ]
     write_sheets(sheets, output)
+
+
+def _finding(found: FindingEntry) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in _FINDINGS}
 
 
 def write_sheets(sheets: Iterable[_Sheet], output: Path) -> None:

@@ -28,7 +28,9 @@ Text = Annotated[str, StringConstraints(max_length=4096)]
 class Probe(BaseModel):
     """What one node told of itself: values by field of the system description, and notes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True
+    )
 
     schema_: Literal["podium.probe/1"] = Field(default=SCHEMA, alias="schema")
     host: Text = ""
@@ -37,7 +39,7 @@ class Probe(BaseModel):
 
     def to_json(self) -> str:
         """The probe as JSON text."""
-        return self.model_dump_json(by_alias=True, indent=2) + "\n"
+        return self.model_dump_json(indent=2) + "\n"
 
 
 def probe_node(root: Path = Path("/")) -> Probe:

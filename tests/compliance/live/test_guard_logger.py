@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from podium.logging_spec import Logger
-from podium.logging_spec.emitter import guarding
+from podium.logging_spec.emitter import round_guard
 from podium.logging_spec.emitter.emit import GuardViolationError
 from podium.logging_spec.reader.read import read_log
 
@@ -32,8 +32,8 @@ def test_a_violation_is_raised_at_the_call_and_the_line_is_there(tmp_path: Path)
 def test_a_violation_is_noted_by_default(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     log = logger(tmp_path / "result_0.txt")
     log.event("opt_adamw_beta_2", 0.9)
-    said = "opt_adamw_beta_2 is 0.9; must be 0.95 (set opt_adamw_beta_2 to 0.95)"
-    assert caplog.messages == [f"closed.llama31_8b.opt_adamw_beta_2: {said}"]
+    found = "opt_adamw_beta_2 is 0.9; must be 0.95 (set opt_adamw_beta_2 to 0.95)"
+    assert caplog.messages == [f"closed.llama31_8b.opt_adamw_beta_2: {found}"]
 
 
 def test_a_warning_is_never_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -84,6 +84,23 @@ def test_rules_are_imported_only_for_a_round(tmp_path: Path) -> None:
 def test_without_podium_the_error_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarding, "RULES", "compliance_that_is_not_there")
-    with pytest.raises(ImportError, match=r"a logger for round 6\.1 needs podium's rules"):
+    monkeypatch.setitem(sys.modules, "podium.compliance.live.guard", None)
+    with pytest.raises(ImportError, match=r"a logger for round 6\.1 needs podium's rules: .*guard"):
         logger(tmp_path / "result_0.txt")
+
+
+def test_the_emitter_alone_asks_for_podium_or_a_guard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(round_guard, "_make", None)
+    with pytest.raises(
+        ImportError, match=r"a logger for round 6\.1 .* install podium, or give a guard"
+    ):
+        logger(tmp_path / "result_0.txt")
+    Logger(tmp_path / "result_1.txt", rank=0, guard=lambda _: (), **NAMES).close()
+
+
+def test_an_option_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="'divisoin'"):
+        Logger(tmp_path / "result_0.txt", rank=0, round="6.1", divisoin="closed")  # type: ignore[call-arg]
+    assert not (tmp_path / "result_0.txt").exists()
