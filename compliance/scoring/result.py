@@ -28,7 +28,6 @@ from podium.compliance.scoring.row import completed
 from podium.rules.convergence.data import Point
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.result import Convergence
-from podium.rules.convergence.run_counts import dropped_of, needed_runs
 from podium.rules.finding import Finding, Profile
 from podium.rules.round import Round
 
@@ -156,8 +155,8 @@ def _row(place: Place, rules: Round, division: str) -> ScoreEntry:
         round=rules.title,
         runs=0,
         converged=0,
-        needed=needed_runs(rules.usage, rules.name, place.benchmark),
-        dropped=dropped_of(place.benchmark),
+        needed=rules.benchmark(place.benchmark).runs,
+        dropped=rules.benchmark(place.benchmark).dropped,
     )
 
 

@@ -373,7 +373,7 @@ def _passed_over(verdict: SystemVerdict, used: bool, by: JudgingContext) -> bool
 
     Before 1.0 it only takes the division of it, where the system has results: without one it ends.
     """
-    return by.rules.version < (1, 0) and (verdict.divides or not used)
+    return not by.rules.package.fields_checked and (verdict.divides or not used)
 
 
 def rcp_entry(convergence: Convergence) -> RcpEntry:

@@ -20,16 +20,10 @@ from podium.compliance.results.model import (
     ResultVerdict,
     Run,
     join_limited,
-    needed_runs,
 )
 from podium.compliance.results.scaling_file import read_scaling
 from podium.compliance.results.score import median_window
 from podium.compliance.results.throughput import without_strong
-from podium.rules.convergence.run_counts import (
-    dropped_of,
-    takes_first_converging,
-    takes_median_window,
-)
 from podium.rules.finding import Finding, Severity, StatedBy
 
 _AT_THE_END = 20
@@ -97,7 +91,7 @@ def _of_policy(finding: Finding) -> Finding:
 
 def _counted(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
     folder = verdict.folder
-    needed, given = needed_runs(by.rules, folder.benchmark), len(folder.logs)
+    needed, given = by.rules.benchmark(folder.benchmark).runs, len(folder.logs)
     weak = folder.scaling == "weak"
     if given < needed:
         yield by.finding(
@@ -109,7 +103,7 @@ def _counted(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator
             actual=given,
         )
     elif given > needed and not weak and not _first_converging(verdict, by):
-        allowed = takes_median_window(by.rules.usage, by.rules.name)
+        allowed = by.rules.package.median_window
         said = f"the result has {given} runs; the official verifier takes exactly {needed}"
         if not by.rules.verified:
             said = f"the result has {given} runs; must have {needed}"
@@ -129,17 +123,17 @@ def _counted(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator
 
 
 def _first_converging(verdict: ResultVerdict, by: JudgingContext) -> bool:
-    return takes_first_converging(by.rules.usage, by.rules.name, verdict.folder.benchmark)
+    return by.rules.benchmark(verdict.folder.benchmark).first_converging
 
 
 def _scored(verdict: ResultVerdict, by: JudgingContext) -> list[Run]:
     """The runs among which failures count: the median window where there are more than needed."""
-    needed, runs = needed_runs(by.rules, verdict.folder.benchmark), verdict.runs
-    windows = takes_median_window(by.rules.usage, by.rules.name)
+    needed, runs = by.rules.benchmark(verdict.folder.benchmark).runs, verdict.runs
+    windows = by.rules.package.median_window
     if by.verifier or not windows or len(runs) <= needed or verdict.folder.scaling == "weak":
         return runs
     facts = [run.facts.run for run in runs]
-    _, outside = median_window(facts, needed, dropped_of(verdict.folder.benchmark))
+    _, outside = median_window(facts, needed, by.rules.benchmark(verdict.folder.benchmark).dropped)
     return [run for index, run in enumerate(runs) if index not in outside]
 
 
@@ -153,10 +147,10 @@ def _window(verdict: ResultVerdict, by: JudgingContext) -> str:
 
 def _failures(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
     """Failing runs: some may be dropped as slowest, if all they lack is the target."""
-    allowed = dropped_of(verdict.folder.benchmark)
+    allowed = by.rules.benchmark(verdict.folder.benchmark).dropped
     scored = _scored(verdict, by)
     if _first_converging(verdict, by):
-        allowed = max(allowed, len(scored) - needed_runs(by.rules, verdict.folder.benchmark))
+        allowed = max(allowed, len(scored) - by.rules.benchmark(verdict.folder.benchmark).runs)
     failed = sum(run.failed for run in scored)
     lacking = sum(run.failed or not run.facts.run.converged for run in scored)
     if failed > allowed:

@@ -1,5 +1,7 @@
 """Training 1.0: what changed since 0.7."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.bounds import above, at_least, below
@@ -15,6 +17,7 @@ from podium.rules.training.v0_7 import V0_7
 V1_0 = V0_7.next(
     "1.0",
     limits=Limits(init_closed=30, init_open=30, evaluates=schedules.V1_0),
+    package=replace(V0_7.package, tests_convergence=True, seeds_compared=True, fields_checked=True),
     names_in=("division",),
     retires=("gnmt", "transformer"),
     introduces=(RNNT, UNET3D),
@@ -25,6 +28,7 @@ V1_0 = V0_7.next(
     amends={
         "bert": Amend(
             target="masked-token accuracy of 0.720",
+            comparable=("1.0", "5.0"),
             closed=Change(
                 change=(
                     row(

@@ -16,6 +16,7 @@ from podium.rules.training.v1_1 import V1_1
 V2_0 = V1_1.next(
     "2.0",
     limits=Limits(init_closed=30, init_open=240, evaluates=schedules.V2_0),
+    package=replace(V1_1.package, preview_follow_up=True),
     retires=("ssd",),
     introduces=(replace(RETINANET, name="ssd"),),
     common=Change(

@@ -19,7 +19,7 @@ from podium.compliance import check
 from podium.compliance.inputs.layout import has_scalings, scan
 from podium.compliance.logs.judge import judge_log
 from podium.compliance.report.models import FindingEntry, Report
-from podium.compliance.results.model import JudgingContext, ResultVerdict, Run, needed_runs
+from podium.compliance.results.model import JudgingContext, ResultVerdict, Run
 from podium.compliance.results.throughput import judge_throughput
 from podium.compliance.submission.package import judge_result
 from podium.compliance.systems.fields import FIELDS
@@ -116,7 +116,7 @@ class Submission:
         start: int = 0,
     ) -> Submission:
         """Logs of one result, all changed alike."""
-        count = needed_runs(self.rules, self.benchmark) if runs is None else runs
+        count = self.rules.benchmark(self.benchmark).runs if runs is None else runs
         for number in range(count):
             self.log(number, change, system, scaling=scaling, benchmark=benchmark, start=start)
         return self

@@ -22,6 +22,7 @@ from podium.compliance.results.score import (
     score_throughput,
 )
 from podium.logging_spec.reader.read import read_log
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Profile
@@ -268,12 +269,12 @@ def test_energy_of_a_result_drops_what_its_score_drops() -> None:
 
 
 def facts_of(folder: Path, usage: str, round_name: str, profile: Profile) -> list[RunFacts]:
-    found = []
+    rules, found = find_round(usage, round_name), []
     for path in sorted(folder.glob("result_*.txt")):
         log = read_log(path)
         lenient = profile is Profile.POLICY
         records = [one for _, one in log.all_records()] if lenient else log.records
-        found.append(run_facts(Run(records), usage, round_name, profile, path.name))
+        found.append(run_facts(Run(records), rules, profile, path.name))
     return found
 
 

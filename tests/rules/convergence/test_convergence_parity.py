@@ -20,10 +20,10 @@ import pytest
 from podium.compliance.results.convergence import judge_convergence
 from podium.logging_spec.reader.read import read_log
 from podium.rules import rounds
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import points_of
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.convergence.result import Convergence
-from podium.rules.convergence.run_counts import dropped_of
 from podium.rules.finding import Profile
 from podium.rules.run import Run
 from tests.locations import CORPUS
@@ -61,10 +61,10 @@ class Folder(NamedTuple):
 
 
 def facts_of(folder: Path, usage: str, round_name: str) -> list[RunFacts]:
-    paths = sorted(folder.glob("result_*.txt"))
+    rules = find_round(usage, round_name)
     return [
-        run_facts(Run(read_log(path).records), usage, round_name, Profile.VERIFIER, path.name)
-        for path in paths
+        run_facts(Run(read_log(path).records), rules, Profile.VERIFIER, path.name)
+        for path in sorted(folder.glob("result_*.txt"))
     ]
 
 
@@ -220,7 +220,7 @@ def make_result(
         values = [near.to_converge[0]] * needed
     if all(isinstance(value, int) for value in near.to_converge):
         values = [int(value) for value in values]
-    drop = dropped_of(benchmark)
+    drop = rounds[usage, round_name].benchmarks[benchmark].dropped
     failed = rng.choice((0, 0, 0, drop, drop + 1))
     step = "step_num" if round_name == "3.1" else "samples_count"
     folder.mkdir()

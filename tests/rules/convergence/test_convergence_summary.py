@@ -33,12 +33,12 @@ needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpus 
 
 
 def facts_of(folder: Path, usage: str, round_name: str, profile: Profile) -> list[RunFacts]:
-    found = []
+    rules, found = find_round(usage, round_name), []
     for path in sorted(folder.glob("result_*.txt")):
         log = read_log(path)
         lenient = profile is Profile.POLICY
         records = [one for _, one in log.all_records()] if lenient else log.records
-        found.append(run_facts(Run(records), usage, round_name, profile, path.name))
+        found.append(run_facts(Run(records), rules, profile, path.name))
     return found
 
 
