@@ -9,8 +9,8 @@ from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, by_name
 
 if TYPE_CHECKING:
     from podium.rules.checks import Check
+    from podium.rules.limits import Limits
     from podium.rules.package_rules import PackageRules
-    from podium.rules.round import Limits
 
 
 class Delta(TypedDict, total=False):

@@ -16,27 +16,13 @@ from podium.rules.checks import Check, Context
 from podium.rules.constraints.bounds import one_of
 from podium.rules.delta import INHERITED, TABLES, Delta, next_benchmarks
 from podium.rules.finding import StatedBy
+from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
 from podium.rules.run import Run, metadata_of
-from podium.rules.schedule import Schedule
 from podium.rules.steps import Step, steps_of
 from podium.rules.table import End, Line, Row, row
 
 DIVISIONS = ("closed", "open")
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Bounds of a round that checks read; minutes unless the name says otherwise.
-
-    Sources: training rules, Run Results and its appendices per round; HPC rules.
-    """
-
-    init_closed: float | None = 30
-    init_open: float | None = 240
-    epochs_from: int = 1
-    seeds_logged: bool = False
-    staging_timed: bool | None = None
-    evaluates: Mapping[str, Schedule] = msgspec.field(default_factory=dict)
 
 
 _SECTIONS = {
@@ -269,7 +255,9 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         """What checks may know of logs of a division and benchmark; made once."""
         key = (division, benchmark)
         if key not in self._contexts:
-            self._contexts[key] = Context(self, division, self.benchmarks.get(benchmark))
+            self._contexts[key] = Context(
+                self.limits, self.generation, self.checks, division, self.benchmarks.get(benchmark)
+            )
         return self._contexts[key]
 
     def _cited(self, scope: Scope, benchmark: str) -> Scope:

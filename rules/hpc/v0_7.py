@@ -9,9 +9,10 @@ from podium.rules.constraints.bounds import above, equals, not_empty, one_of
 from podium.rules.constraints.order import after
 from podium.rules.hpc.benchmarks.cosmoflow import COSMOFLOW
 from podium.rules.hpc.benchmarks.deepcam import REACHED
+from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
 from podium.rules.reasons import OPTIMIZER
-from podium.rules.round import Limits, Round
+from podium.rules.round import Round
 from podium.rules.table import OPTIONAL, policy_row, row
 
 DEEPCAM = Benchmark(

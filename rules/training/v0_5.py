@@ -11,8 +11,9 @@ from podium.logging_spec.keys import V05
 from podium.logging_spec.reader.record import Record
 from podium.rules.benchmark import Benchmark, ConvergenceRules, by_name
 from podium.rules.constraints.bounds import Constraint, equals, one_of
+from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
-from podium.rules.round import Limits, Round
+from podium.rules.round import Round
 from podium.rules.run import Run, as_number
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Row, row
 

@@ -12,8 +12,9 @@ from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_least, equals, not_empty, of_type, one_of
 from podium.rules.constraints.members import part
 from podium.rules.constraints.order import after, before, init_within
+from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
-from podium.rules.round import Limits, Round
+from podium.rules.round import Round
 from podium.rules.run import Run
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
 from podium.rules.training.shared import schedules

@@ -6,8 +6,9 @@ from podium.rules.checks.catalogue import ALL
 from podium.rules.common_v0_7 import TIMED, UNTIL_READY
 from podium.rules.constraints.bounds import not_empty
 from podium.rules.constraints.members import has
+from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
-from podium.rules.round import Limits, Round
+from podium.rules.round import Round
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.bert import BERT
 from podium.rules.training.benchmarks.dlrm import DLRM

@@ -15,8 +15,9 @@ from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, Variant
 from podium.rules.catalogue import USAGES, newest, rounds_of
 from podium.rules.constraints.bounds import above, equals, not_empty
 from podium.rules.finding import StatedBy
+from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
-from podium.rules.round import DIVISIONS, Limits, Round
+from podium.rules.round import DIVISIONS, Round
 from podium.rules.run import Run
 from podium.rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, Violation, policy_row, row
 
