@@ -29,8 +29,6 @@ from podium.rules.finding import Profile
 from podium.rules.run import Run
 from tests.locations import CORPUS
 
-needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpus is absent")
-
 
 def runs(minutes: list[float | None], first: int = 0) -> list[RunFacts]:
     """Runs one after another; None: a run that failed after ten minutes."""
@@ -289,7 +287,7 @@ PUBLISHED = {
 """Minutes by the policy: a float clock, a run cut off, 64 processes, a long initialisation."""
 
 
-@needs_corpus
+@pytest.mark.corpus
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_minutes_of_published_results(name: str) -> None:
     match = re.match(r"(training|hpc)_results_v([\d.]+)", name)

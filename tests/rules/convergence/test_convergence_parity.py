@@ -28,8 +28,6 @@ from podium.rules.finding import Profile
 from podium.rules.run import Run
 from tests.locations import CORPUS
 
-needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpus is absent")
-
 _ROUND = re.compile(r"(training|hpc)_results_v([\d.]+)")
 
 OTHER_POINTS = {"training_results_v3.0/IEI/results/nf5468m6_hugectr/dlrm_dcnv2"}
@@ -107,7 +105,7 @@ def recorded() -> Iterator[tuple[Path, str, str, float]]:
                 yield CORPUS / package / name, "pass" if "Passed" in text else "fail", case, factor
 
 
-@needs_corpus
+@pytest.mark.corpus
 def test_recorded_verdicts_cases_and_factors() -> None:
     by_path = {folder.path: folder for folder in folders()}
     count = 0
@@ -119,7 +117,7 @@ def test_recorded_verdicts_cases_and_factors() -> None:
     assert count > 80
 
 
-@needs_corpus
+@pytest.mark.corpus
 def test_published_factors() -> None:
     count = 0
     for folder in folders():
@@ -172,7 +170,7 @@ def assert_same(found: Convergence, expected: Any, what: object) -> None:
     assert math.isclose(found.scaling_factor, factor, rel_tol=1e-9), (what, found)
 
 
-@needs_corpus
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     "part", [pytest.param(part, marks=pytest.mark.long if part else ()) for part in range(8)]
 )
