@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -12,6 +13,11 @@ from podium.logging_spec.keys import Key
 from podium.logging_spec.reader.record import Record
 from podium.rules.derived_records import GATHERED
 from podium.rules.table import Line, Row
+
+Unit = Literal["epochs", "samples", "tokens", "steps"]
+
+Span = tuple[str, str]
+"""The first and the last of a span of rounds, by name."""
 
 
 class RoundError(ValueError):
@@ -73,12 +79,46 @@ class Variant(msgspec.Struct, frozen=True):
         return self.chosen_by.name == record.key and bool(record.value == self.value)
 
 
-class Benchmark(msgspec.Struct, frozen=True, dict=True):
-    """One benchmark: what its closed and open division logs must hold.
+class ConvergenceRules(msgspec.Struct, frozen=True):
+    """In what a benchmark counts how far it trained, and how its convergence is tested.
 
-    `runs` is the number of runs a result needs.
+    `unit` is what logs count in, `points_unit` the word that official files of reference points
+    have for it. `position` is the member of an evaluation's metadata that the official verifier
+    goes by. `in_train_samples`: a submission's flag has it measured in logged train_samples.
+    `tested` is False where the rules ask for no test, `without_points` says why a round that tests
+    for convergence has no reference points all the same. A mean may fall short of the minimum by
+    `allowance` units, for the official verifier by `verifier_allowance`. `crashes_verifier`: it
+    has points but no number of runs for the benchmark, and crashes on every result.
+    Source: training rules, RCP Rules (epoch reporting) and v5.0 Specific Rules.
+    """
+
+    unit: Unit = "epochs"
+    points_unit: Unit = "epochs"
+    position: Literal["epoch_num", "samples_count"] = "epoch_num"
+    in_train_samples: bool = False
+    tested: bool = True
+    without_points: str = ""
+    allowance: float = 0.0
+    verifier_allowance: float = 0.0
+    crashes_verifier: bool = False
+
+
+IN_SAMPLES = ConvergenceRules(unit="samples", position="samples_count")
+
+
+class Benchmark(msgspec.Struct, frozen=True, dict=True):
+    """One benchmark: what its closed and open division logs must hold, and its results.
+
+    `runs` is the number of runs a result needs (HPC's throughput: at least), `dropped` how many
+    its mean leaves out at each end, and so how many may fail as the slowest; `first_converging`:
+    of more runs than needed the first that converge are scored, and no other may be.
     `gathers` names the metadata member that tells checkpoints apart where a rule is about several
     metrics of one checkpoint.
+    `comparable` is the span of rounds whose results may be compared (MLCommons' table of compatible
+    results), None where no other round's may; `compared_as` the name that the same benchmark got
+    later; `also_called` what people call it. `borrowable`: its hyperparameters may be borrowed.
+    `starts_from_weights`: training begins with given weights.
+    Sources: training rules, Benchmark Results, Scoring and Hyperparameter Borrowing; HPC rules.
     """
 
     name: str
@@ -91,6 +131,25 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     gathers: str = ""
     target: str = ""
     cites: str = "training rules, Hyperparameters and Optimizer"
+    dropped: int = 1
+    first_converging: bool = False
+    convergence: ConvergenceRules = ConvergenceRules()
+    comparable: Span | None = None
+    compared_as: str = ""
+    also_called: tuple[str, ...] = ()
+    borrowable: bool = True
+    starts_from_weights: bool = False
+
+    @cached_property
+    def targets(self) -> tuple[Row, ...]:
+        """The rows of the closed table that some evaluation must reach, as the policy has them."""
+        rows = (line.as_policy() for line in self.closed if isinstance(line, Row))
+        return tuple(row for row in rows if row.some)
+
+    @property
+    def lineage(self) -> str:
+        """The name under which results of several rounds are matched."""
+        return self.compared_as or self.name
 
     @cached_property
     def quality(self) -> Row | None:
@@ -101,16 +160,22 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
         return None
 
 
+_STATED = ("gathers", "target", "init_minutes", "convergence", "comparable")
+"""Members of `Amend` that replace the benchmark's of the same name."""
+
+
 class Amend(msgspec.Struct, frozen=True):
     """How one benchmark differs from the round before."""
 
     closed: Change | None = None
     open: Change | None = None
     variants: Mapping[str, Change] = msgspec.field(default_factory=dict)
-    rename: str = ""
-    gathers: str = ""
-    target: str = ""
+    rename: str | None = None
+    gathers: str | None = None
+    target: str | None = None
     init_minutes: float | None = None
+    convergence: ConvergenceRules | None = None
+    comparable: Span | None = None
     why: str = ""
 
     def apply(self, benchmark: Benchmark, where: str) -> Benchmark:
@@ -128,10 +193,16 @@ class Amend(msgspec.Struct, frozen=True):
             closed=closed,
             open=opened,
             variants=variants,
-            gathers=self.gathers or benchmark.gathers,
-            target=self.target or benchmark.target,
-            init_minutes=self.init_minutes or benchmark.init_minutes,
+            **self._stated(benchmark, where),
         )
+
+    def _stated(self, benchmark: Benchmark, where: str) -> dict[str, object]:
+        given = ((name, getattr(self, name)) for name in _STATED)
+        stated = {name: value for name, value in given if value is not None}
+        for name, value in stated.items():
+            if getattr(benchmark, name) == value:
+                raise RoundError(f"{where} restates {name} of {benchmark.name}")
+        return stated
 
 
 def _vary(
@@ -143,6 +214,11 @@ def _vary(
         else variant
         for variant in variants
     )
+
+
+def unknown_benchmark(name: str) -> Benchmark:
+    """What holds for a name that no round knows: ten runs, one dropped at each end, as for most."""
+    return Benchmark(name, "", 10, (), None)
 
 
 def by_name(benchmarks: Iterable[Benchmark]) -> dict[str, Benchmark]:

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.log import Generation
-from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
+from podium.rules.benchmark import Benchmark, RoundError, Variant, by_name, unknown_benchmark
 from podium.rules.checks import Check, Context
 from podium.rules.constraints.bounds import one_of
+from podium.rules.delta import INHERITED, TABLES, Delta, next_benchmarks
 from podium.rules.finding import StatedBy
+from podium.rules.limits import Limits
+from podium.rules.package_rules import PackageRules
 from podium.rules.run import Run, metadata_of
-from podium.rules.schedule import Schedule
 from podium.rules.steps import Step, steps_of
 from podium.rules.table import End, Line, Row, row
 
 DIVISIONS = ("closed", "open")
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Bounds of a round that checks read; minutes unless the name says otherwise.
-
-    Sources: training rules, Run Results and its appendices per round; HPC rules.
-    """
-
-    init_closed: float | None = 30
-    init_open: float | None = 240
-    epochs_from: int = 1
-    seeds_logged: bool = False
-    staging_timed: bool | None = None
-    evaluates: Mapping[str, Schedule] = msgspec.field(default_factory=dict)
 
 
 _SECTIONS = {
@@ -141,12 +129,14 @@ def version_of(name: str) -> tuple[int, ...]:
 class Round(msgspec.Struct, frozen=True, dict=True):
     """One round, resolved.
 
-    `common` holds for every log, `closed` and `open` for the division. `leftover` names benchmarks
-    whose rules the verifier still carries though the round does not list them; `ghosts` names it
-    still lists without rules; `forgotten` those its open list forgets. `verified` is False where no
-    public verifier exists: then the policy's rules are errors. `named_by` tells which benchmark a
-    log is of, `succeeded` whether it says that its target was reached. `aliases` are names of old
-    under which results were accepted, though the verifier does not know them.
+    `common` holds for every log, `closed` and `open` for the division. `retired_with_rules` names
+    benchmarks whose rules the verifier still carries though the round does not list them;
+    `listed_without_rules` names it still lists without rules; `omitted_from_open_list` those its
+    open list lacks. `package_only` are benchmarks whose results the official package checker takes,
+    though logs have no rules or list none. `verified` is False where no public verifier exists:
+    then the policy's rules are errors. `named_by` tells which benchmark a log is of, `succeeded`
+    whether it says that its target was reached. `aliases` are old names under which results were
+    accepted, though the verifier does not know them.
     """
 
     usage: str
@@ -156,10 +146,12 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     open: tuple[Line, ...]
     benchmarks: Mapping[str, Benchmark]
     limits: Limits = Limits()
+    package: PackageRules = PackageRules()
     checks: tuple[Check, ...] = ()
     retired_with_rules: tuple[str, ...] = ()
     listed_without_rules: tuple[str, ...] = ()
     omitted_from_open_list: tuple[str, ...] = ()
+    package_only: tuple[Benchmark, ...] = ()
     verified: bool = True
     previous: Round | None = None
     generation: Generation = "mllog"
@@ -174,61 +166,57 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         """The name as numbers."""
         return version_of(self.name)
 
-    def next(
-        self,
-        name: str,
-        *,
-        retires: tuple[str, ...] = (),
-        introduces: tuple[Benchmark, ...] = (),
-        common: Change | None = None,
-        closed: Change | None = None,
-        open: Change | None = None,  # noqa: A002 - the division's name
-        amends: Mapping[str, Amend] | None = None,
-        limits: Limits | None = None,
-        leaves: tuple[str, ...] = (),
-        listed_without_rules: tuple[str, ...] = (),
-        omitted_from_open_list: tuple[str, ...] = (),
-        checks: tuple[Check, ...] | None = None,
-        names_in: tuple[str, ...] | None = None,
-        verified: bool | None = None,
-    ) -> Round:
+    def next(self, name: str, **delta: Unpack[Delta]) -> Round:
         """The round after this one; raises RoundError where the delta says nothing new."""
         where = f"{self.usage} {name}"
-        benchmarks = dict(self.benchmarks)
-        for retired in retires:
-            if benchmarks.pop(retired, None) is None:
-                raise RoundError(f"{where} retires {retired}, which is not there")
-        for old, amend in (amends or {}).items():
-            if old not in benchmarks:
-                raise RoundError(f"{where} amends {old}, which is not there")
-            amended = amend.apply(benchmarks[old], where)
-            benchmarks = {
-                (amended.name if key == old else key): (amended if key == old else benchmark)
-                for key, benchmark in benchmarks.items()
-            }
-        for added in introduces:
-            if added.name in benchmarks:
-                raise RoundError(f"{where} introduces {added.name}, which is there")
-        benchmarks |= by_name(introduces)
-        retired_with_rules = tuple(n for n in self.retired_with_rules if n in benchmarks) + leaves
-        if limits == self.limits:
-            raise RoundError(f"{where} restates its limits")
+        for member in ("limits", "package"):
+            if member in delta and delta[member] == getattr(self, member):
+                raise RoundError(f"{where} restates its {member}")
+        benchmarks = next_benchmarks(self.benchmarks, delta, where)
+        still_there = tuple(n for n in self.retired_with_rules if n in benchmarks)
+        tables = {
+            table: delta[table].apply(getattr(self, table), f"{where}, {table}")
+            for table in TABLES
+            if table in delta
+        }
+        kept = {member: delta[member] for member in INHERITED if member in delta}
         return replace(
             self,
             name=name,
-            common=common.apply(self.common, f"{where}, common") if common else self.common,
-            closed=closed.apply(self.closed, f"{where}, closed") if closed else self.closed,
-            open=open.apply(self.open, f"{where}, open") if open else self.open,
             benchmarks=benchmarks,
-            limits=limits or self.limits,
-            retired_with_rules=retired_with_rules,
-            listed_without_rules=listed_without_rules,
-            omitted_from_open_list=omitted_from_open_list,
-            checks=self.checks if checks is None else checks,
-            names_in=names_in or self.names_in,
-            verified=self.verified if verified is None else verified,
+            retired_with_rules=still_there + delta.get("leaves", ()),
+            listed_without_rules=delta.get("listed_without_rules", ()),
+            omitted_from_open_list=delta.get("omitted_from_open_list", ()),
+            package_only=(),
             previous=self,
+            **tables,
+            **kept,
         )
+
+    @cached_property
+    def _known(self) -> dict[str, Benchmark]:
+        return {}
+
+    def benchmark(self, name: str) -> Benchmark:
+        """A benchmark's facts: as the round has them, else as the last round that had it did.
+
+        Results of a benchmark long retired, or called by another name, are so still judged by its
+        own facts. A name that no round has gets the usual ones.
+        """
+        if name not in self._known:
+            self._known[name] = self._find(name) or unknown_benchmark(name)
+        return self._known[name]
+
+    def _find(self, name: str) -> Benchmark | None:
+        rounds = [{**by_name(one.package_only), **one.benchmarks} for one in self.chain()]
+        for benchmarks in rounds:
+            if name in benchmarks:
+                return benchmarks[name]
+        for benchmarks in rounds:
+            called = [one for one in benchmarks.values() if name in one.also_called]
+            if len(called) == 1:
+                return called[0]
+        return None
 
     def listed(self, division: str) -> tuple[str, ...]:
         """Benchmarks that the round runs in a division."""
@@ -267,7 +255,9 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         """What checks may know of logs of a division and benchmark; made once."""
         key = (division, benchmark)
         if key not in self._contexts:
-            self._contexts[key] = Context(self, division, self.benchmarks.get(benchmark))
+            self._contexts[key] = Context(
+                self.limits, self.generation, self.checks, division, self.benchmarks.get(benchmark)
+            )
         return self._contexts[key]
 
     def _cited(self, scope: Scope, benchmark: str) -> Scope:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.builders import LogBuilder, build
-from tests.locations import CORPUS
+from tests.locations import ASKED, CORPUS, FACTS
 
 settings.register_profile(
     "podium",
@@ -17,6 +17,25 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("podium")
+
+
+_NEEDED = {"corpus": CORPUS / "verdicts.json", "facts": FACTS / "rules.json"}
+"""What must lie beside the repository, by the marker of the tests that need it."""
+
+
+def _need(marker: str) -> None:
+    """Fail or skip a test that needs what is not here: fail where it was asked for."""
+    path = _NEEDED[marker]
+    if not path.is_file():
+        (pytest.fail if ASKED else pytest.skip)(f"{path} is not here; PODIUM_CORPUS says where")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Also where a test has no cases at all, since their files are not here."""
+    for marker in _NEEDED:
+        if item.get_closest_marker(marker):
+            _need(marker)
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +53,6 @@ def good() -> LogBuilder:
 
 @pytest.fixture(scope="session")
 def corpus() -> Path:
-    """Published logs and the incumbent's verdicts on them."""
-    if not (CORPUS / "verdicts.json").is_file():
-        pytest.skip(f"the published logs are not here: {CORPUS}")
+    """Published logs and the official tools' verdicts on them."""
+    _need("corpus")
     return CORPUS

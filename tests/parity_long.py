@@ -40,11 +40,10 @@ from podium.logging_spec.reader.read import parse_log  # noqa: E402
 from podium.rules.catalogue import find_round  # noqa: E402
 from podium.rules.finding import Profile, Severity  # noqa: E402
 from tests.damage import KINDS, damage, pick_kind  # noqa: E402  (a script finds the tests only now)
+from tests.locations import CORPUS, FACTS  # noqa: E402
 from tests.oracle import OracleVerdict, judge, usage_and_round  # noqa: E402
 
-SHARED = ROOT.parent / "shared"
-CORPUS = SHARED / "corpus"
-RULES = SHARED / "facts" / "rules.json"
+RULES = FACTS / "rules.json"
 LARGEST = 400_000  # bytes of a published log: larger ones show nothing that these do not
 
 

@@ -21,8 +21,9 @@ from podium.compliance.waivers.apply import Waivers
 from podium.compliance.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
 from podium.compliance.waivers.file import Waiver
 from podium.logging_spec.reader.read import read_log
+from podium.rules.benchmark import Benchmark
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import run_facts
-from podium.rules.convergence.run_counts import dropped_of
 from podium.rules.finding import Finding, Profile
 from podium.rules.run import Run
 
@@ -110,7 +111,11 @@ def _waivers(flags: Flags) -> tuple[Waivers, ...]:
 def _fails_strictly(entry: ResultEntry, report: Outcome) -> bool:
     logs = [f for f in report.files if f.kind == "log" and f.path.rpartition("/")[0] == entry.path]
     failed = sum(file.verdict == "fail" for file in logs)
-    return failed > dropped_of(entry.benchmark)
+    return failed > _benchmark(entry, report).dropped
+
+
+def _benchmark(entry: ResultEntry, report: Outcome) -> Benchmark:
+    return find_round(report.rules.usage, report.rules.round).benchmark(entry.benchmark)
 
 
 def _told(finding: Finding, flags: Flags) -> bool:
@@ -125,7 +130,7 @@ def _line(finding: Finding) -> str:
     return f"{word} - {clean(where)}: {clean(finding.message)} [{finding.id}]"
 
 
-# --- bert in train_samples ---
+# --- BERT in train_samples ---
 
 
 def _by_train_samples(
@@ -136,8 +141,11 @@ def _by_train_samples(
     The verdict changes only where convergence alone decided it.
     """
     lines, failing = [], set()
-    for entry in report.results:
-        if entry.benchmark != "bert" or entry.rcp is None:
+    counted = [
+        entry for entry in report.results if _benchmark(entry, report).convergence.in_train_samples
+    ]
+    for entry in counted:
+        if entry.rcp is None:
             continue
         verdict, said = _recount(folder, entry, report)
         lines.append(
@@ -147,7 +155,7 @@ def _by_train_samples(
             failing.add(entry.path)
     if not lines:
         return passed, []
-    places = {entry.path for entry in report.results if entry.benchmark == "bert"}
+    places = {entry.path for entry in counted}
     others = any(
         finding.severity == "error"
         and not finding.waived
@@ -166,19 +174,18 @@ def _tolerated(finding: Finding, report: Outcome) -> bool:
 
 
 def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, str]:
-    rules = report.rules
+    usage, round_name = report.rules.usage, report.rules.round
+    rules = find_round(usage, round_name)
     runs = []
     for file in report.files:
         if file.kind == "log" and file.path.rpartition("/")[0] == entry.path:
             log = read_log(str(folder / file.path))
             run = Run(log.records, log.line)
-            facts = run_facts(
-                run, rules.usage, rules.round, Profile.VERIFIER, file.path, train_samples=True
-            )
+            facts = run_facts(run, rules, Profile.VERIFIER, file.path, train_samples=True)
             runs.append(replace(facts, name=file.path))
     judged = judge_convergence(
-        rules.usage,
-        rules.round,
+        usage,
+        round_name,
         entry.benchmark,
         runs,
         Profile.VERIFIER,

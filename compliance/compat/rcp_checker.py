@@ -14,6 +14,7 @@ from podium.logging_spec.reader.read import read_log
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Profile
+from podium.rules.round import Round
 from podium.rules.run import Run
 
 PASSES = ("pruned_rcps", "full_rcps")
@@ -43,7 +44,7 @@ def check_folder(
     if rcp_pass not in PASSES:
         raise UsageFault(f"--rcp_pass {rcp_pass}: must be {' or '.join(PASSES)}")
     rules = named_round(usage, version)
-    runs = _runs(folder, usage, rules.name, train_samples=train_samples)
+    runs = _runs(folder, rules, train_samples=train_samples)
     benchmark = next((run.benchmark for run in runs if run.benchmark), None) or ""
     points = None if custom is None else points_in(custom, rules.name)
     judged = judge_convergence(
@@ -62,7 +63,7 @@ def check_folder(
     return "\n".join(lines) + "\n", judged.verdict == "pass"
 
 
-def _runs(folder: Path, usage: str, round_name: str, *, train_samples: bool) -> list[RunFacts]:
+def _runs(folder: Path, rules: Round, *, train_samples: bool) -> list[RunFacts]:
     if not folder.is_dir():
         raise NothingToJudge(f"no such folder: {folder}")
     names = [path.name for path in folder.iterdir() if is_log(path.name)]
@@ -71,8 +72,7 @@ def _runs(folder: Path, usage: str, round_name: str, *, train_samples: bool) -> 
     return [
         run_facts(
             Run(read_log(folder / name).records),
-            usage,
-            round_name,
+            rules,
             Profile.VERIFIER,
             name,
             train_samples,

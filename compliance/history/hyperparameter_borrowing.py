@@ -16,10 +16,6 @@ from podium.compliance.results.consistency import canonical_text
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.systems.agreement import same_organisation
 from podium.rules.finding import Finding, StatedBy
-from podium.rules.round import Round
-
-SINCE = (0, 7)
-"""The first round whose rules know of borrowing."""
 
 BATCH_SIZES = frozenset(
     {
@@ -33,12 +29,6 @@ BATCH_SIZES = frozenset(
 )
 """Settings that may differ from the lender's."""
 
-NEVER: Mapping[str, tuple[int, int]] = {"gpt3": (3, 0), "llama31_405b": (5, 0)}
-"""Benchmarks whose settings may not be borrowed, and since which round of training."""
-
-ADOPTION_UNTIL = (5, 0)
-"""The last round of training in which software could be brought up to date during review."""
-
 _SOFTWARE = frozenset({"framework", "other_software_stack", "operating_system"})
 
 
@@ -46,7 +36,7 @@ def borrowed(
     tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
 ) -> Iterator[Finding]:
     """What is to be told of results whose settings differ from those handed in first."""
-    if by.rules.version < SINCE:
+    if not by.rules.package.borrowing:
         return
     known = [one for one in earlier.results if one.rules.title == by.rules.title]
     for verdict in results:
@@ -114,7 +104,7 @@ def _changed(
         verdict.result.runs[0].facts.settings.as_dict(),
     )
     told = f"{join_limited(changed)} not as in the result handed in first ({first.display_path})"
-    if _never(by.rules, first.benchmark):
+    if not by.rules.benchmark(first.benchmark).borrowable:
         return by.finding(
             "borrowing.not-allowed",
             where,
@@ -150,11 +140,6 @@ def _changed(
     )
 
 
-def _never(rules: Round, benchmark: str) -> bool:
-    since = NEVER.get(benchmark)
-    return since is not None and rules.usage == "training" and rules.version >= since
-
-
 def _system(
     where: str,
     first: EarlierResult,
@@ -163,11 +148,11 @@ def _system(
     by: JudgingContext,
 ) -> Iterator[Finding]:
     """Borrowing is for the same system, software and configuration."""
-    adopts = by.rules.usage == "hpc" or by.rules.version <= ADOPTION_UNTIL
     changed = [
         key
         for key in changed_fields(then, now)
-        if not key.endswith("_notes") and not (adopts and key in _SOFTWARE)
+        if not key.endswith("_notes")
+        and not (by.rules.package.software_updates and key in _SOFTWARE)
     ]
     if changed:
         yield by.finding(

@@ -25,9 +25,6 @@ from podium.compliance.systems.values import SystemDescription, says_nothing
 from podium.rules.finding import Finding, StatedBy
 from podium.rules.round import Round
 
-SINCE = (2, 0)
-"""The first round that says how a Preview is to be followed up."""
-
 MOST_LOST = 0.02
 """Share of the performance previewed that may be lost."""
 
@@ -69,7 +66,7 @@ def followed(
     tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
 ) -> Iterator[Finding]:
     """What is to be told of the systems that this submitter previewed in an earlier round."""
-    if by.rules.version < SINCE:
+    if not by.rules.package.preview_follow_up:
         return
     previews = _previews(earlier, tree, by.rules)
     if not previews:

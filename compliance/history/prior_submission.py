@@ -29,9 +29,6 @@ from podium.compliance.systems.values import SystemDescription
 from podium.rules.finding import Finding, Profile, StatedBy
 from podium.rules.round import Round
 
-FIRST_TO_ALLOW = (5, 1)
-"""The round of training from which on logs may be handed in again."""
-
 
 class Before(msgspec.Struct, frozen=True):
     """A run of an earlier tree: where it lies, whose it is, of which round and on what system."""
@@ -165,7 +162,7 @@ def _again(
         f"{again[0].display_path} "
     )
     told += f"({again[0].title})"
-    allowed = _allows(by.rules)
+    allowed = by.rules.package.resubmission
     return by.finding(
         "earlier.resubmitted",
         tree.place(verdict.folder.path),
@@ -176,10 +173,6 @@ def _again(
         stated_by=StatedBy.POLICY,
         note=allowed,
     )
-
-
-def _allows(rules: Round) -> bool:
-    return rules.usage == "training" and rules.version >= FIRST_TO_ALLOW
 
 
 def _others(

@@ -8,33 +8,15 @@ from functools import cache
 from podium.rules.catalogue import find_round, rounds_of
 from podium.rules.round import Round
 
-_UNLISTED = {("training", "0.6"): ("ncf", "minigo")}
-"""Benchmarks that the official package checker looks for though the round's logs have no rules."""
-
-_MEANT = {
-    "3d_unet": ("unet3d",),
-    "dlrm": ("dlrm_dcnv2",),
-    "dlrmv2": ("dlrm_dcnv2",),
-    "gnn": ("rgat",),
-    "gpt_oss": ("gpt_oss_20b",),
-    "llama2": ("llama2_70b_lora",),
-    "llama3": ("llama31_8b", "llama31_405b"),
-    "mask": ("maskrcnn",),
-    "nmt": ("gnmt",),
-    "resnet50": ("resnet",),
-    "ssd": ("retinanet",),
-}
-"""What people mean by a name that a round may not have."""
-
 
 def is_early(rules: Round) -> bool:
-    """Whether the round is 0.5 or 0.6, whose trees differ."""
-    return rules.usage == "training" and rules.name in ("0.5", "0.6")
+    """Whether systems may be described beside their results, as in 0.5 and 0.6."""
+    return rules.package.described_by_entry
 
 
 def benchmark_names(rules: Round) -> tuple[str, ...]:
     """The folder names that results of the round may have."""
-    return (*rules.listed("closed"), *_UNLISTED.get((rules.usage, rules.name), ()))
+    return (*rules.listed("closed"), *(each.name for each in rules.package_only))
 
 
 def benchmark_called(name: str, rules: Round) -> str:
@@ -42,18 +24,20 @@ def benchmark_called(name: str, rules: Round) -> str:
     names = benchmark_names(rules)
     if name in names:
         return name
-    # The official verifier passes over folders with a name of old.
+    # The official verifier ignores folders with an old name.
     meant = rules.aliases.get(name, "")
     return meant if meant in names else ""
 
 
 def about_name(name: str, rules: Round) -> tuple[str, str]:
-    """What is wrong with the name of a result folder, and how to mend it."""
+    """What is wrong with the name of a result folder, and how to fix it."""
     why = f"{name} is no benchmark of {rules.title}"
     if name in ("strong", "weak"):
         return why, "only HPC results lie in strong and weak: is it --usage hpc?"
     names = benchmark_names(rules)
-    meant = [each for each in _MEANT.get(name.lower(), ()) if each in names]
+    known = rules.benchmarks
+    newest_first = [known[each] for each in reversed(names) if each in known]
+    meant = [each.name for each in newest_first if name.lower() in each.also_called]
     near = meant or difflib.get_close_matches(name.lower(), names, 1, 0.6)
     if near:
         return why, f"did you mean {' or '.join(near)}?"

@@ -19,7 +19,7 @@ from podium.compliance.inputs.round_selection import RoundRequest
 
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
 
-FIRST, DEEPEST = "0.5", 3
+DEEPEST = 3
 """In 0.5 submissions lie up to so many folders lower: of the version, the submitter, a task."""
 
 _LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
@@ -117,7 +117,7 @@ def _below(path: Path, folders: list[Path], wish: RoundRequest | None) -> Iterat
     for sub in folders:
         if is_submission(sub, wish):
             yield sub
-        elif wish is not None and wish.choose(path).rules.name == FIRST:
+        elif wish is not None and wish.choose(path).rules.package.nested_submissions:
             yield from _deeper(sub, wish)
 
 

@@ -103,7 +103,7 @@ class Listing(msgspec.Struct):
 
 def has_scalings(rules: Round) -> bool:
     """Whether results lie in `strong` and `weak` below their system: HPC from 1.0 on."""
-    return rules.usage == "hpc" and rules.name != "0.7"
+    return rules.package.scaling_folders
 
 
 def scan(root: Path, display_path: str, rules: Round, disk: Disk | None = None) -> Tree:

@@ -96,7 +96,7 @@ def gather(
 
     What only the policy asks for stays unsaid in the verifier's profile.
     """
-    told = run_facts(_whole_run(log, run, rules, profile), rules.usage, rules.name, profile, name)
+    told = run_facts(_whole_run(log, run, rules, profile), rules, profile, name)
     places = run.where.get("seed", ()) if run.records is log.records else None
     seeds = seeded_run(log, name, places)
     missed_only = bool(ids) and all(rule.endswith(".target") for rule in ids)

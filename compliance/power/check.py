@@ -30,13 +30,11 @@ from podium.compliance.power.meter import (
 )
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import read_log
+from podium.rules.catalogue import rounds_of
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.round import Round
 
 CITES = "power measurement rules"
-
-SINCE = {"training": (3, 1), "hpc": (3, 0)}
-"""The first round of each usage that has rules on power."""
 
 
 class PoweredRun(msgspec.Struct, frozen=True):
@@ -140,9 +138,9 @@ class _Judgement:
             self._tell(self.power, Fault("power.surplus", None, None, said))
 
     def _too_early(self) -> None:
-        since = SINCE[self.rules.usage]
-        if self.rules.version < since:
-            first = ".".join(map(str, since))
+        if not self.rules.package.power:
+            later = rounds_of(self.rules.usage).items()
+            first = next(name for name, rules in later if rules.package.power)
             said = f"{self.rules.title} has no rules on power; those of {first} are applied"
             self._tell(self.power, Fault("power.too-early", None, None, said))
 

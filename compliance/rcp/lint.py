@@ -15,8 +15,6 @@ from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.rules.convergence.data import rounds_with_points
-from podium.rules.convergence.facts import unit_of
-from podium.rules.convergence.run_counts import dropped_of, needed_runs
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
@@ -93,8 +91,8 @@ def _duplicates(benchmark: str, points: list[Point]) -> Iterator[Fault]:
 
 
 def _values(rules: Round, benchmark: str, point: Point) -> Iterator[Fault]:
-    needed, given = 2 * needed_runs(rules.usage, rules.name, benchmark), len(point.to_converge)
-    drop = dropped_of(benchmark)
+    known = rules.benchmark(benchmark)
+    needed, drop, given = 2 * known.runs, known.dropped, len(point.to_converge)
     if given <= 2 * drop:
         said = f"{given} runs leave none once {drop} at each end are dropped"
         hint = f"add {needed - given} runs"
@@ -122,7 +120,7 @@ def _few(values: Sequence[float]) -> str:
 
 
 def _unit(rules: Round, benchmark: str, point: Point) -> Iterator[Fault]:
-    unit = unit_of(rules.usage, rules.name, benchmark)
+    unit = rules.benchmark(benchmark).convergence.unit
     if point.unit == "samples" and unit == "epochs":
         said = f"it counts samples; {benchmark} logs epochs in {rules.title}"
         hint = "give epochs, as logs do"
@@ -168,7 +166,7 @@ def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) ->
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Fault]:
-    drop = dropped_of(benchmark)
+    drop = rules.benchmark(benchmark).dropped
     usable = [point for point in points if len(point.to_converge) > 2 * drop]
     if not usable:
         return

@@ -11,13 +11,10 @@ from podium.compliance.checking.session import Options, gather
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.logs.facts import Facts
 from podium.compliance.report.json_text import json_text
-from podium.rules.convergence.run_counts import needed_runs
+from podium.rules.convergence.data import MEMBERS
 
 if TYPE_CHECKING:
     from podium.rules.round import Round
-
-_IN_SAMPLES = frozenset({"llama2_70b_lora", "flux1"})
-"""Benchmarks whose official files call the member `samples to converge`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +88,20 @@ def _made(
     for (benchmark, size), facts in sorted(groups.items()):
         whole = int(size) if size == int(size) else size
         name = f"{benchmark}_ref_{whole}"
-        needed = 2 * needed_runs(rules.usage, rules.name, benchmark)
+        known = rules.benchmark(benchmark)
+        member = MEMBERS[known.convergence.points_unit]
+        needed = 2 * known.runs
         if len(facts) < needed:
             remarks.append(f"{name} has {len(facts)} runs; a reference needs {needed}")
         settings, mixed = _settings(facts)
         if mixed:
             remarks.append(f"{name}: these differ between its runs and are left out: {mixed}")
-        member = "samples" if benchmark in _IN_SAMPLES else "Epochs"
         records[name] = {
             "Benchmark": benchmark,
             **origin.members(),
             "BS": whole,
             "Hyperparams": settings,
-            f"{member} to converge": sorted(_plain(one.run.to_converge) for one in facts),
+            member: sorted(_plain(one.run.to_converge) for one in facts),
         }
     return Made(json_text(records), len(records), tuple(remarks))
 

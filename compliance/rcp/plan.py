@@ -12,7 +12,6 @@ from podium.compliance.rcp.show import figure, reference_member
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
-from podium.rules.convergence.facts import unit_of
 from podium.rules.convergence.statistics import normalisation, trimmed
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def plan(
     case, reference = known.match(batch_size)
     if reference is None:
         return Plan(rules, benchmark, batch_size, known, case, None, None)
-    allowance = known.way.allowance(rules.usage, rules.name, benchmark)
+    allowance = known.way.allowance(rules.benchmark(benchmark).convergence)
     minimum = max(0.0, reference.minimum - allowance)
     progress = None
     if finished:
@@ -169,7 +168,7 @@ _CASES = {
 
 def plan_text(made: Plan, width: int) -> str:
     """The plan in sentences."""
-    unit = unit_of(made.rules.usage, made.rules.name, made.benchmark)
+    unit = made.rules.benchmark(made.benchmark).convergence.unit
     title = (
         f"{made.benchmark} in {made.rules.title} at global batch size "
         f"{numbers.count(made.batch_size)}: {_CASES[made.case]}."
@@ -258,7 +257,7 @@ def plan_json(made: Plan) -> str:
         "profile": made.known.way.name,
         "benchmark": made.benchmark,
         "batch_size": made.batch_size,
-        "unit": unit_of(made.rules.usage, made.rules.name, made.benchmark),
+        "unit": made.rules.benchmark(made.benchmark).convergence.unit,
         "case": made.case,
         "runs": made.known.needed,
         "dropped": made.known.dropped,

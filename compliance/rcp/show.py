@@ -11,7 +11,6 @@ from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.table import table
-from podium.rules.convergence.facts import unit_of
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def _as_text(
     ways: dict[Profile, References],
     width: int,
 ) -> str:
-    unit = unit_of(rules.usage, rules.name, benchmark)
+    unit = rules.benchmark(benchmark).convergence.unit
     title = f"{benchmark} in {rules.title}: {len(points)} reference convergence points, in {unit}"
     lines = [*wrap(clean(title), width), ""]
     if not points:
@@ -123,7 +122,7 @@ def _as_json(
         "usage": rules.usage,
         "round": rules.name,
         "benchmark": benchmark,
-        "unit": unit_of(rules.usage, rules.name, benchmark),
+        "unit": rules.benchmark(benchmark).convergence.unit,
         "points": members,
     }
     return json_text(document)

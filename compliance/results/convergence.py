@@ -9,31 +9,27 @@ from functools import cache
 
 from msgspec.structs import replace
 
+from podium.rules.benchmark import Benchmark
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import Point, points_of
-from podium.rules.convergence.facts import RunFacts, unit_of
+from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import Case, Reference, References, references_of
 from podium.rules.convergence.policy_method import POLICY
 from podium.rules.convergence.result import Convergence, Verdict, converged_at, places_of
-from podium.rules.convergence.run_counts import dropped_of, needed_runs
 from podium.rules.convergence.statistics import maximum_speedup, trimmed
 from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
 
-WITHOUT_TEST = frozenset({"minigo"})
-"""Benchmarks that have no test of convergence: training rules, RCPs."""
-
-_CRASHING = frozenset({"dlrm"})
-"""The official verifier has points for these but no number of runs, and ends in a traceback."""
-
 
 def applies(usage: str, round_name: str, benchmark: str, division: str | None) -> str:
     """Why a result needs no test of convergence; empty where it does."""
-    if benchmark in WITHOUT_TEST:
+    rules = find_round(usage, round_name)
+    if not rules.benchmark(benchmark).convergence.tested:
         return f"{benchmark} has no reference convergence points"
     if division is not None and division != "closed":
         return f"the {division or 'unnamed'} division is not tested for convergence"
-    if not round_name[:1].isdigit() or round_name.startswith("0"):
-        return f"{usage} {round_name} has no reference convergence points"
+    if not rules.package.tests_convergence:
+        return f"{rules.title} has no reference convergence points"
     return ""
 
 
@@ -47,22 +43,19 @@ def references(
     """The references of a benchmark by one of the two ways; of `points` instead where given."""
     if points is None:
         return _packaged(profile, usage, round_name, benchmark)
-    return _references(profile, usage, round_name, benchmark, points)
+    return _references(profile, find_round(usage, round_name).benchmark(benchmark), points)
 
 
 @cache
 def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> References:
     points = points_of(usage, round_name, benchmark)
-    return _references(profile, usage, round_name, benchmark, points)
+    return _references(profile, find_round(usage, round_name).benchmark(benchmark), points)
 
 
-def _references(
-    profile: Profile, usage: str, round_name: str, benchmark: str, points: Iterable[Point]
-) -> References:
+def _references(profile: Profile, benchmark: Benchmark, points: Iterable[Point]) -> References:
     way = VERIFIER if profile is Profile.VERIFIER else POLICY
-    drop = dropped_of(benchmark)
-    usable = [point for point in points if len(point.to_converge) > 2 * drop]
-    return references_of(way, usable, needed_runs(usage, round_name, benchmark), drop)
+    usable = [point for point in points if len(point.to_converge) > 2 * benchmark.dropped]
+    return references_of(way, usable, benchmark.runs, benchmark.dropped)
 
 
 def judge_convergence(
@@ -136,11 +129,12 @@ class _Judge:
             benchmark = _named_by(runs, benchmark)
         self.usage, self.round_name, self.benchmark = usage, round_name, benchmark
         self.runs, self.profile = runs, profile
-        self.drop = dropped_of(benchmark)
+        facts = find_round(usage, round_name).benchmark(benchmark)
+        self.rules, self.drop = facts.convergence, facts.dropped
         self.known = references(profile, usage, round_name, benchmark, points)
         if not pruned:
             self.known = replace(self.known, used=self.known.every)
-        self.unit = unit_of(usage, round_name, benchmark)
+        self.unit = self.rules.unit
         self.places = places_of(runs, self.drop) if places else ()
         self.size: float | None = None
         self.case: Case = "none"
@@ -180,7 +174,7 @@ class _Judge:
         for run in self.runs:
             if run.problem:
                 return f"the official verifier ends in a traceback on {run.name}: {run.problem}"
-        if self.benchmark in _CRASHING:
+        if self.rules.crashes_verifier:
             return f"the official verifier ends in a traceback on every result of {self.benchmark}"
         return ""
 
@@ -207,7 +201,8 @@ class _Judge:
     def _missing(self, size: float) -> str:
         where = f"{self.benchmark} in {self.usage} {self.round_name}"
         if not self.known.used:
-            return f"there are no reference convergence points for {where}"
+            reason = f": {self.rules.without_points}" if self.rules.without_points else ""
+            return f"there are no reference convergence points for {where}{reason}"
         largest = self.known.used[-1].batch_size
         return (
             f"batch size {size:g} is above every reference point of {where} (the largest is "
@@ -220,7 +215,7 @@ class _Judge:
         if not trimmed(values, self.drop):
             return self._ends("fail", f"{len(values)} runs leave none once the ends are dropped")
         submission = self.known.way.mean(values, self.drop)
-        allowance = self.known.way.allowance(self.usage, self.round_name, self.benchmark)
+        allowance = self.known.way.allowance(self.rules)
         lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
         passed = submission >= lowest and not short
         verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"

@@ -9,12 +9,7 @@ from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
 from podium.compliance.results.consistency import one_kind
-from podium.compliance.results.model import (
-    JudgingContext,
-    ResultVerdict,
-    join_limited,
-    needed_runs,
-)
+from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.run_rules import (
     BAD_SCALING,
@@ -30,11 +25,6 @@ from podium.compliance.results.run_rules import (
     UNKNOWN_FILE,
 )
 from podium.compliance.results.score import median_window
-from podium.rules.convergence.run_counts import (
-    dropped_of,
-    takes_first_converging,
-    takes_median_window,
-)
 from podium.rules.finding import Finding, Severity, StatedBy
 
 _MOST = 20
@@ -75,7 +65,7 @@ def _of_policy(finding: Finding) -> Finding:
 
 def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
     folder = verdict.folder
-    needed, given = needed_runs(context.rules, folder.benchmark), len(folder.logs)
+    needed, given = context.rules.benchmark(folder.benchmark).runs, len(folder.logs)
     weak = folder.scaling == "weak"
     if given < needed:
         yield TOO_FEW_RUNS.found(
@@ -88,7 +78,7 @@ def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> I
             benchmark=folder.benchmark,
         )
     elif given > needed and not weak and not _first_converging(verdict, context):
-        allowed = takes_median_window(context.rules.usage, context.rules.name)
+        allowed = context.rules.package.median_window
         yield TOO_MANY_RUNS.found(
             context.profile,
             where,
@@ -105,7 +95,7 @@ def _demand(verdict: ResultVerdict, needed: int, context: JudgingContext) -> str
     if not rules.verified:
         return f"must have {needed}"
     official = f"the official verifier takes exactly {needed}"
-    if context.verifier or not takes_median_window(rules.usage, rules.name):
+    if context.verifier or not rules.package.median_window:
         return official
     window = join_limited([run.name for run in _by_launch(_scored(verdict, context))], 12)
     return f"{official}, the policy the median of {given - needed + 1} windows: {window}"
@@ -116,18 +106,17 @@ def _by_launch(runs: Sequence[Run]) -> list[Run]:
 
 
 def _first_converging(verdict: ResultVerdict, context: JudgingContext) -> bool:
-    rules = context.rules
-    return takes_first_converging(rules.usage, rules.name, verdict.folder.benchmark)
+    return context.rules.benchmark(verdict.folder.benchmark).first_converging
 
 
 def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
     """The runs among which failures count: the median window where there are more than needed."""
-    needed, runs = needed_runs(context.rules, verdict.folder.benchmark), verdict.result.runs
-    windows = takes_median_window(context.rules.usage, context.rules.name)
-    if context.verifier or not windows or len(runs) <= needed or verdict.result.weak:
+    benchmark, runs = context.rules.benchmark(verdict.folder.benchmark), verdict.result.runs
+    windows = context.rules.package.median_window and not verdict.result.weak
+    if context.verifier or not windows or len(runs) <= benchmark.runs:
         return runs
     facts = [run.facts.run for run in runs]
-    _, outside = median_window(facts, needed, dropped_of(verdict.folder.benchmark))
+    _, outside = median_window(facts, benchmark.runs, benchmark.dropped)
     return [run for index, run in enumerate(runs) if index not in outside]
 
 
@@ -136,10 +125,10 @@ def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
 
 def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> Iterator[Finding]:
     """Failing runs: some may be dropped as slowest, if all they lack is the target."""
-    benchmark = verdict.folder.benchmark
-    allowed, scored = dropped_of(benchmark), _scored(verdict, context)
-    if _first_converging(verdict, context):
-        allowed = max(allowed, len(scored) - needed_runs(context.rules, benchmark))
+    benchmark = context.rules.benchmark(verdict.folder.benchmark)
+    allowed, scored = benchmark.dropped, _scored(verdict, context)
+    if benchmark.first_converging:
+        allowed = max(allowed, len(scored) - benchmark.runs)
     failed = sum(map(verdict.failing, scored))
     lacking = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
     if failed > allowed:

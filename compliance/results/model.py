@@ -82,12 +82,6 @@ class JudgingContext(msgspec.Struct, frozen=True):
         return stated_by is StatedBy.VERIFIER and not self.verifier
 
 
-def needed_runs(rules: Round, benchmark: str) -> int:
-    """How many runs a result needs: training rules, Benchmark Results."""
-    known = rules.benchmarks.get(benchmark)
-    return known.runs if known is not None else 10
-
-
 def join_limited(names: list[str], most: int = 8) -> str:
     """A list for a message: the first names, and how many more there are."""
     told = ", ".join(names[:most])

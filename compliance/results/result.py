@@ -212,10 +212,7 @@ def normalises(rules: Round, profile: Profile) -> bool:
 
     HPC follows the training rules of its day, so since its 2.0. The official tools do it always.
     """
-    if profile is Profile.VERIFIER:
-        return True
-    first = (2, 0) if rules.usage == "hpc" else (2, 1)
-    return rules.version >= first
+    return profile is Profile.VERIFIER or rules.package.normalised
 
 
 def entry_division(folder: Path) -> str:

@@ -12,14 +12,9 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.result import Convergence
-from podium.rules.convergence.run_counts import (
-    dropped_of,
-    needed_runs,
-    takes_first_converging,
-    takes_median_window,
-)
 from podium.rules.convergence.statistics import mean_of, olympic_mean
 from podium.rules.finding import Profile
 from podium.rules.run import MINUTE_MS
@@ -101,15 +96,15 @@ def score_result(
     The policy drops as many runs as the benchmark's rule says, takes the median window of more runs
     than needed, and of NCF in 0.5 the first that converge. The verifier takes all runs there are.
     """
-    needed, dropped = needed_runs(usage, round_name, benchmark), dropped_of(benchmark)
+    rules = find_round(usage, round_name)
+    known = rules.benchmark(benchmark)
+    needed, dropped = known.runs, known.dropped
     chosen = list(runs)
     outside: dict[int, str] = {}
     problems: list[str] = []
-    if profile is Profile.POLICY and takes_first_converging(usage, round_name, benchmark):
+    if profile is Profile.POLICY and known.first_converging:
         chosen, outside = _first_converging(runs, needed)
-    elif (
-        profile is Profile.POLICY and len(runs) > needed and takes_median_window(usage, round_name)
-    ):
+    elif profile is Profile.POLICY and len(runs) > needed and rules.package.median_window:
         chosen, outside = median_window(runs, needed, dropped)
     if len(chosen) < needed:
         problems.append(f"there are {len(chosen)} runs; a result needs {needed}")
@@ -224,7 +219,7 @@ def score_throughput(
     been pruned: they are counted, as officially done, and named as a problem.
     """
     problems = []
-    needed = needed_runs(usage, round_name, benchmark)
+    needed = find_round(usage, round_name).benchmark(benchmark).runs
     if len(runs) < needed:
         problems.append(f"there are {len(runs)} instances; throughput needs {needed}")
     failed = sorted(run.name for run in runs if not run.counts)

@@ -57,9 +57,9 @@ class _Judgement:
     ) -> None:
         self.runs, self.rules, self.profile = runs, rules, profile
         self.by_policy = profile is Profile.POLICY
-        self.pruned = rules.usage == "hpc" and weak and rules.version >= (2, 0)
+        self.pruned = weak and rules.package.pruned_instances
         # The official checker skips a result whose division is not spelled exactly so.
-        self.official = rules.verified and rules.version >= (1, 0) and division == "closed"
+        self.official = rules.verified and rules.package.seeds_compared and division == "closed"
         self.demanded = division.strip().lower() == "closed" and rules.limits.seeds_logged
         self.asked = StatedBy.BOTH if self.demanded else StatedBy.VERIFIER
 

@@ -22,7 +22,6 @@ from podium.compliance.rulebook.catalogue import (
 from podium.compliance.rulebook.changes import LIMITS
 from podium.compliance.rulebook.tables import Table
 from podium.rules.catalogue import USAGES, rounds_of
-from podium.rules.convergence.run_counts import dropped_of
 from podium.rules.round import Round
 
 COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
@@ -105,7 +104,7 @@ def facts(rules: Round, name: str) -> list[str]:
     """What is to be known of a benchmark before its tables, a sentence each."""
     known = rules.benchmarks[name]
     target = target_text(known)
-    dropped = dropped_of(name)
+    dropped = known.dropped
     each = "" if dropped == 1 else f" {dropped}"
     ends = f"; the score leaves out the fastest{each} and the slowest{each}"
     schedule = rules.limits.evaluates.get(name)

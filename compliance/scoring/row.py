@@ -10,7 +10,6 @@ from podium.compliance.results.result import Result
 from podium.compliance.results.score import final_quality
 from podium.compliance.results.summary import rcp_entry
 from podium.compliance.scoring.report import RunEntry, ScoreEntry, SpreadEntry
-from podium.rules.convergence.run_counts import dropped_of, needed_runs
 from podium.rules.convergence.spread import Spread
 from podium.rules.convergence.statistics import olympic_mean
 from podium.rules.finding import Profile
@@ -30,8 +29,8 @@ def row_of(result: Result) -> ScoreEntry:
         round=rules.title,
         runs=len(runs),
         converged=sum(run.converged for run in runs),
-        needed=needed_runs(rules.usage, rules.name, place.benchmark),
-        dropped=dropped_of(place.benchmark),
+        needed=rules.benchmark(place.benchmark).runs,
+        dropped=rules.benchmark(place.benchmark).dropped,
         batch_size=next(iter(sizes)) if len(sizes) == 1 else None,
         unit=next((run.unit for run in runs), "epochs"),
         to_converge=_mean_convergence(result),

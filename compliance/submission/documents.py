@@ -12,14 +12,14 @@ from podium.compliance.inputs.layout import ResultFolder, Tree
 from podium.compliance.inputs.source_files import PLACES, Code
 from podium.compliance.results.model import JudgingContext, join_limited
 from podium.compliance.results.result import Run
+from podium.rules.benchmark import Benchmark
 from podium.rules.finding import Finding, StatedBy
 
 MOST_READMES = 20
 """READMEs of one benchmark beyond these are not read."""
 
 _STARTS = ("weight", "checkpoint", "model")
-_STARTED = ("bert", "gpt3", "llama", "flux", "stable_diffusion", "deepseek", "qwen", "maskrcnn")
-"""Benchmarks that begin with given weights: the README tells where these come from."""
+"""Words about given weights: the README says where a benchmark's come from."""
 
 SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
 """What stands beside an implementation: submission rules, Directory structure."""
@@ -41,7 +41,7 @@ def judge_documents(
         yield _missing(
             by,
             "code.none",
-            tree.place("code" if by.rules.name == "0.5" else "benchmarks"),
+            tree.place(by.rules.package.code_folder),
             "the submission holds no code; reviewers must be able to read each implementation",
             "add benchmarks/<benchmark>/implementations/<implementation>/",
         )
@@ -100,9 +100,8 @@ def _readme(
         )
         return
     text = " ".join(code.head(path) for path in readmes[:MOST_READMES])
-    untold = [
-        what for what, words in _topics(folder.benchmark) if not any(w in text for w in words)
-    ]
+    topics = _topics(by.rules.benchmark(folder.benchmark))
+    untold = [what for what, words in topics if not any(w in text for w in words)]
     if untold:
         yield _missing(
             by,
@@ -113,12 +112,12 @@ def _readme(
         )
 
 
-def _topics(benchmark: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _topics(benchmark: Benchmark) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What a README must tell a reviewer, and words of which one is found where it does."""
     runs = ("run_and_time", "bash ", "sbatch", "srun", "python", "docker", "mpirun", "torchrun")
     yield "the command that runs the benchmark", runs
     yield "how to get the dataset", ("data",)
-    if benchmark.startswith(_STARTED):
+    if benchmark.starts_from_weights:
         yield "where the starting weights come from", _STARTS
 
 

@@ -260,4 +260,4 @@ def _not_read(verdict: SystemVerdict, used: bool, context: JudgingContext) -> bo
 
     Before 1.0 it only takes the division of it, where the system has results: without one it ends.
     """
-    return context.rules.version < (1, 0) and (verdict.divides or not used)
+    return not context.rules.package.fields_checked and (verdict.divides or not used)

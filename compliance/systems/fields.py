@@ -10,14 +10,11 @@ from typing import Any
 
 import msgspec
 
-from podium.rules.round import Round
+from podium.rules.round import Round, version_of
 
 Period = tuple[int, ...]
 
 CITES = "submission rules, system description"
-
-_HPC_PERIODS: Mapping[str, Period] = {"0.7": (0, 7), "1.0": (1, 1), "2.0": (2, 1), "3.0": (3, 1)}
-"""The training round whose submission rules were in force at each HPC round."""
 
 TABLE_FROM: Period = (0, 7)
 """Before this the policy has no table of fields."""
@@ -125,9 +122,7 @@ SYSTEM_TYPES = ("datacenter", "edge")
 
 def period_of(rules: Round) -> Period:
     """The training round whose submission rules hold for a round."""
-    if rules.usage == "hpc" and rules.name in _HPC_PERIODS:
-        return _HPC_PERIODS[rules.name]
-    return rules.version
+    return version_of(rules.package.submission_rules or rules.name)
 
 
 _BETWEEN = re.compile(r"[\W_]+")

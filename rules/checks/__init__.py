@@ -13,22 +13,24 @@ from podium.rules.run import Run
 from podium.rules.table import Violation
 
 if TYPE_CHECKING:
+    from podium.logging_spec.reader.log import Generation
     from podium.rules.benchmark import Benchmark
-    from podium.rules.round import Limits, Round
+    from podium.rules.limits import Limits
     from podium.rules.schedule import Schedule
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):
-    """What a check may know beside the run: the round, and what the log says it is."""
+    """What a check may know beside the run: of its round, and what the log says it is.
 
-    round: Round
+    `limits` are the round's bounds, `generation` is the format of its logs, `of_round` are its
+    checks for both divisions.
+    """
+
+    limits: Limits
+    generation: Generation
+    of_round: tuple[Check, ...]
     division: str
     benchmark: Benchmark | None
-
-    @cached_property
-    def limits(self) -> Limits:
-        """The round's bounds."""
-        return self.round.limits
 
     @cached_property
     def schedule(self) -> Schedule | None:
@@ -43,7 +45,7 @@ class Context(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """The round's checks that are about this division."""
-        return tuple(check for check in self.round.checks if check.applies(self))
+        return tuple(check for check in self.of_round if check.applies(self))
 
 
 PLAIN_JSON = "plain JSON"

@@ -67,7 +67,7 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
 )
 def unknown_status(run: Run, context: Context) -> Iterator[Violation]:
     """The status decides whether a run counts as converged; any other word decides nothing."""
-    known = (*k.STATUSES, "abort") if context.round.generation != "mllog" else k.STATUSES
+    known = (*k.STATUSES, "abort") if context.generation != "mllog" else k.STATUSES
     records = run.records
     for index in run.where.get("run_stop", ()):
         metadata = records[index].metadata

@@ -127,19 +127,20 @@ def _own_point(entry: Any, where: str, benchmark: str) -> Point:
     )
 
 
-_CONVERGED = {"epochs": "Epochs to converge", "samples": "samples to converge"}
+MEMBERS: Mapping[str, str] = {"epochs": "Epochs to converge", "samples": "samples to converge"}
+"""By unit, the member of an official record that has the numbers to converge."""
 
 
 def _official_point(name: str, record: Any) -> Point:
     if not isinstance(record, dict):
         raise PointError(f"{name} must be an object")
-    unit = next((unit for unit, member in _CONVERGED.items() if member in record), "epochs")
+    unit = next((unit for unit, member in MEMBERS.items() if member in record), "epochs")
     said = {key.lower(): str(value) for key, value in record.items() if value is not None}
     return Point(
         id=name,
         benchmark=str(record.get("Benchmark", "")),
         batch_size=_batch_size(record.get("BS"), f"{name}, BS"),
-        to_converge=_values(record.get(_CONVERGED[unit]), f"{name}, {_CONVERGED[unit]}"),
+        to_converge=_values(record.get(MEMBERS[unit]), f"{name}, {MEMBERS[unit]}"),
         unit=unit,
         hyperparameters=record.get("Hyperparams") or {},
         creator=said.get("creator"),

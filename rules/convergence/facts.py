@@ -5,20 +5,15 @@ Times are minutes unless named `_ms` (milliseconds since 1970); `to_converge` is
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from podium.rules.convergence import policy_reader as policy_reading
-from podium.rules.convergence import verifier_reader as verifier_reading
+from podium.rules.benchmark import Unit
+from podium.rules.convergence import policy_reader, verifier_reader
 from podium.rules.finding import Profile
-from podium.rules.round import version_of
+from podium.rules.round import Round
 from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
-
-Unit = Literal["epochs", "samples", "tokens", "steps"]
-
-_SAMPLES = frozenset({*verifier_reading.IN_SAMPLES, "bert", "openfold", "stable_diffusion"})
 
 
 class RunFacts(msgspec.Struct):
@@ -56,23 +51,9 @@ class RunFacts(msgspec.Struct):
         return self.converged and not self.refused and self.minutes is not None
 
 
-@lru_cache(maxsize=1024)
-def unit_of(usage: str, round_name: str, benchmark: str | None) -> Unit:
-    """What a benchmark counts convergence in: training rules, RCP Rules, epoch reporting."""
-    later = usage == "training" and version_of(round_name) >= (3, 1)
-    if benchmark == "gpt3":
-        return "tokens"
-    if benchmark == "stable_diffusion" and round_name == "3.1":
-        return "steps"
-    if benchmark in _SAMPLES or (benchmark == "unet3d" and later):
-        return "samples"
-    return "epochs"
-
-
 def run_facts(
     run: Run,
-    usage: str,
-    round_name: str,
+    rules: Round,
     profile: Profile,
     name: str = "",
     train_samples: bool = False,
@@ -80,14 +61,14 @@ def run_facts(
     """The facts of one run, read as `profile` has it.
 
     The verifier takes the last evaluation before run_stop, the policy the first that reaches the
-    target. `train_samples` is the flag by which bert is measured in logged train_samples. For 0.5
+    target. `train_samples` is the flag by which BERT is measured in logged train_samples. For 0.5
     and 0.6 the run must hold the leniently read records too (`Log.all_records`).
     """
     benchmark = _text(run.value("submission_benchmark")) or _namespace(run)
     if profile is Profile.VERIFIER:
-        reading = verifier_reading.read(run, round_name, train_samples)
+        reading = verifier_reader.read(run, rules, train_samples)
     else:
-        reading = policy_reading.read(run, usage, round_name, benchmark, train_samples)
+        reading = policy_reader.read(run, rules, benchmark, train_samples)
     start, stop = times(run, profile)
     nodes = run.number("number_of_nodes")
     each = None if nodes is None else run.number("accelerators_per_node")
@@ -98,7 +79,7 @@ def run_facts(
         _text(run.value("submission_division")),
         reading.batch_size,
         reading.to_converge,
-        unit_of(usage, round_name, stated),
+        rules.benchmark(stated or "").convergence.unit,
         reading.converged,
         None if start is None or stop is None else (stop - start) / MINUTE_MS,
         start,

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from podium.rules.benchmark import ConvergenceRules
 from podium.rules.convergence.data import Point
 from podium.rules.convergence.statistics import interpolate, maximum_speedup
 
@@ -46,7 +47,7 @@ class ConvergenceMethod(msgspec.Struct, frozen=True):
     `mean(values, drop)` is the trimmed mean; `deviation(values, drop)` the spread of a point;
     `minimum(mean, spread, references, submitted)` the lowest mean accepted; `submitted(needed,
     drop)` how many runs of a submission the test counts; `prune` keeps the references that are
-    used; `allowance(usage, round, benchmark)` is by how much a mean may fall short; `unfinished`
+    used; `allowance(rules)` is by how much a mean may fall short, by the benchmark's; `unfinished`
     stands in for a run that did not converge.
     """
 
@@ -56,7 +57,7 @@ class ConvergenceMethod(msgspec.Struct, frozen=True):
     minimum: Callable[[float, float, int, int], float]
     submitted: Callable[[int, int], int]
     prune: Callable[[list[Reference]], list[Reference]]
-    allowance: Callable[[str, str, str], float]
+    allowance: Callable[[ConvergenceRules], float]
     unfinished: float
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import attrgetter
 
 from podium.rules.convergence.method import ConvergenceMethod, Reference
 from podium.rules.convergence.statistics import (
@@ -17,9 +18,6 @@ from podium.rules.convergence.statistics import (
     olympic_mean,
     trimmed,
 )
-
-ONE_EVALUATION = 46_080.0
-"""Samples between two evaluations of Llama 3.1 405B in 5.0: it may converge one earlier."""
 
 
 def trimmed_deviation(values: Sequence[float], drop: int) -> float:
@@ -38,13 +36,6 @@ def kept_runs(needed: int, drop: int) -> int:
     return needed - 2 * drop
 
 
-def allowance(usage: str, round_name: str, benchmark: str) -> float:
-    """Samples by which a mean may fall short: training rules, v5.0 Specific Rules."""
-    return ONE_EVALUATION if (usage, round_name, benchmark) == _EXCEPTED else 0.0
-
-
-_EXCEPTED = ("training", "5.0", "llama31_405b")
-
 POLICY = ConvergenceMethod(
     "policy",
     mean=olympic_mean,
@@ -52,6 +43,6 @@ POLICY = ConvergenceMethod(
     minimum=minimum_mean,
     submitted=kept_runs,
     prune=hull,
-    allowance=allowance,
+    allowance=attrgetter("allowance"),
     unfinished=math.inf,
 )

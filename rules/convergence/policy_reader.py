@@ -6,30 +6,28 @@ only if it then stopped with success; an evaluation is found by its key alone.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from podium.logging_spec.reader.record import Record
-from podium.rules.catalogue import UnknownRound, find_round
 from podium.rules.convergence.observation import Reading, quality_number, says_success
-from podium.rules.convergence.verifier_reader import IN_SAMPLES
 from podium.rules.derived_records import GATHERED, gather_metrics
+from podium.rules.round import Round
 from podium.rules.run import Run, as_number, metadata_of
 from podium.rules.table import CannotJudge, Row
 
-_SAMPLES = ("samples_count", "epoch_num", "step_num", "epoch")
-_EPOCHS = ("epoch_num", "samples_count", "step_num", "epoch")
+_POSITIONS = ("epoch_num", "samples_count", "step_num", "epoch")
+"""Members of the metadata that place an evaluation; the benchmark says which comes first."""
 
 
-def read(
-    run: Run, usage: str, round_name: str, benchmark: str | None, train_samples: bool = False
-) -> Reading:
+def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = False) -> Reading:
     """Batch size, convergence and final quality of a run."""
     size = run.number("global_batch_size")
     if size is None:
         size = run.number("train_batch_size")
     reading = Reading(size, benchmark)
-    gathers, targets, order = _rows(usage, round_name, benchmark)
+    known = rules.benchmark(benchmark or "")
+    gathers, targets = _targets(rules, benchmark)
+    order = (gathers or known.convergence.position, *_POSITIONS)
     if gathers:
         run = _gathered(run, gathers)
     reading.quality, at, reached = _passed(run, targets, order)
@@ -43,7 +41,8 @@ def read(
     stopped = stop is not None and says_success(stop) is not False
     reading.converged = stopped and (reached or not targets)
     if reading.converged:
-        reading.to_converge = _train_samples(run) if train_samples and benchmark == "bert" else at
+        in_samples = train_samples and known.convergence.in_train_samples
+        reading.to_converge = _train_samples(run) if in_samples else at
     return reading
 
 
@@ -59,30 +58,14 @@ def _gathered(run: Run, gathers: str) -> Run:
     return run
 
 
-@lru_cache(maxsize=1024)
-def _rows(
-    usage: str, round_name: str, benchmark: str | None
-) -> tuple[str, list[Row], tuple[str, ...]]:
-    """By what a benchmark's metrics are gathered, if they are; its rows with a target; its units.
-
-    The rows are the closed division's. The units are the members of the metadata that place an
-    evaluation, the one to go by first.
-    """
-    order: tuple[str, ...] = _SAMPLES if benchmark in IN_SAMPLES else _EPOCHS
-    try:
-        known = find_round(usage, round_name).benchmarks.get(benchmark or "")
-    except UnknownRound:
-        known = None
-    if known is None:
-        return "", [], order
-    rows = (line for line in known.closed if isinstance(line, Row))
-    targets = [row.as_policy() for row in rows if row.some or row.policy_some]
-    order = (known.gathers, *order) if known.gathers else order
-    return known.gathers, [row for row in targets if row.some], order
+def _targets(rules: Round, benchmark: str | None) -> tuple[str, tuple[Row, ...]]:
+    """By what a benchmark of the round gathers its metrics, if it does; its rows with a target."""
+    known = rules.benchmarks.get(benchmark or "")
+    return ("", ()) if known is None else (known.gathers, known.targets)
 
 
 def _passed(
-    run: Run, targets: list[Row], order: tuple[str, ...]
+    run: Run, targets: tuple[Row, ...], order: tuple[str, ...]
 ) -> tuple[float | None, float | None, bool]:
     """The final quality, where the target was first reached, and whether it was reached at all.
 

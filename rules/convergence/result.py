@@ -8,7 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from podium.rules.convergence.facts import RunFacts, Unit
+from podium.rules.benchmark import Unit
+from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import Case, Reference
 from podium.rules.convergence.statistics import maximum_speedup
 

@@ -12,7 +12,6 @@ import operator
 from collections.abc import Sequence
 
 from podium.rules.convergence.method import ConvergenceMethod, Reference
-from podium.rules.convergence.policy_method import ONE_EVALUATION
 from podium.rules.convergence.statistics import acceptable_distance, interpolate, trimmed
 
 TOLERANCE = 1e-4
@@ -110,12 +109,6 @@ def one_pass(references: list[Reference]) -> list[Reference]:
     return [one for one in references if one.batch_size in sizes]
 
 
-def allowance(usage: str, round_name: str, benchmark: str) -> float:
-    """Samples by which a mean may fall short: meant for 5.0, left on in all rounds since."""
-    later = usage == "training" and int(round_name.partition(".")[0]) >= 5
-    return ONE_EVALUATION if later and benchmark == "llama31_405b" else 0.0
-
-
 VERIFIER = ConvergenceMethod(
     "verifier",
     mean=mean_of_trimmed,
@@ -123,6 +116,6 @@ VERIFIER = ConvergenceMethod(
     minimum=minimum_by_halving,
     submitted=all_but_two,
     prune=one_pass,
-    allowance=allowance,
+    allowance=operator.attrgetter("verifier_allowance"),
     unfinished=UNFINISHED,
 )

@@ -14,21 +14,8 @@ from podium.logging_spec.reader.log import RECORD
 from podium.logging_spec.reader.record import Record
 from podium.logging_spec.reader.words import finder
 from podium.rules.convergence.observation import Reading, quality_number
+from podium.rules.round import Round
 from podium.rules.run import Run
-
-IN_SAMPLES = frozenset(
-    {
-        "llama2_70b_lora",
-        "flux1",
-        "llama31_405b",
-        "llama31_8b",
-        "gpt_oss_20b",
-        "deepseekv3_671b",
-        "qwen35_397b_grpo",
-        "dlrmv4",
-    }
-)
-"""Benchmarks whose evaluations it places by samples_count, all others by epoch_num."""
 
 _BATCH, _NAME, _EVAL, _SAMPLES = 1, 2, 4, 8
 _WORDS = (
@@ -47,9 +34,9 @@ class _Ends(Exception):
     """The verifier ends in a traceback."""
 
 
-def read(run: Run, round_name: str, train_samples: bool = False) -> Reading:
+def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
     """Batch size and convergence of a run; `train_samples` is a flag that bert results may use."""
-    reader = _Reader(round_name, train_samples)
+    reader = _Reader(rules, train_samples)
     try:
         if train_samples or not _only_as_keys(run):
             _by_words(reader, run)
@@ -150,8 +137,8 @@ def _finder() -> Callable[[Record], int]:
 
 
 class _Reader:
-    def __init__(self, round_name: str, train_samples: bool) -> None:
-        self.step = "step_num" if round_name == "3.1" else "samples_count"
+    def __init__(self, rules: Round, train_samples: bool) -> None:
+        self.rules, self.known = rules, rules.benchmark("")
         self.train_samples = train_samples
         self.batch_size: Any = None
         self.benchmark: Any = None
@@ -168,16 +155,17 @@ class _Reader:
             self.batch_size = record.value
         if words & _NAME:
             self.benchmark = record.value
-            self.train_samples = self.train_samples and self.benchmark == "bert"
+            self.known = self.rules.benchmark(record.value if type(record.value) is str else "")
+            self.train_samples = self.train_samples and self.known.convergence.in_train_samples
         if not words & (_EVAL | _SAMPLES):
             return
-        if words & _EVAL and self.benchmark == "stable_diffusion":
-            metric, step = _member(record, "metric"), _member(record, self.step)
+        if words & _EVAL and self.known.gathers:
+            metric, step = _member(record, "metric"), _member(record, self.known.gathers)
             try:
                 self.checkpoints.setdefault(step, {})[metric] = record.value
             except TypeError as error:
                 raise _Ends(f"{record.key} has a list or object for metric or step") from error
-        elif words & _EVAL and self._in_samples():
+        elif words & _EVAL and self.known.convergence.position == "samples_count":
             self._evaluated(record, _member(record, "samples_count"))
         elif words & _EVAL and not self.train_samples:
             epoch = _member(record, "epoch_num")
@@ -190,15 +178,11 @@ class _Reader:
 
     def take_evaluations(self, records: list[Record]) -> None:
         """Take in evaluations with nothing between them that counts: the last one is kept."""
-        if len(records) > 1 and self.benchmark != "stable_diffusion":
-            name = "samples_count" if self._in_samples() else "epoch_num"
-            if _all_numbers(records, name):
-                records = records[-1:]
+        alone = len(records) > 1 and not self.known.gathers
+        if alone and _all_numbers(records, self.known.convergence.position):
+            records = records[-1:]
         for record in records:
             self.take(record, _EVAL)
-
-    def _in_samples(self) -> bool:
-        return isinstance(self.benchmark, str) and self.benchmark in IN_SAMPLES
 
     def _evaluated(self, record: Record, at: Any) -> None:
         self.at, self.evaluated, self.quality = at, True, record.value
@@ -209,7 +193,7 @@ class _Reader:
         if not self.converged:
             self.to_converge = None
             return
-        if self.benchmark == "stable_diffusion":
+        if self.known.gathers:
             self.at, self.evaluated = self._first_checkpoint(), True
         if not self.evaluated:
             raise _Ends("run_stop tells success, and no evaluation stands before it")

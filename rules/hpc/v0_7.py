@@ -9,8 +9,10 @@ from podium.rules.constraints.bounds import above, equals, not_empty, one_of
 from podium.rules.constraints.order import after
 from podium.rules.hpc.benchmarks.cosmoflow import COSMOFLOW
 from podium.rules.hpc.benchmarks.deepcam import REACHED
+from podium.rules.limits import Limits
+from podium.rules.package_rules import PackageRules
 from podium.rules.reasons import OPTIMIZER
-from podium.rules.round import Limits, Round
+from podium.rules.round import Round
 from podium.rules.table import OPTIONAL, policy_row, row
 
 DEEPCAM = Benchmark(
@@ -18,6 +20,7 @@ DEEPCAM = Benchmark(
     title="Climate segmentation: DeepCAM on CAM5",
     runs=5,
     target="intersection over union of 0.82",
+    comparable=("0.7", "1.0"),
     cites="HPC rules, Hyperparameters and Optimizer",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
@@ -34,6 +37,11 @@ V0_7 = Round(
     usage="hpc",
     name="0.7",
     verified=False,
+    package=PackageRules(
+        borrowing=True,
+        software_updates=True,
+        columns=("cosmoflow", "deepcam", "oc20", "openfold"),
+    ),
     limits=Limits(init_closed=20, init_open=20, staging_timed=True),
     checks=binding(HPC),
     common=(

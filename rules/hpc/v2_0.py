@@ -10,6 +10,14 @@ from podium.rules.table import row
 
 V2_0 = V1_0.next(
     "2.0",
+    package=replace(
+        V1_0.package,
+        median_window=True,
+        normalised=True,
+        preview_follow_up=True,
+        pruned_instances=True,
+        submission_rules="2.1",
+    ),
     limits=replace(V1_0.limits, init_open=240),
     common=Change(
         change=(

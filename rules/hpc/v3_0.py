@@ -10,6 +10,7 @@ from podium.rules.table import OPTIONAL, row
 
 V3_0 = V2_0.next(
     "3.0",
+    package=replace(V2_0.package, power=True, submission_rules="3.1"),
     limits=replace(V2_0.limits, staging_timed=False),
     introduces=(OPENFOLD,),
     common=Change(change=(row(k.STAGING_START, times=OPTIONAL),)),

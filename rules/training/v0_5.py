@@ -9,9 +9,11 @@ from typing import Any
 
 from podium.logging_spec.keys import V05
 from podium.logging_spec.reader.record import Record
-from podium.rules.benchmark import Benchmark, by_name
+from podium.rules.benchmark import Benchmark, ConvergenceRules, by_name
 from podium.rules.constraints.bounds import Constraint, equals, one_of
-from podium.rules.round import Limits, Round
+from podium.rules.limits import Limits
+from podium.rules.package_rules import PackageRules
+from podium.rules.round import Round
 from podium.rules.run import Run, as_number
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Row, row
 
@@ -157,6 +159,7 @@ RESNET = Benchmark(
     title="Image classification: ResNet-50 v1.5 on ImageNet",
     runs=5,
     target="top-1 accuracy of 74.9 %",
+    also_called=("resnet50",),
     cites=HYPERPARAMETERS,
     closed=(
         *_metric(0.749),
@@ -173,6 +176,7 @@ SSD = Benchmark(
     title="Light object detection: SSD with ResNet-34 on COCO",
     runs=5,
     target="21.2 % mAP",
+    also_called=("ssd300",),
     cites=HYPERPARAMETERS,
     closed=(*_metric(0.212), _given("eval_target", equals(0.212))),
     open=None,
@@ -183,6 +187,8 @@ MASKRCNN = Benchmark(
     title="Heavy object detection: Mask R-CNN on COCO",
     runs=5,
     target="box mAP of 0.377 and mask mAP of 0.339",
+    also_called=("mask", "mask_rcnn"),
+    starts_from_weights=True,
     cites=HYPERPARAMETERS,
     closed=_metric(0.377, 0.339),
     open=None,
@@ -193,6 +199,7 @@ TRANSFORMER = Benchmark(
     title="Translation: Transformer big on WMT17 English-German",
     runs=10,
     target="BLEU of 25.0",
+    comparable=("0.5", "0.7"),
     cites=HYPERPARAMETERS,
     closed=(*_metric(25.0), _given("eval_target", equals(25.0))),
     open=None,
@@ -203,6 +210,8 @@ GNMT = Benchmark(
     title="Recurrent translation: GNMT on WMT16 English-German",
     runs=10,
     target="BLEU of 21.8",
+    comparable=("0.5", "0.7"),
+    also_called=("nmt",),
     cites=HYPERPARAMETERS,
     closed=(*_metric(21.8), _given("eval_target", equals(21.8))),
     open=None,
@@ -213,6 +222,7 @@ NCF = Benchmark(
     title="Recommendation: NeuMF on MovieLens 20M",
     runs=50,
     target="hit rate at 10 of 0.635, in 50 of 100 runs",
+    first_converging=True,
     cites=HYPERPARAMETERS,
     closed=(
         *_metric(0.635),
@@ -232,6 +242,8 @@ MINIGO = Benchmark(
     title="Reinforcement learning: MiniGo",
     runs=20,
     target="40 % of professional moves predicted",
+    comparable=("0.5", "2.1"),
+    convergence=ConvergenceRules(tested=False),
     cites=HYPERPARAMETERS,
     closed=_metric(0.4),
     open=None,
@@ -249,6 +261,7 @@ V0_5 = Round(
     aliases={"mask": "maskrcnn"},
     named_by=benchmark_of,
     succeeded=succeeded,
+    package=PackageRules(described_by_entry=True, nested_submissions=True, code_folder="code"),
     limits=Limits(init_closed=None, init_open=None, epochs_from=0),
     common=(
         row(V05["run_start"], of_benchmark(tuple(b.name for b in _ALL)), cites=CITES),

@@ -6,7 +6,9 @@ from podium.rules.checks.catalogue import ALL
 from podium.rules.common_v0_7 import TIMED, UNTIL_READY
 from podium.rules.constraints.bounds import not_empty
 from podium.rules.constraints.members import has
-from podium.rules.round import Limits, Round
+from podium.rules.limits import Limits
+from podium.rules.package_rules import PackageRules
+from podium.rules.round import Round
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.bert import BERT
 from podium.rules.training.benchmarks.dlrm import DLRM
@@ -17,12 +19,14 @@ from podium.rules.training.benchmarks.resnet import RESNET
 from podium.rules.training.benchmarks.ssd import SSD
 from podium.rules.training.benchmarks.transformer import TRANSFORMER
 from podium.rules.training.shared import schedules
+from podium.rules.training.shared.columns import COLUMNS
 
 V0_7 = Round(
     usage="training",
     names_in=("common", "division"),
     name="0.7",
     limits=Limits(init_closed=20, init_open=20, evaluates=schedules.V0_7),
+    package=PackageRules(borrowing=True, software_updates=True, columns=COLUMNS),
     checks=ALL,
     common=(
         *UNTIL_READY,

@@ -1,11 +1,13 @@
 """Training 1.0: what changed since 0.7."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.bounds import above, at_least, below
 from podium.rules.constraints.members import has, part, value_has
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.round import Limits
+from podium.rules.limits import Limits
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.rnnt import RNNT
 from podium.rules.training.benchmarks.unet3d import UNET3D
@@ -15,6 +17,7 @@ from podium.rules.training.v0_7 import V0_7
 V1_0 = V0_7.next(
     "1.0",
     limits=Limits(init_closed=30, init_open=30, evaluates=schedules.V1_0),
+    package=replace(V0_7.package, tests_convergence=True, seeds_compared=True, fields_checked=True),
     names_in=("division",),
     retires=("gnmt", "transformer"),
     introduces=(RNNT, UNET3D),
@@ -25,6 +28,7 @@ V1_0 = V0_7.next(
     amends={
         "bert": Amend(
             target="masked-token accuracy of 0.720",
+            comparable=("1.0", "5.0"),
             closed=Change(
                 change=(
                     row(

@@ -1,9 +1,11 @@
 """Training 1.1: what changed since 1.0."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.bounds import of_type
-from podium.rules.round import Limits
+from podium.rules.limits import Limits
 from podium.rules.table import row
 from podium.rules.training.shared import schedules
 from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
@@ -12,13 +14,17 @@ from podium.rules.training.v1_0 import V1_0
 V1_1 = V1_0.next(
     "1.1",
     limits=Limits(init_closed=20, init_open=20, evaluates=schedules.V1_1),
+    package=replace(V1_0.package, median_window=True),
     amends={
         "bert": Amend(closed=Change(add=(NAMED_TENSOR, initialised("bert")))),
         "dlrm": Amend(closed=Change(add=(NAMED_TENSOR, initialised("dlrm")))),
         "maskrcnn": Amend(closed=Change(add=(NAMED_TENSOR, initialised("maskrcnn")))),
         "minigo": Amend(closed=Change(add=(NAMED_TENSOR, initialised("minigo")))),
         "resnet": Amend(closed=Change(add=(NAMED_TENSOR, initialised("resnet")))),
-        "rnnt": Amend(closed=Change(change=(row(k.DATA_TRAIN_NUM_BUCKETS, of_type("int")),))),
+        "rnnt": Amend(
+            comparable=("1.1", "3.1"),
+            closed=Change(change=(row(k.DATA_TRAIN_NUM_BUCKETS, of_type("int")),)),
+        ),
         "ssd": Amend(closed=Change(add=(NAMED_TENSOR, initialised("ssd")))),
         "unet3d": Amend(closed=Change(add=(NAMED_TENSOR, initialised("unet3d")))),
     },

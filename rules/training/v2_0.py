@@ -7,7 +7,7 @@ from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.benchmark_constraints import small_batch_multiple
 from podium.rules.constraints.bounds import above
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.round import Limits
+from podium.rules.limits import Limits
 from podium.rules.table import row
 from podium.rules.training.benchmarks.retinanet import RETINANET
 from podium.rules.training.shared import schedules
@@ -16,6 +16,7 @@ from podium.rules.training.v1_1 import V1_1
 V2_0 = V1_1.next(
     "2.0",
     limits=Limits(init_closed=30, init_open=240, evaluates=schedules.V2_0),
+    package=replace(V1_1.package, preview_follow_up=True),
     retires=("ssd",),
     introduces=(replace(RETINANET, name="ssd"),),
     common=Change(

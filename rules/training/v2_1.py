@@ -1,5 +1,7 @@
 """Training 2.1: what changed since 2.0."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Amend, Change
 from podium.rules.table import row
@@ -7,6 +9,7 @@ from podium.rules.training.v2_0 import V2_0
 
 V2_1 = V2_0.next(
     "2.1",
+    package=replace(V2_0.package, normalised=True),
     amends={
         "bert": Amend(
             closed=Change(

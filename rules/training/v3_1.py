@@ -1,7 +1,9 @@
 """Training 3.1: what changed since 3.0."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
+from podium.rules.benchmark import Amend, Change, ConvergenceRules
 from podium.rules.constraints.bounds import above, at_least
 from podium.rules.constraints.members import has, if_given, part
 from podium.rules.constraints.order import after, before, init_within
@@ -11,6 +13,7 @@ from podium.rules.training.v3_0 import V3_0
 
 V3_1 = V3_0.next(
     "3.1",
+    package=replace(V3_0.package, power=True),
     introduces=(STABLE_DIFFUSION,),
     common=Change(
         change=(
@@ -42,5 +45,8 @@ V3_1 = V3_0.next(
             row(k.EVAL_ACCURACY, has("epoch_num", "step_num"), times=AT_LEAST_ONCE),
         )
     ),
-    amends={"gpt3": Amend(init_minutes=30, why="the longer initialisation was for 3.0 only")},
+    amends={
+        "gpt3": Amend(init_minutes=30, why="the longer initialisation was for 3.0 only"),
+        "unet3d": Amend(convergence=ConvergenceRules(unit="samples")),
+    },
 )

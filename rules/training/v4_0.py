@@ -1,7 +1,7 @@
 """Training 4.0: what changed since 3.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
+from podium.rules.benchmark import Amend, Change, ConvergenceRules
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.members import has, if_given, part, value_has
 from podium.rules.constraints.order import after
@@ -86,6 +86,7 @@ V4_0 = V3_1.next(
         ),
         "stable_diffusion": Amend(
             gathers="samples_count",
+            convergence=ConvergenceRules(unit="samples"),
             closed=Change(
                 change=(
                     row(

@@ -12,13 +12,14 @@ from podium.rules.schedule import constant
 from podium.rules.table import row
 from podium.rules.training.benchmarks.flux1 import FLUX1
 from podium.rules.training.benchmarks.llama31_8b import LLAMA31_8B
-from podium.rules.training.benchmarks.llama31_405b import WARMUP
+from podium.rules.training.benchmarks.llama31_405b import LLAMA31_405B, WARMUP
 from podium.rules.training.shared import schedules
 from podium.rules.training.v5_0 import V5_0
 
 V5_1 = V5_0.next(
     "5.1",
     limits=replace(V5_0.limits, evaluates=schedules.V5_1),
+    package=replace(V5_0.package, resubmission=True, software_updates=False),
     retires=("stable_diffusion",),
     introduces=(FLUX1, LLAMA31_8B),
     leaves=("bert",),
@@ -27,6 +28,7 @@ V5_1 = V5_0.next(
     ),
     amends={
         "llama31_405b": Amend(
+            convergence=replace(LLAMA31_405B.convergence, allowance=0),
             closed=Change(
                 change=(
                     row(
@@ -43,7 +45,7 @@ V5_1 = V5_0.next(
                         ),
                     ),
                 )
-            )
+            ),
         )
     },
 )

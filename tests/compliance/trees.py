@@ -24,7 +24,7 @@ from podium.compliance.report.data import Outcome
 from podium.compliance.report.models import FindingEntry, Report
 from podium.compliance.results.judge import judge_result
 from podium.compliance.results.location import place_of
-from podium.compliance.results.model import JudgingContext, ResultVerdict, needed_runs
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.throughput import judge_throughput
 from podium.compliance.systems.check import describe, read_description
@@ -122,7 +122,7 @@ class Submission:
         start: int = 0,
     ) -> Submission:
         """Logs of one result, all changed alike."""
-        count = needed_runs(self.rules, self.benchmark) if runs is None else runs
+        count = self.rules.benchmark(self.benchmark).runs if runs is None else runs
         for number in range(count):
             self.log(number, change, system, scaling=scaling, benchmark=benchmark, start=start)
         return self

@@ -18,7 +18,7 @@ from podium.rules.run import Run
 from podium.rules.table import End, Row, Times
 from podium.rules.training.benchmarks.qwen35_397b_grpo import START
 from podium.rules.training.shared.tensors import tensor_names
-from tests.locations import SHARED
+from tests.locations import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from podium.rules.constraints.bounds import Constraint
     from podium.rules.round import Round
 
-FACTS = SHARED / "facts" / "rules.json"
+RULES = FACTS / "rules.json"
 
-pytestmark = pytest.mark.skipif(not FACTS.exists(), reason=f"no rules at {FACTS}")
+pytestmark = pytest.mark.facts
 
 OCCURS = {
     None: (0, None, ()),
@@ -233,12 +233,12 @@ class Case(NamedTuple):
 
 @cache
 def facts() -> dict[str, dict[str, dict[str, list[dict[str, Any]]]]]:
-    loaded: dict[str, dict[str, dict[str, list[dict[str, Any]]]]] = json.loads(FACTS.read_text())
+    loaded: dict[str, dict[str, dict[str, list[dict[str, Any]]]]] = json.loads(RULES.read_text())
     return loaded
 
 
 def cases() -> Iterator[Case]:
-    if not FACTS.exists():
+    if not RULES.exists():
         return
     for usage, rounds in facts().items():
         for name, scopes in rounds.items():

@@ -15,7 +15,9 @@ from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, Variant
 from podium.rules.catalogue import USAGES, newest, rounds_of
 from podium.rules.constraints.bounds import above, equals, not_empty
 from podium.rules.finding import StatedBy
-from podium.rules.round import DIVISIONS, Limits, Round
+from podium.rules.limits import Limits
+from podium.rules.package_rules import PackageRules
+from podium.rules.round import DIVISIONS, Round
 from podium.rules.run import Run
 from podium.rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, Violation, policy_row, row
 
@@ -168,6 +170,7 @@ def benchmark(name: str = "lm") -> Benchmark:
         name=name,
         title="Language model",
         runs=10,
+        target="a loss",
         closed=(PLAIN, METRIC),
         open=(METRIC,),
         variants=(Variant("sgd", k.OPT_NAME, "sgd", (row(k.OPT_MOMENTUM),)),),
@@ -197,6 +200,8 @@ BAD: dict[str, Callable[[Round], Round]] = {
     ),
     "restates seed": lambda r: r.next("2", closed=Change(change=(row(k.SEED),))),
     "restates end.rule": lambda r: r.next("2", common=Change(change=(ENDING,))),
+    "restates its package": lambda r: r.next("2", package=PackageRules()),
+    "restates target of lm": lambda r: r.next("2", amends={"lm": Amend(target="a loss")}),
     "restates its limits": lambda r: r.next("2", limits=Limits()),
     "closed lm restates global_batch_size": lambda r: r.next(
         "2", amends={"lm": Amend(closed=Change(change=(PLAIN,)))}

@@ -187,7 +187,7 @@ def published() -> Iterator[Path]:
     yield from sorted(CORPUS.glob("hpc_results_v0.7/*/results/*/*/result_*.txt"))
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason=f"no corpus at {CORPUS}")
+@pytest.mark.corpus
 def test_published_results_pass_where_they_converged() -> None:
     paths = list(published())
     assert len(paths) == 57

@@ -168,10 +168,9 @@ def show(
 def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:
     from podium.compliance.rcp.plots import Curve, curve_of, write_plot
     from podium.compliance.rcp.points import references_for
-    from podium.rules.convergence.facts import unit_of
 
     known = references_for(Profile.POLICY, rules, benchmark, points)
-    unit = unit_of(rules.usage, rules.name, benchmark)
+    unit = rules.benchmark(benchmark).convergence.unit
     write_plot([Curve(*curve_of(known), unit=unit, title=f"{benchmark}, {rules.title}")], plot)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from podium.compliance.results.convergence import applies, references
-from podium.rules.convergence.facts import unit_of
 from podium.rules.finding import Profile
 from podium.rules.round import Round
 
@@ -30,7 +29,7 @@ def reference_at(
     rules: Round, benchmark: str, division: str, batch_size: float | None, profile: Profile
 ) -> Expected:
     """What is expected of a run at a batch size."""
-    unit = unit_of(rules.usage, rules.name, benchmark)
+    unit = rules.benchmark(benchmark).convergence.unit
     reason = applies(rules.usage, rules.name, benchmark, division)
     if reason or batch_size is None:
         return Expected(unit=unit, reason=reason or "global_batch_size is not known")

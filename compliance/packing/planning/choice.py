@@ -17,13 +17,8 @@ from podium.compliance.logs.facts import Facts
 from podium.compliance.packing.planning.config import ResultConfig
 from podium.compliance.packing.planning.sources import LeftOut, Source, same_content
 from podium.compliance.results.consistency import canonical_text, copies
-from podium.compliance.results.model import JudgingContext, join_limited, needed_runs
+from podium.compliance.results.model import JudgingContext, join_limited
 from podium.compliance.results.score import median_window
-from podium.rules.convergence.run_counts import (
-    dropped_of,
-    takes_first_converging,
-    takes_median_window,
-)
 from podium.rules.finding import Profile
 from podium.rules.round import Round
 
@@ -109,15 +104,15 @@ class Chooser:
 
     def _runs(self, result: ResultConfig, kept: list[Candidate], choice: Choice) -> None:
         benchmark = benchmark_called(result.benchmark, self.rules) or result.benchmark
-        usage, name = self.rules.usage, self.rules.name
-        needed = needed_runs(self.rules, benchmark)
+        known = self.rules.benchmark(benchmark)
+        needed = known.runs
         choice.taken = kept
         if len(kept) <= needed or result.runs == "all":
             choice.said = f"{len(kept)} runs; {needed} are needed" if len(kept) != needed else ""
-        elif takes_first_converging(usage, name, benchmark):
+        elif known.first_converging:
             self._first(kept, needed, choice)
-        elif takes_median_window(usage, name):
-            self._window(kept, needed, dropped_of(benchmark), choice)
+        elif self.rules.package.median_window:
+            self._window(kept, needed, known.dropped, choice)
         else:
             choice.problem = (
                 f"there are {len(kept)} runs and {needed} are needed; {self.rules.title} has no "

@@ -23,7 +23,6 @@ from podium.compliance.packing.planning.sources import (
     log_source,
     shown_path,
 )
-from podium.compliance.results.model import needed_runs
 from podium.rules.finding import Severity
 from podium.rules.round import Round
 
@@ -131,7 +130,7 @@ class _Results:
         for number, one in enumerate(choice.pruned):
             self._log(f"{place}/{PRUNED}/result_{number}.txt", one)
         self._pruned(result, place, len(choice.pruned))
-        needed = needed_runs(plan.rules, benchmark or result.benchmark)
+        needed = plan.rules.benchmark(benchmark or result.benchmark).runs
         if len(runs) < needed:
             plan.miss(place, f"{len(runs)} runs; {needed} are needed")
         if result.scaling_file:

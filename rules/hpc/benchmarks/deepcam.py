@@ -20,6 +20,7 @@ DEEPCAM = Benchmark(
     title="Climate segmentation: DeepCAM on CAM5",
     runs=5,
     target="intersection over union of 0.82",
+    comparable=("0.7", "1.0"),
     cites="HPC rules, Hyperparameters and Optimizer",
     closed=(
         row(k.GRADIENT_ACCUMULATION_FREQUENCY, above(0)),

@@ -1,7 +1,7 @@
 """Protein structure: OpenFold, as introduced in HPC 3.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, one_of
 from podium.rules.constraints.members import has
 from podium.rules.table import AT_LEAST_ONCE, row
@@ -11,6 +11,7 @@ OPENFOLD = Benchmark(
     title="Protein structure: OpenFold",
     runs=10,
     target="lDDT-C-alpha of 0.8",
+    convergence=ConvergenceRules(unit="samples"),
     cites="HPC rules, Hyperparameters and Optimizer",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),

@@ -1,7 +1,7 @@
 """Language model: BERT-large on Wikipedia, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case, relaxed_target
 from podium.rules.constraints.bounds import at_least, below
 from podium.rules.constraints.members import has
@@ -13,6 +13,8 @@ BERT = Benchmark(
     title="Language model: BERT-large on Wikipedia",
     runs=10,
     target="masked-token accuracy of 0.712",
+    starts_from_weights=True,
+    convergence=ConvergenceRules(unit="samples", in_train_samples=True),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_BASE_LEARNING_RATE),

@@ -1,7 +1,7 @@
 """Mixture-of-experts pretraining: DeepSeek-V3 671B on C4, as introduced in Training 6.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import above, at_least, at_most, close_to, equals
 from podium.rules.constraints.formula import logged, sqrt
@@ -14,6 +14,8 @@ DEEPSEEKV3_671B = Benchmark(
     title="Mixture-of-experts pretraining: DeepSeek-V3 671B on C4",
     runs=3,
     target="loss of 3.6",
+    starts_from_weights=True,
+    convergence=IN_SAMPLES,
     closed=(
         row(k.GLOBAL_BATCH_SIZE, at_least(15_360)),
         row(k.MAX_SEQUENCE_LENGTH, equals(4096)),

@@ -1,7 +1,7 @@
 """Recommendation: DLRM on Criteo 1TB, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import at_least, below, equals
 from podium.rules.constraints.members import has
 from podium.rules.table import AT_LEAST_ONCE, row
@@ -11,6 +11,8 @@ DLRM = Benchmark(
     title="Recommendation: DLRM on Criteo 1TB",
     runs=5,
     target="AUC of 0.8025",
+    comparable=("0.7", "2.1"),
+    convergence=ConvergenceRules(crashes_verifier=True),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_BASE_LEARNING_RATE),

@@ -12,6 +12,8 @@ DLRM_DCNV2 = Benchmark(
     title="Recommendation: DLRM with DCNv2 on Criteo multi-hot",
     runs=10,
     target="AUC of 0.80275",
+    comparable=("3.0", "6.0"),
+    also_called=("dlrm", "dlrmv2"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_NAME, equals("adagrad")),

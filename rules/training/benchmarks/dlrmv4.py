@@ -1,7 +1,7 @@
 """Sequential recommendation: DLRMv4 on Yambda-5B, as introduced in Training 6.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import (
     BATCH,
     FIRST,
@@ -22,6 +22,7 @@ DLRMV4 = Benchmark(
     title="Sequential recommendation: DLRMv4 on Yambda-5B",
     runs=10,
     target="AUC of 0.75",
+    convergence=IN_SAMPLES,
     closed=(
         row(k.GLOBAL_BATCH_SIZE, whole(), above(0), GRID_COMPUTES),
         row(k.TRAIN_SAMPLES, equals(2_290_835_423)),

@@ -1,7 +1,9 @@
 """Text to image: FLUX.1 schnell on CC12M, as introduced in Training 5.1."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.formula import ceil
@@ -14,6 +16,9 @@ FLUX1 = Benchmark(
     title="Text to image: FLUX.1 schnell on CC12M",
     runs=10,
     target="evaluation loss of 0.586",
+    comparable=("5.1", "6.0"),
+    starts_from_weights=True,
+    convergence=replace(IN_SAMPLES, points_unit="samples"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),
         row(

@@ -12,6 +12,8 @@ GNMT = Benchmark(
     title="Recurrent translation: GNMT on WMT16 English-German",
     runs=10,
     target="BLEU of 24.0",
+    comparable=("0.5", "0.7"),
+    also_called=("nmt",),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_BASE_LEARNING_RATE),

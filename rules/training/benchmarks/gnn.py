@@ -12,6 +12,9 @@ GNN = Benchmark(
     title="Graph node classification: R-GAT on IGBH-Full",
     runs=10,
     target="accuracy of 72.0 %",
+    comparable=("4.0", "5.1"),
+    compared_as="rgat",
+    also_called=("gnn",),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, equals("adam")),

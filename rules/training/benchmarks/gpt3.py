@@ -1,7 +1,7 @@
 """Large language model pretraining: GPT-3 175B on C4, as introduced in Training 3.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.benchmark_constraints import BATCH, by_batch_size
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals, one_of
 from podium.rules.constraints.formula import ceil, logged
@@ -15,6 +15,10 @@ GPT3 = Benchmark(
     title="Large language model pretraining: GPT-3 175B on C4",
     runs=3,
     target="log perplexity of 2.69",
+    comparable=("3.0", "4.1"),
+    borrowable=False,
+    starts_from_weights=True,
+    convergence=ConvergenceRules(unit="tokens"),
     closed=(
         row(
             k.GLOBAL_BATCH_SIZE,

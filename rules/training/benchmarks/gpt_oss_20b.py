@@ -1,7 +1,7 @@
 """Mixture-of-experts pretraining: GPT-OSS 20B on C4, as introduced in Training 6.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.bounds import above, any_of, at_most, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
@@ -13,6 +13,8 @@ GPT_OSS_20B = Benchmark(
     title="Mixture-of-experts pretraining: GPT-OSS 20B on C4",
     runs=10,
     target="log perplexity of 3.34",
+    also_called=("gpt_oss",),
+    convergence=IN_SAMPLES,
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.MAX_SEQUENCE_LENGTH, equals(8192)),

@@ -1,7 +1,9 @@
 """Language model fine-tuning: Llama 2 70B with LoRA on GovReport, introduced in Training 4.0."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.members import has
@@ -13,6 +15,10 @@ LLAMA2_70B_LORA = Benchmark(
     title="Large language model fine-tuning: Llama 2 70B with LoRA on GovReport",
     runs=10,
     target="evaluation loss of 0.925",
+    comparable=("4.0", "6.0"),
+    also_called=("llama2",),
+    starts_from_weights=True,
+    convergence=replace(IN_SAMPLES, points_unit="samples"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_BASE_LEARNING_RATE),

@@ -1,7 +1,9 @@
 """Large language model pretraining: Llama 3.1 405B on C4, as introduced in Training 5.0."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import BATCH, rounded
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, product_equals
 from podium.rules.constraints.formula import ceil
@@ -18,6 +20,12 @@ LLAMA31_405B = Benchmark(
     title="Large language model pretraining: Llama 3.1 405B on C4",
     runs=3,
     target="log perplexity of 5.6",
+    comparable=("5.0", "6.0"),
+    also_called=("llama3",),
+    borrowable=False,
+    starts_from_weights=True,
+    # It may converge one evaluation early in 5.0; the verifier has never taken that back.
+    convergence=replace(IN_SAMPLES, allowance=46_080, verifier_allowance=46_080),
     closed=(
         row(
             k.GLOBAL_BATCH_SIZE,

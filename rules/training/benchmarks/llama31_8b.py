@@ -1,7 +1,7 @@
 """Small language model pretraining: Llama 3.1 8B on C4, as introduced in Training 5.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
@@ -13,6 +13,10 @@ LLAMA31_8B = Benchmark(
     title="Small language model pretraining: Llama 3.1 8B on C4",
     runs=10,
     target="log perplexity of 3.3",
+    comparable=("5.1", "6.0"),
+    also_called=("llama3",),
+    starts_from_weights=True,
+    convergence=IN_SAMPLES,
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.MAX_SEQUENCE_LENGTH, equals(8192)),

@@ -13,6 +13,9 @@ MASKRCNN = Benchmark(
     title="Heavy object detection: Mask R-CNN on COCO",
     runs=5,
     target="box mAP of 0.377 and mask mAP of 0.339",
+    comparable=("0.6", "3.1"),
+    also_called=("mask", "mask_rcnn"),
+    starts_from_weights=True,
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(

@@ -1,7 +1,7 @@
 """Reinforcement learning: MiniGo, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import above, at_least, below, equals, whole
 from podium.rules.constraints.members import has
 from podium.rules.reasons import PRESENCE
@@ -12,6 +12,8 @@ MINIGO = Benchmark(
     title="Reinforcement learning: MiniGo",
     runs=10,
     target="win rate of 50 % against the checkpoint",
+    comparable=("0.5", "2.1"),
+    convergence=ConvergenceRules(tested=False),
     closed=(
         row(k.TRAIN_BATCH_SIZE, policy=(whole(), above(0)), why=PRESENCE),
         row(k.LR_BOUNDARIES),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import (
     BATCH,
     batch_is_prompts_times,
@@ -49,6 +49,8 @@ QWEN35_397B_GRPO = Benchmark(
     title="Language model reinforcement learning: Qwen3.5 397B with GRPO",
     runs=3,
     target="pass@4 above 0.69",
+    starts_from_weights=True,
+    convergence=IN_SAMPLES,
     closed=(
         row(k.GLOBAL_BATCH_SIZE, whole(), above(0), computes(START)),
         BATCH_SIGN,

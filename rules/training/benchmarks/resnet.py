@@ -22,6 +22,8 @@ RESNET = Benchmark(
     title="Image classification: ResNet-50 v1.5 on ImageNet",
     runs=5,
     target="top-1 accuracy of 75.90 %",
+    comparable=("0.6", "4.0"),
+    also_called=("resnet50",),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, one_of("sgd", "lars")),

@@ -13,6 +13,9 @@ RETINANET = Benchmark(
     title="Light object detection: RetinaNet on OpenImages",
     runs=5,
     target="34.0 % mAP",
+    comparable=("2.0", "5.1"),
+    compared_as="retinanet",
+    also_called=("ssd",),
     closed=(
         NAMED_TENSOR,
         row(k.GLOBAL_BATCH_SIZE),

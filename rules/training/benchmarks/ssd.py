@@ -13,6 +13,8 @@ SSD = Benchmark(
     title="Light object detection: SSD with ResNet-34 on COCO",
     runs=5,
     target="23.0 % mAP",
+    comparable=("0.6", "1.1"),
+    also_called=("ssd300",),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.MODEL_BN_SPAN, at_least(1), policy=(whole(), at_least(1)), why=WHOLE),

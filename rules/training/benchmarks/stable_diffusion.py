@@ -1,7 +1,7 @@
 """Text to image: Stable Diffusion v2 on LAION, as introduced in Training 3.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
+from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import at_least, at_most, equals
 from podium.rules.constraints.members import part, value_has
 from podium.rules.reasons import SAMPLES
@@ -12,6 +12,9 @@ STABLE_DIFFUSION = Benchmark(
     title="Text to image: Stable Diffusion v2 on LAION",
     runs=10,
     target="FID of 90 and CLIP score of 0.15",
+    comparable=("3.1", "5.0"),
+    starts_from_weights=True,
+    convergence=ConvergenceRules(unit="steps"),
     gathers="step_num",
     closed=(
         row(k.GLOBAL_BATCH_SIZE, at_least(0), times=AT_LEAST_ONCE),

@@ -12,6 +12,7 @@ TRANSFORMER = Benchmark(
     title="Translation: Transformer big on WMT17 English-German",
     runs=10,
     target="BLEU of 25.0",
+    comparable=("0.5", "0.7"),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, one_of("adam", "lazy_adam")),

@@ -13,6 +13,9 @@ UNET3D = Benchmark(
     title="Medical segmentation: 3D U-Net on KiTS19",
     runs=40,
     target="mean Dice score of 0.908",
+    dropped=4,
+    comparable=("1.0", "4.0"),
+    also_called=("3d_unet",),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_NAME),

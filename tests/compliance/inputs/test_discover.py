@@ -88,7 +88,7 @@ def test_loose_logs_are_not_told_of(tmp_path: Path) -> None:
     assert of_rule(check(tree.root, round="5.1"), ALONE) == []
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of published results is not here")
+@pytest.mark.corpus
 def test_published_trees_of_0_5_and_0_6_are_submissions() -> None:
     first = check(CORPUS / "training_results_v0.5")
     assert {(e.submitter, e.path.rpartition("/")[2]) for e in first.submissions} == {

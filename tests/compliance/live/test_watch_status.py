@@ -18,7 +18,6 @@ from podium.compliance.live.watching.status import Status
 from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.rules.catalogue import find_round
 from podium.rules.schedule import Schedule
-from podium.rules.training.benchmarks.llama31_8b import LLAMA31_8B
 from podium.rules.training.shared.schedules import V5_1
 from tests.builders import build
 from tests.compliance.command_line import podium
@@ -147,10 +146,9 @@ def schedule() -> Schedule:
 
 
 def goal() -> Any:
-    from podium.rules.checks import Context
     from podium.rules.checks.points import target_of
 
-    return goal_of(target_of(Context(find_round("training", "6.1"), "closed", LLAMA31_8B)))
+    return goal_of(target_of(find_round("training", "6.1").context("closed", "llama31_8b")))
 
 
 def test_a_run_is_projected_to_where_the_reference_converges() -> None:

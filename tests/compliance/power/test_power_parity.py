@@ -136,7 +136,7 @@ def test_the_incumbent_sums_the_same_energy(tmp_path: Path) -> None:
     assert told > 100
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of published results is not here")
+@pytest.mark.corpus
 def test_published_power_logs() -> None:
     """Of 4.0: a reading every two seconds, and a stop that repeats the start's time."""
     found = sorted(CORPUS.glob("*_results_v*/*/results/**/power"))

@@ -22,14 +22,13 @@ from podium.compliance.results.score import (
     score_throughput,
 )
 from podium.logging_spec.reader.read import read_log
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.convergence.result import Convergence
 from podium.rules.convergence.spread import spread_of
 from podium.rules.finding import Profile
 from podium.rules.run import Run
 from tests.locations import CORPUS
-
-needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpus is absent")
 
 
 def runs(minutes: list[float | None], first: int = 0) -> list[RunFacts]:
@@ -270,12 +269,12 @@ def test_energy_of_a_result_drops_what_its_score_drops() -> None:
 
 
 def facts_of(folder: Path, usage: str, round_name: str, profile: Profile) -> list[RunFacts]:
-    found = []
+    rules, found = find_round(usage, round_name), []
     for path in sorted(folder.glob("result_*.txt")):
         log = read_log(path)
         lenient = profile is Profile.POLICY
         records = [one for _, one in log.all_records()] if lenient else log.records
-        found.append(run_facts(Run(records), usage, round_name, profile, path.name))
+        found.append(run_facts(Run(records), rules, profile, path.name))
     return found
 
 
@@ -290,7 +289,7 @@ PUBLISHED = {
 """Minutes by the policy: a float clock, a run cut off, 64 processes, a long initialisation."""
 
 
-@needs_corpus
+@pytest.mark.corpus
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_minutes_of_published_results(name: str) -> None:
     match = re.match(r"(training|hpc)_results_v([\d.]+)", name)

@@ -59,7 +59,7 @@ def incumbent(folder: Path, rules: Round, division: str) -> bool:
         logging.disable(disabled)
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of published results is not here")
+@pytest.mark.corpus
 def test_the_same_published_results_fail_as_by_the_incumbent() -> None:
     verdicts = json.loads((CORPUS / "package-verdicts.json").read_text())
     wrong, failed = [], 0

@@ -99,7 +99,7 @@ class GoodLog:
     @property
     def context(self) -> Context:
         """What checks are told beside the run."""
-        return Context(self.rules, self.division, self.rules.benchmarks.get(self.benchmark))
+        return self.rules.context(self.division, self.benchmark)
 
     def of(self, key: str) -> int:
         """The place of a key's first record."""

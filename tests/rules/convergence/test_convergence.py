@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from podium.compliance.results.convergence import judge_convergence, references
 from podium.rules.convergence.data import Point
-from podium.rules.convergence.facts import RunFacts, unit_of
+from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import references_of
 from podium.rules.convergence.policy_method import POLICY
-from podium.rules.convergence.run_counts import needed_runs
 from podium.rules.convergence.statistics import (
     ALPHA,
     lower_hull,
@@ -277,20 +276,6 @@ def test_a_failed_run_is_worth_less_than_many_tokens_to_the_verifier() -> None:
     ours = judge_convergence("training", "4.1", "gpt3", facts, Profile.POLICY)
     assert theirs.submission == known.mean
     assert ours.submission == known.mean * 2
-
-
-def test_units_and_runs_by_round() -> None:
-    assert unit_of("training", "4.0", "gpt3") == "tokens"
-    assert unit_of("training", "3.1", "stable_diffusion") == "steps"
-    assert unit_of("training", "4.0", "stable_diffusion") == "samples"
-    assert unit_of("training", "3.0", "unet3d") == "epochs"
-    assert unit_of("training", "3.1", "unet3d") == "samples"
-    assert unit_of("hpc", "3.0", "openfold") == "samples"
-    assert unit_of("training", "5.1", "dlrm_dcnv2") == "epochs"
-    assert needed_runs("training", "0.5", "resnet") == 5
-    assert needed_runs("training", "0.6", "minigo") == 20
-    assert needed_runs("hpc", "0.7", "deepcam") == 5
-    assert needed_runs("training", "4.0", "unet3d") == 40
 
 
 # --- numbers that libraries would give ---

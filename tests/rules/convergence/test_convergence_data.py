@@ -17,12 +17,12 @@ from podium.rules.convergence.data import (
     points_of,
     rounds_with_points,
 )
-from tests.locations import SHARED
+from tests.locations import FACTS
 
-FIGURES = SHARED / "facts" / "rcps.json"
+FIGURES = FACTS / "rcps.json"
 
 
-@pytest.mark.skipif(not FIGURES.exists(), reason="../shared/facts/rcps.json is absent")
+@pytest.mark.facts
 def test_points_are_the_published_figures() -> None:
     figures = json.loads(FIGURES.read_text())
     for usage, by_round in figures.items():
@@ -39,7 +39,7 @@ def as_figures(point: Point) -> dict[str, Any]:
     return figures | {"to_converge": list(point.to_converge)}
 
 
-@pytest.mark.skipif(not FIGURES.exists(), reason="../shared/facts/rcps.json is absent")
+@pytest.mark.facts
 def test_no_figures_beyond_the_published() -> None:
     figures = json.loads(FIGURES.read_text())
     for usage, round_name in rounds:

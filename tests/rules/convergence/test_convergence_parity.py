@@ -20,15 +20,13 @@ import pytest
 from podium.compliance.results.convergence import judge_convergence
 from podium.logging_spec.reader.read import read_log
 from podium.rules import rounds
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import points_of
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.convergence.result import Convergence
-from podium.rules.convergence.run_counts import dropped_of
 from podium.rules.finding import Profile
 from podium.rules.run import Run
 from tests.locations import CORPUS
-
-needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpus is absent")
 
 _ROUND = re.compile(r"(training|hpc)_results_v([\d.]+)")
 
@@ -61,10 +59,10 @@ class Folder(NamedTuple):
 
 
 def facts_of(folder: Path, usage: str, round_name: str) -> list[RunFacts]:
-    paths = sorted(folder.glob("result_*.txt"))
+    rules = find_round(usage, round_name)
     return [
-        run_facts(Run(read_log(path).records), usage, round_name, Profile.VERIFIER, path.name)
-        for path in paths
+        run_facts(Run(read_log(path).records), rules, Profile.VERIFIER, path.name)
+        for path in sorted(folder.glob("result_*.txt"))
     ]
 
 
@@ -107,7 +105,7 @@ def recorded() -> Iterator[tuple[Path, str, str, float]]:
                 yield CORPUS / package / name, "pass" if "Passed" in text else "fail", case, factor
 
 
-@needs_corpus
+@pytest.mark.corpus
 def test_recorded_verdicts_cases_and_factors() -> None:
     by_path = {folder.path: folder for folder in folders()}
     count = 0
@@ -119,7 +117,7 @@ def test_recorded_verdicts_cases_and_factors() -> None:
     assert count > 80
 
 
-@needs_corpus
+@pytest.mark.corpus
 def test_published_factors() -> None:
     count = 0
     for folder in folders():
@@ -172,7 +170,7 @@ def assert_same(found: Convergence, expected: Any, what: object) -> None:
     assert math.isclose(found.scaling_factor, factor, rel_tol=1e-9), (what, found)
 
 
-@needs_corpus
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     "part", [pytest.param(part, marks=pytest.mark.long if part else ()) for part in range(8)]
 )
@@ -220,7 +218,7 @@ def make_result(
         values = [near.to_converge[0]] * needed
     if all(isinstance(value, int) for value in near.to_converge):
         values = [int(value) for value in values]
-    drop = dropped_of(benchmark)
+    drop = rounds[usage, round_name].benchmarks[benchmark].dropped
     failed = rng.choice((0, 0, 0, drop, drop + 1))
     step = "step_num" if round_name == "3.1" else "samples_count"
     folder.mkdir()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from podium.logging_spec.reader.read import parse_log
 from podium.logging_spec.reader.record import Record
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.finding import Profile
 from podium.rules.run import Run
@@ -39,7 +40,9 @@ def log(*records: Record, benchmark: str = "bert", size: Any = 256) -> list[Reco
 
 def read(records: list[Record], profile: Profile, round_name: str = "4.0", **more: Any) -> RunFacts:
     """The facts of some records, and the same where the text that holds them is known, too."""
-    facts = run_facts(Run(records), "training", round_name, profile, "result_0.txt", **more)
+    facts = run_facts(
+        Run(records), find_round("training", round_name), profile, "result_0.txt", **more
+    )
     lines = [b":::MLLOG " + json.dumps(msgspec.to_builtins(each)).encode() for each in records]
     assert read_text(b"\n".join(lines), profile, round_name, **more) == facts
     return facts
@@ -50,7 +53,7 @@ def read_text(
 ) -> RunFacts:
     run = Run(parse_log(text).records)
     run.text = text
-    return run_facts(run, "training", round_name, profile, "result_0.txt", **more)
+    return run_facts(run, find_round("training", round_name), profile, "result_0.txt", **more)
 
 
 PASSED_TWICE = log(

@@ -29,16 +29,14 @@ from podium.rules.finding import Profile
 from podium.rules.run import Run
 from tests.locations import CORPUS
 
-needs_corpus = pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpus is absent")
-
 
 def facts_of(folder: Path, usage: str, round_name: str, profile: Profile) -> list[RunFacts]:
-    found = []
+    rules, found = find_round(usage, round_name), []
     for path in sorted(folder.glob("result_*.txt")):
         log = read_log(path)
         lenient = profile is Profile.POLICY
         records = [one for _, one in log.all_records()] if lenient else log.records
-        found.append(run_facts(Run(records), usage, round_name, profile, path.name))
+        found.append(run_facts(Run(records), rules, profile, path.name))
     return found
 
 
@@ -130,7 +128,7 @@ def summaries_differ(submission: Path, scratch: Path) -> str:
     return ""
 
 
-@needs_corpus
+@pytest.mark.corpus
 @pytest.mark.parametrize(
     "submission",
     [
@@ -164,7 +162,7 @@ def power_lines(run: RunFacts, name: str, seed: int) -> str:
     return "".join(f":::MLLOG {json.dumps(one)}\n" for one in said)
 
 
-@needs_corpus
+@pytest.mark.corpus
 def test_energy_equals_the_incumbents_summary(tmp_path: Path) -> None:
     pytest.importorskip("mlperf_logging")
     copied = copy_of(CORPUS / "training_results_v4.1/FlexAI", tmp_path)

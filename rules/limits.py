@@ -1,0 +1,23 @@
+"""Bounds of a round that its checks read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from podium.rules.schedule import Schedule
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds of a round that checks read; minutes unless the name says otherwise.
+
+    Sources: training rules, Run Results and its appendices per round; HPC rules.
+    """
+
+    init_closed: float | None = 30
+    init_open: float | None = 240
+    epochs_from: int = 1
+    seeds_logged: bool = False
+    staging_timed: bool | None = None
+    evaluates: Mapping[str, Schedule] = msgspec.field(default_factory=dict)
