@@ -148,11 +148,6 @@ _OTHERS = {
     ),
     "waivers.expired": policy("a waiver holds until its day", _FLAG, "remove or renew it"),
     "waivers.unused": note("a waiver covers something", _FLAG, "remove it"),
-    "system.schema": policy(
-        "a description fits the schema of its round",
-        "what passes every single rule may still not fit together",
-        "see `podium system schema`",
-    ),
     "earlier.resubmitted": note(
         "logs that an earlier round had already are told of",
         "from training 5.1 on a result may be handed in again, if the committee is told in time "

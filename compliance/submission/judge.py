@@ -41,7 +41,7 @@ from podium.rules.finding import Finding, Profile, Severity, StatedBy
 if TYPE_CHECKING:
     from podium.compliance.power.check import PowerVerdict
     from podium.compliance.repository.secrets import Secrets
-    from podium.compliance.systems.agreement import Disagreement, LogFacts
+    from podium.compliance.systems.agreement import LogFacts
 
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
@@ -122,7 +122,7 @@ class _Submission:
     ) -> None:
         self.tree, self.by, self.verdicts, self.seen = tree, by, verdicts, seen
         self.systems: dict[str, SystemVerdict] = {}
-        self.differences: dict[tuple[str, LogFacts], list[Disagreement]] = {}
+        self.differences: dict[tuple[str, LogFacts], list[Finding]] = {}
         self.findings: list[Finding] = []
         self.logs: list[Finding] = []
         self.code = Code(tree.root)
@@ -197,8 +197,9 @@ class _Submission:
         if verdict.description is not None and not self.by.verifier:
             from podium.compliance.systems.agreement import agrees_with_folder
 
-            for difference in agrees_with_folder(verdict.description, self.tree.submitter):
-                self.findings.append(difference.finding(self.tree.place(path)))
+            self.findings += agrees_with_folder(
+                verdict.description, self.tree.submitter, self.tree.place(path)
+            )
 
     def _result(self, folder: ResultFolder) -> ResultVerdict:
         runs = [run for path in folder.logs if (run := self._run(path)) is not None]
@@ -301,7 +302,7 @@ class _Submission:
     ) -> Iterator[Finding]:
         from podium.compliance.systems.agreement import LogFacts
 
-        told: set[tuple[str, str | int | None]] = set()
+        told: set[tuple[str, Any]] = set()
         with_status = "submission_status" in _common_keys(self.by)
         sayings: dict[tuple[Any, ...], Run] = {}
         for run in runs:
@@ -321,17 +322,20 @@ class _Submission:
                 # Every run of a result says the same: one finding tells it.
                 if (difference.id, difference.actual) not in told:
                     told.add((difference.id, difference.actual))
-                    yield difference.finding(run.display_path)
+                    yield replace(difference, path=run.display_path)
 
     def _differences(
         self, system: str, description: SystemDescription, said: LogFacts
-    ) -> list[Disagreement]:
-        """What logs say otherwise than their system's description: nearly all say the same."""
+    ) -> list[Finding]:
+        """What logs say otherwise than their system's description: nearly all say the same.
+
+        The findings have no path yet: they are those of every log that says it.
+        """
         known = self.differences.get((system, said))
         if known is None:
             from podium.compliance.systems.agreement import agrees_with_logs
 
-            known = self.differences[system, said] = agrees_with_logs(description, said)
+            known = self.differences[system, said] = agrees_with_logs(description, said, "")
         return known
 
     def _entry(self, verdict: ResultVerdict) -> ResultEntry:

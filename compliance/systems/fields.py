@@ -14,7 +14,7 @@ from podium.rules.round import Round
 
 Period = tuple[int, ...]
 
-CITES = "submission rules, system description"
+CITES = "submission rules, <system_desc_id>.json metadata"
 
 _HPC_PERIODS: Mapping[str, Period] = {"0.7": (0, 7), "1.0": (1, 1), "2.0": (2, 1), "3.0": (3, 1)}
 """The training round whose submission rules were in force at each HPC round."""
