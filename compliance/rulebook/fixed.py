@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from string import Formatter
 
+from podium.compliance.power import rules as power
 from podium.compliance.rulebook.catalogue import Kind, Rule
 from podium.compliance.rulebook.package_texts import PACKAGE_TEXTS, FixedText
-from podium.compliance.rulebook.power_texts import POWER_TEXTS
 from podium.compliance.rulebook.score_texts import SCORE_TEXTS
 from podium.compliance.rulebook.tree_texts import TREE_TEXTS
 from podium.compliance.systems import rules as systems
@@ -180,9 +180,9 @@ def _named(template: str) -> str:
     return "".join(text + (f"<{name}>" if name else "") for text, name, *_ in parsed)
 
 
-_VALUES = (systems.RULES,)
+_VALUES = (power.RULES, systems.RULES)
 
-_PACKAGE = {**SCORE_TEXTS, **POWER_TEXTS, **TREE_TEXTS, **PACKAGE_TEXTS}
+_PACKAGE = {**SCORE_TEXTS, **TREE_TEXTS, **PACKAGE_TEXTS}
 
 FIXED: tuple[Rule, ...] = (
     *(_rule(name, text, Kind.LOG) for name, text in _TEXTS.items()),
