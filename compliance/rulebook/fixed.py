@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from string import Formatter
 
+from podium.compliance.history import rules as history
 from podium.compliance.power import rules as power
 from podium.compliance.rulebook.catalogue import Kind, Rule
 from podium.compliance.rulebook.package_texts import PACKAGE_TEXTS, FixedText
 from podium.compliance.rulebook.score_texts import SCORE_TEXTS
 from podium.compliance.rulebook.tree_texts import TREE_TEXTS
+from podium.compliance.scoring import rules as scoring
 from podium.compliance.systems import rules as systems
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.fixed_rule import FixedRule
@@ -180,7 +182,7 @@ def _named(template: str) -> str:
     return "".join(text + (f"<{name}>" if name else "") for text, name, *_ in parsed)
 
 
-_VALUES = (power.RULES, systems.RULES)
+_VALUES = (scoring.RULES, power.RULES, systems.RULES, history.RULES)
 
 _PACKAGE = {**SCORE_TEXTS, **TREE_TEXTS, **PACKAGE_TEXTS}
 

@@ -6,15 +6,26 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
+from podium.compliance.results.model import join_limited
 from podium.compliance.scoring.result import ScoredResult
+from podium.compliance.scoring.rules import (
+    ABSURD_CONVERGENCE,
+    BROKEN_RUN_COUNTED,
+    FACTOR_DIFFERS,
+    INVALID,
+    MIXED_BATCH_SIZES,
+    NEGATIVE_TIME,
+    NO_ENERGY,
+    NO_TIME,
+    WIDE_SPREAD,
+)
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
-
-CITES = "training rules, Benchmark Results and Scoring"
-RCP_CITES = "training rules, RCPs"
+from podium.rules.fixed_rule import FixedRule
 
 FAR = 100.0
 """A run that converges this many times sooner or later than the others is not believed."""
@@ -35,78 +46,42 @@ def findings_of(working: ScoredResult) -> list[Finding]:
     ]
 
 
-def _at(
-    working: ScoredResult,
-    rule: str,
-    severity: Severity,
-    message: str,
-    hint: str,
-    *,
-    path: str | None = None,
-    key: str | None = None,
-    cites: str = CITES,
-    expected: str = "",
-    actual: object = None,
-    stated_by: StatedBy = StatedBy.POLICY,
-) -> Finding:
-    where = working.place.display_path if path is None else path
-    return Finding(
-        rule, severity, where, None, key, message, expected, actual, hint, cites, stated_by
-    )
+def _found(working: ScoredResult, rule: FixedRule, path: str = "", **fields: Any) -> Finding:
+    """A finding about the result, or about the file of it that the path names."""
+    return rule.found(working.profile, path or working.place.display_path, **fields)
 
 
 def _no_score(working: ScoredResult) -> Iterator[Finding]:
     throughput = working.throughput
     problems = working.score.problems if throughput is None else throughput.problems
     for problem in problems:
-        yield _at(
-            working,
-            "score.invalid",
-            Severity.ERROR,
-            problem,
-            _mend(problem, working),
-            cites=CITES if throughput is None else "HPC rules, throughput",
-        )
+        yield _found(working, INVALID, problem=problem, fix=_fix(problem, working))
     if (throughput is not None and throughput.time_to_train_all is None) or (
         throughput is None and working.score.minutes is None and not problems
     ):
-        yield _untimed(working)
+        yield _found(working, NO_TIME, key="run_stop")
 
 
-def _untimed(working: ScoredResult) -> Finding:
-    message = "no run has a time: run_start or run_stop is missing"
-    hint = "log run_start and run_stop in every run"
-    return _at(working, "score.no-time", Severity.ERROR, message, hint, key="run_stop")
-
-
-def _mend(problem: str, working: ScoredResult) -> str:
+def _fix(problem: str, working: ScoredResult) -> str:
     if "needs" in problem:
         missing = working.entry.needed - len(working.runs)
         return f"add {missing} more runs of {working.place.benchmark}"
     if "failed" in problem or "leave none" in problem:
-        return "repeat the set of runs; see --explain for what each run lacks"
+        return "repeat the set of runs"
     if "pruned" in problem:
         return "move those logs to pruned_results"
     return "give every instance the same scale, and state the system's in its description"
 
 
 def _batch_sizes(working: ScoredResult) -> Iterator[Finding]:
-    sizes = Counter(run.batch_size for run in working.runs)
-    if len(sizes) < 2:
+    counted = Counter(run.batch_size for run in working.runs)
+    if len(counted) < 2:
         return
-    told = ", ".join(
+    sizes = ", ".join(
         f"{'none' if size is None else f'{size:g}'} in {count}"
-        for size, count in sizes.most_common(4)
+        for size, count in counted.most_common(4)
     )
-    yield _at(
-        working,
-        "score.mixed-batch-sizes",
-        Severity.ERROR,
-        f"the runs are of several global batch sizes ({told}); all must have the same",
-        "repeat the runs that differ with the batch size of the others",
-        key="global_batch_size",
-        cites=RCP_CITES,
-    )
+    yield _found(working, MIXED_BATCH_SIZES, key="global_batch_size", sizes=sizes)
 
 
 def _absurd(working: ScoredResult) -> Iterator[Finding]:
@@ -116,18 +91,16 @@ def _absurd(working: ScoredResult) -> Iterator[Finding]:
     plain = [value for value in given if math.isfinite(value) and value > 0]
     usual = _usual(working, plain)
     for index, run in converged:
-        why = _strange(run, usual)
+        why = _absurdity(run, usual)
         if why:
-            yield _at(
+            yield _found(
                 working,
-                "score.absurd-convergence",
-                Severity.ERROR,
-                f"the run says that it converged after {run.to_converge:g} {run.unit}: {why}",
-                f"log the {run.unit} trained so far with every evaluation",
-                path=working.members[index].display_path,
+                ABSURD_CONVERGENCE,
+                working.members[index].display_path,
                 key="eval_accuracy",
-                cites=RCP_CITES,
-                actual=run.to_converge,
+                at=run.to_converge,
+                unit=run.unit,
+                why=why,
             )
 
 
@@ -138,12 +111,12 @@ def _usual(working: ScoredResult, values: list[float]) -> float | None:
     return statistics.median(values) if len(values) > 2 else None
 
 
-def _strange(run: RunFacts, usual: float | None) -> str:
+def _absurdity(run: RunFacts, usual: float | None) -> str:
     at = run.to_converge
     if at is None:
         return ""
     if not math.isfinite(at) or at < 0:
-        return "that is no count"
+        return "that is not a count"
     if usual and (at > FAR * usual or (at > 0 and at < usual / FAR)):
         return f"{usual:g} is usual"
     return ""
@@ -152,15 +125,13 @@ def _strange(run: RunFacts, usual: float | None) -> str:
 def _times(working: ScoredResult) -> Iterator[Finding]:
     for member, run in zip(working.members, working.runs, strict=True):
         if run.minutes is not None and run.minutes <= 0:
-            yield _at(
+            yield _found(
                 working,
-                "score.negative-time",
-                Severity.ERROR,
-                f"run_stop is {-run.minutes:g} minutes before run_start",
-                "log both from one clock, in milliseconds since 1970",
-                path=member.display_path,
+                NEGATIVE_TIME,
+                member.display_path,
                 key="run_stop",
-                actual=run.minutes,
+                before=-run.minutes,
+                minutes=run.minutes,
             )
 
 
@@ -170,21 +141,24 @@ def _convergence(working: ScoredResult) -> Iterator[Finding]:
     if ours is None or theirs is None or ours.verdict == "not_applicable":
         return
     if working.score.minutes is None and working.throughput is None:
-        return  # that the result has no score is said already
+        return  # that the result has no score is reported already
     judged = ours if ours.verdict != "pass" else theirs
     if judged.verdict == "pass":
         return
     both = ours.verdict != "pass" and theirs.verdict != "pass"
     stated = StatedBy.POLICY if ours.verdict != "pass" else StatedBy.VERIFIER
-    found = _at(
-        working,
-        "rcp.missing" if judged.verdict == "missing" else "rcp.failed",
-        Severity.ERROR if both or working.profile is Profile.VERIFIER else Severity.WARNING,
-        "; ".join(judged.messages) or "the result fails the test of convergence",
-        "see `podium rcp check` for the arithmetic",
-        cites=RCP_CITES,
+    error = both or working.profile is Profile.VERIFIER
+    found = Finding(
+        id="rcp.missing" if judged.verdict == "missing" else "rcp.failed",
+        severity=Severity.ERROR if error else Severity.WARNING,
+        path=working.place.display_path,
+        line=None,
+        key=None,
+        message="; ".join(judged.messages) or "the result fails the test of convergence",
         expected="" if judged.minimum is None else f"at least {judged.minimum:g}",
         actual=judged.submission,
+        hint="see `podium rcp check` for the arithmetic",
+        cites="training rules, RCPs",
         stated_by=StatedBy.BOTH if both else stated,
     )
     yield replace(found, waived=_bypassed(working))
@@ -203,18 +177,10 @@ def _bypassed(working: ScoredResult) -> bool:
 
 
 def _factor(working: ScoredResult) -> Iterator[Finding]:
-    note = working.score.factor.note
-    if note and working.throughput is None:
-        yield _at(
-            working,
-            "score.factor-differs",
-            Severity.WARNING,
-            note,
-            "the factor of scaling.json is used where it is one; remove the file to use the other",
-            path=f"{working.place.display_path}/scaling.json",
-            key="scaling_factor",
-            cites="training rules, Score scaling",
-        )
+    problem = working.score.factor.note
+    if problem and working.throughput is None:
+        path = f"{working.place.display_path}/scaling.json"
+        yield _found(working, FACTOR_DIFFERS, path, key="scaling_factor", problem=problem)
 
 
 def _broken(working: ScoredResult) -> Iterator[Finding]:
@@ -223,13 +189,12 @@ def _broken(working: ScoredResult) -> Iterator[Finding]:
     pairs = zip(working.members, working.runs, strict=True)
     broken = [member.path.name for member, run in pairs if member.broken and run.converged]
     if broken:
-        yield _at(
+        yield _found(
             working,
-            "score.broken-run-counted",
-            Severity.WARNING,
-            f"{len(broken)} of {len(working.runs)} runs converged and are scored, though their "
-            f"logs break rules: {_few(broken)}",
-            "see `podium check`; the official summary counts such a run as the slowest",
+            BROKEN_RUN_COUNTED,
+            broken=len(broken),
+            runs=len(working.runs),
+            names=join_limited(broken, 6),
         )
 
 
@@ -238,32 +203,12 @@ def _spread(working: ScoredResult) -> Iterator[Finding]:
     if spread is None or working.throughput is not None:
         return
     names = [name.rpartition("/")[2] for name in spread.outliers]
-    far = f"; far from the others: {_few(names)}" if names else ""
+    far = f"; far from the others: {join_limited(names, 6)}" if names else ""
     if spread.relative > 2 * spread.usual or far:
-        yield _at(
-            working,
-            "score.wide-spread",
-            Severity.NOTE,
-            f"the runs' times deviate by {spread.relative:.1%} of their mean; "
-            f"{spread.usual:.1%} is usual{far}",
-            "look for pauses or slow nodes; far outliers may be asked about in review",
-        )
+        yield _found(working, WIDE_SPREAD, spread=spread.relative, usual=spread.usual, far=far)
 
 
 def _energy(working: ScoredResult) -> Iterator[Finding]:
-    told = working.power or any(one is not None for one in working.energies)
-    if told and working.entry.energy_joules is None:
-        yield _at(
-            working,
-            "score.no-energy",
-            Severity.WARNING,
-            "there are power logs, and the energy of a scored run cannot be told from them",
-            "see what `podium check` finds in the files there",
-            path=f"{working.place.display_path}/power",
-            cites="power measurement rules",
-        )
-
-
-def _few(names: list[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    measured = working.power or any(one is not None for one in working.energies)
+    if measured and working.entry.energy_joules is None:
+        yield _found(working, NO_ENERGY, f"{working.place.display_path}/power")
