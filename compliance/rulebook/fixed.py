@@ -5,7 +5,9 @@ from __future__ import annotations
 from string import Formatter
 
 from podium.compliance.history import rules as history
+from podium.compliance.live import rules as live
 from podium.compliance.power import rules as power
+from podium.compliance.rcp import rules as rcp
 from podium.compliance.rulebook.catalogue import Kind, Rule
 from podium.compliance.rulebook.package_texts import PACKAGE_TEXTS, FixedText
 from podium.compliance.rulebook.score_texts import SCORE_TEXTS
@@ -182,7 +184,14 @@ def _named(template: str) -> str:
     return "".join(text + (f"<{name}>" if name else "") for text, name, *_ in parsed)
 
 
-_VALUES = (scoring.RULES, power.RULES, systems.RULES, history.RULES)
+_VALUES = (
+    rcp.RULES,
+    scoring.RULES,
+    power.RULES,
+    systems.RULES,
+    history.RULES,
+    live.RULES,
+)
 
 _PACKAGE = {**SCORE_TEXTS, **TREE_TEXTS, **PACKAGE_TEXTS}
 
