@@ -23,9 +23,10 @@ class FixedRule(msgspec.Struct, frozen=True):
 
     `message`, `help` and `expected` are templates, filled from the fields that `found` is given;
     `actual` names the field that a finding shows as the actual value. `severity` is that of the
-    policy profile, `in_verifier` that of the verifier profile, None where it does not report the
-    rule. `varies` says when another text than `stated_by` states the rule; only then may a finding
-    say so. `cites` is the heading of the section that states it.
+    policy profile, `in_verifier` that of the verifier profile, None where a profile does not report
+    the rule. `varies` says when another text than `stated_by` states the rule, or when it weighs
+    more or less; only then may a finding say so. `cites` is the heading of the section that states
+    it.
     """
 
     id: str
@@ -34,7 +35,7 @@ class FixedRule(msgspec.Struct, frozen=True):
     message: str
     help: str
     stated_by: StatedBy
-    severity: Severity
+    severity: Severity | None
     in_verifier: Severity | None
     cites: str = ""
     expected: str = ""
@@ -80,8 +81,11 @@ class FixedRule(msgspec.Struct, frozen=True):
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
         """How much a finding weighs in a profile, where that text states it."""
         if stated_by is self.stated_by:
-            in_verifier = self.in_verifier or self.severity
-            return in_verifier if profile is Profile.VERIFIER else self.severity
+            ours, theirs = self.severity, self.in_verifier
+            weight = theirs or ours if profile is Profile.VERIFIER else ours or theirs
+            if weight is None:
+                raise ValueError(f"{self.id} is reported in no profile")
+            return weight
         return _weight(stated_by, profile)
 
 

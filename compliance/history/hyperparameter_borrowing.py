@@ -1,8 +1,8 @@
-"""Settings that are no longer those handed in first: in review they may be borrowed, as a group.
+"""Settings that are no longer those submitted first: in review they may be borrowed, as a group.
 
 Source: training rules, Hyperparameter Borrowing; HPC follows them. Once per result a submitter may
 take another's hyperparameters for the benchmark: all of them, but that batch sizes may differ, on
-the same system. The earlier tree is that of the same round as it was handed in.
+the same system. The earlier tree is that of the same round as it was submitted.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from podium.compliance.history.prior_submission import Earlier, EarlierResult, changed_fields
+from podium.compliance.history.rules import BORROWER_CHANGED, GROUP, NOT_A_GROUP, NOT_ALLOWED
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.results.consistency import canonical_text
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.systems.agreement import same_organisation
-from podium.rules.finding import Finding, StatedBy
+from podium.rules.finding import Finding
 
 BATCH_SIZES = frozenset(
     {
@@ -33,12 +34,12 @@ _SOFTWARE = frozenset({"framework", "other_software_stack", "operating_system"})
 
 
 def borrowed(
-    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
 ) -> Iterator[Finding]:
-    """What is to be told of results whose settings differ from those handed in first."""
-    if not by.rules.package.borrowing:
+    """What there is to report of results whose settings differ from those submitted first."""
+    if not context.rules.package.borrowing:
         return
-    known = [one for one in earlier.results if one.rules.title == by.rules.title]
+    known = [one for one in earlier.results if one.rules.title == context.rules.title]
     for verdict in results:
         first = _first(known, verdict, tree)
         if first is None or not verdict.result.runs:
@@ -47,11 +48,11 @@ def borrowed(
         changed = differing(first.settings, settings)
         if not changed:
             continue
-        yield _changed(tree, verdict, first, changed, _lenders(known, first), by)
+        yield _changed(tree, verdict, first, changed, _lenders(known, first), context)
         now, then = verdict.result.description, first.description
         if now is not None and then is not None:
             where = tree.place(tree.systems[first.system])
-            yield from _system(where, first, then.given, now.given, by)
+            yield from _system(where, first, then.given, now.given, context)
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
@@ -68,7 +69,7 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
 def _first(
     known: Sequence[EarlierResult], verdict: ResultVerdict, tree: Tree
 ) -> EarlierResult | None:
-    """The result as it was handed in first."""
+    """The result as it was submitted first."""
     folder = verdict.folder
     same = (folder.system, folder.benchmark, folder.scaling)
     return next(
@@ -97,47 +98,24 @@ def _changed(
     first: EarlierResult,
     changed: list[str],
     lenders: list[EarlierResult],
-    by: JudgingContext,
+    context: JudgingContext,
 ) -> Finding:
-    where, settings = (
-        tree.place(verdict.folder.path),
-        verdict.result.runs[0].facts.settings.as_dict(),
-    )
-    told = f"{join_limited(changed)} not as in the result handed in first ({first.display_path})"
-    if not by.rules.benchmark(first.benchmark).borrowable:
-        return by.finding(
-            "borrowing.not-allowed",
-            where,
-            f"{told}; settings of {first.benchmark} may not be borrowed",
-            "hand in runs with the settings of the first",
-            stated_by=StatedBy.POLICY,
-        )
+    where = tree.place(verdict.folder.path)
+    settings = verdict.result.runs[0].facts.settings.as_dict()
+    known: dict[str, Any] = {"changed": join_limited(changed), "first": first.display_path}
+    profile = context.profile
+    if not context.rules.benchmark(first.benchmark).borrowable:
+        return NOT_ALLOWED.found(profile, where, **known, benchmark=first.benchmark)
     apart = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
     nearest = min(apart, key=lambda display_path: len(apart[display_path]), default=None)
-    if nearest is not None and not apart[nearest]:
-        return by.finding(
-            "borrowing.group",
-            where,
-            f"{told}; all settings but batch sizes are those of {nearest}",
-            "declare what is borrowed by the Monday of the third week of the review",
-            stated_by=StatedBy.POLICY,
-            note=True,
-        )
     if nearest is None:
-        told += ", and no other submitter has a result of the benchmark to borrow them from"
+        problem = ", and no other submitter has a result of the benchmark to borrow them from"
+    elif not apart[nearest]:
+        return GROUP.found(profile, where, **known, lender=nearest)
     else:
-        told += (
-            f"; must all be one lender's, and those of {nearest} differ in "
-            f"{join_limited(apart[nearest])}"
-        )
-    return by.finding(
-        "borrowing.not-a-group",
-        where,
-        told,
-        "take all settings of one other result but batch sizes, or show that with them it "
-        "converges worse than the lender's",
-        stated_by=StatedBy.POLICY,
-    )
+        names = join_limited(apart[nearest])
+        problem = f"; must all be one lender's, and those of {nearest} differ in {names}"
+    return NOT_A_GROUP.found(profile, where, **known, problem=problem)
 
 
 def _system(
@@ -145,22 +123,16 @@ def _system(
     first: EarlierResult,
     then: Mapping[str, Any],
     now: Mapping[str, Any],
-    by: JudgingContext,
+    context: JudgingContext,
 ) -> Iterator[Finding]:
     """Borrowing is for the same system, software and configuration."""
     changed = [
         key
         for key in changed_fields(then, now)
         if not key.endswith("_notes")
-        and not (by.rules.package.software_updates and key in _SOFTWARE)
+        and not (context.rules.package.software_updates and key in _SOFTWARE)
     ]
     if changed:
-        yield by.finding(
-            "borrowing.system-changed",
-            where,
-            f"{join_limited(changed)} not as in the description handed in first, while "
-            f"{first.benchmark} "
-            "has other settings than then; must be the same system",
-            "run the borrowed settings on the system as it was",
-            stated_by=StatedBy.POLICY,
+        yield BORROWER_CHANGED.found(
+            context.profile, where, fields=join_limited(changed), benchmark=first.benchmark
         )

@@ -1,7 +1,7 @@
 """Systems that an earlier round previewed: they must come back as available, and be as fast.
 
 Source: submission rules, Preview Systems (2.0 and later). At least one benchmark that both rounds
-can compare must be handed in on the available system, at the smallest and the largest scale that
+can compare must be submitted on the available system, at the smallest and the largest scale that
 were previewed, and lose at most 2 %: at the same or a larger scale in time, at a smaller one in
 time times accelerators. Where both were measured, what counts is the performance for the power
 drawn, which is as much better as the energy of a run is less.
@@ -13,16 +13,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 
 from podium.compliance.history.prior_submission import Earlier, EarlierResult
+from podium.compliance.history.rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.fields import Category, letters
 from podium.compliance.systems.values import SystemDescription, says_nothing
-from podium.rules.finding import Finding, StatedBy
+from podium.rules.finding import Finding
 from podium.rules.round import Round
 
 MOST_LOST = 0.02
@@ -56,25 +58,25 @@ class _Timed(msgspec.Struct, frozen=True):
             return lost - 1, "time"
         return lost * self.scale / preview.scale - 1, "time on all accelerators together"
 
-    def told(self) -> str:
+    def taken(self) -> str:
         """What it takes, for a message."""
         energy = "" if self.joules is None else f" and {self.joules / 1e6:.4g} MJ"
         return f"{self.minutes:.4g} min{energy} at scale {self.scale}"
 
 
 def followed(
-    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
 ) -> Iterator[Finding]:
-    """What is to be told of the systems that this submitter previewed in an earlier round."""
-    if not by.rules.package.preview_follow_up:
+    """What there is to report of the systems that this submitter previewed in an earlier round."""
+    if not context.rules.package.preview_follow_up:
         return
-    previews = _previews(earlier, tree, by.rules)
+    previews = _previews(earlier, tree, context.rules)
     if not previews:
         return
-    available = _available(tree, results, by)
+    available = _available(tree, results, context)
     for hardware, previewed in previews.items():
         alike = [found for name, found in available.items() if hardware in name or name in hardware]
-        yield from _followed(previewed, [*chain(*alike)] if alike else None, tree, by)
+        yield from _followed(previewed, [*chain(*alike)] if alike else None, tree, context)
 
 
 def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[EarlierResult]]:
@@ -95,10 +97,10 @@ def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[Earl
 
 
 def _available(
-    tree: Tree, results: Sequence[ResultVerdict], by: JudgingContext
+    tree: Tree, results: Sequence[ResultVerdict], context: JudgingContext
 ) -> dict[str, list[_Timed]]:
     """The scored results of available systems, by the hardware."""
-    title = by.rules.title
+    title = context.rules.title
     found: dict[str, list[_Timed]] = {}
     for verdict in results:
         folder = verdict.folder
@@ -134,11 +136,13 @@ def _scale(description: SystemDescription) -> int | None:
 
 
 def _followed(
-    previewed: list[EarlierResult], available: list[_Timed] | None, tree: Tree, by: JudgingContext
+    previewed: list[EarlierResult],
+    available: list[_Timed] | None,
+    tree: Tree,
+    context: JudgingContext,
 ) -> Iterator[Finding]:
     first = previewed[0]
-    told = f"{first.system} was previewed in {first.rules.title} ({first.display_path})"
-    comparable = [timed for one in previewed if (timed := _comparable(one, by.rules))]
+    comparable = [timed for one in previewed if (timed := _comparable(one, context.rules))]
     slower: list[Finding] = []
     for benchmark in dict.fromkeys(one.benchmark for one in comparable):
         mine = [one for one in available or () if one.benchmark == benchmark]
@@ -146,31 +150,26 @@ def _followed(
         lost = [(then, now) for then, now in pairs if now.lost_to(then)[0] > MOST_LOST + _ROUNDING]
         if pairs and not lost:
             return  # one benchmark is enough
-        slower += [_slower(then, now, by) for then, now in lost]
+        slower += [_slower(then, now, context) for then, now in lost]
     if slower:
         yield from slower
         return
     names = join_limited(sorted({one.benchmark for one in comparable or previewed}))
+    known: dict[str, Any] = {
+        "system": first.system,
+        "title": first.rules.title,
+        "path_then": first.display_path,
+    }
+    where, profile = tree.place("systems"), context.profile
+    if available is not None and not comparable:
+        now = context.rules.title
+        yield NOT_COMPARABLE.found(profile, where, **known, names=names, now=now)
+        return
+    problem = f"its available system has no scored result of {names}"
     if available is None:
-        told += ", and no available system here has its hardware; must be available by the next "
-        told += "submission, or the first one after 140 days"
-        hint = "hand the system in as available, or tell the committee why it is not"
-    elif comparable:
-        told += f", and its available system has no scored result of {names}"
-        hint = "hand in one of them at the smallest and the largest scale previewed"
-    else:
-        told += f" with {names}: no score that {by.rules.title} can be compared with"
-        hint = "show the committee privately, at the smallest and the largest scale, that the "
-        hint += "available system is as fast"
-    unseen = available is not None and not comparable
-    yield by.finding(
-        "preview.not-comparable" if unseen else "preview.not-followed",
-        tree.place("systems"),
-        told,
-        hint,
-        stated_by=StatedBy.POLICY,
-        note=unseen,
-    )
+        problem = "no available system here has its hardware; must be available by the next "
+        problem += "submission, or the first one after 140 days"
+    yield NOT_FOLLOWED.found(profile, where, **known, problem=problem)
 
 
 def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
@@ -199,15 +198,19 @@ def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed
 _SCALE, _MINUTES = attrgetter("scale"), attrgetter("minutes")
 
 
-def _slower(then: _Timed, now: _Timed, by: JudgingContext) -> Finding:
+def _slower(then: _Timed, now: _Timed, context: JudgingContext) -> Finding:
     lost, what = now.lost_to(then)
-    return by.finding(
-        "preview.slower",
+    limit = f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if what == "time" else ""
+    return SLOWER.found(
+        context.profile,
         now.display_path,
-        f"{now.benchmark} takes {now.told()}; previewed in {then.title} it took {then.told()} "
-        f"({then.display_path}): {lost:.1%} more {what}; at most {MOST_LOST:.0%} may be lost",
-        "find out what made the available system slower, or tell the committee",
-        stated_by=StatedBy.POLICY,
-        expected=f"at most {then.minutes * (1 + MOST_LOST):.4g} min" if what == "time" else "",
-        actual=round(now.minutes, 4),
+        now=f"{now.benchmark} takes {now.taken()}",
+        title=then.title,
+        then=f"it took {then.taken()}",
+        path_then=then.display_path,
+        lost=lost,
+        what=what,
+        most=MOST_LOST,
+        limit=limit,
+        minutes=round(now.minutes, 4),
     )

@@ -1,8 +1,8 @@
-"""A submission beside an earlier tree: logs handed in again, and the systems they ran on.
+"""A submission beside an earlier tree: resubmitted logs, and the systems they ran on.
 
-Source: training rules, Results Resubmission (5.1 and later): a result may be handed in again where
-it still is the submitter's best, and the description of its system is the same in both rounds.
-What else an earlier tree tells is in `borrowing` and `preview`.
+Source: training rules, Results Resubmission (5.1 and later): a result may be resubmitted where it
+still is the submitter's best, and the description of its system is the same in both rounds.
+What else an earlier tree shows is in `hyperparameter_borrowing` and `preview_followup`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from msgspec.structs import replace
 
 from podium.compliance.checking.session import DiscoveredInputs, Options, gather
 from podium.compliance.errors import UsageFault
+from podium.compliance.history.rules import (
+    OTHER_SUBMITTER,
+    RESUBMITTED,
+    SHIFTED_LOG,
+    SYSTEM_CHANGED,
+    SYSTEM_UNKNOWN,
+)
 from podium.compliance.inputs.layout import Scaling, Tree
 from podium.compliance.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.results.consistency import FingerprintIndex
@@ -26,7 +33,7 @@ from podium.compliance.scoring.session import results_of
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.document import read_description
 from podium.compliance.systems.values import SystemDescription
-from podium.rules.finding import Finding, Profile, StatedBy
+from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
 
 
@@ -60,14 +67,14 @@ class EarlierResult(msgspec.Struct, frozen=True):
 
 
 class Earlier(msgspec.Struct):
-    """The runs of earlier trees by their marks, and their results."""
+    """The runs of earlier trees by their fingerprints, and their results."""
 
     runs: FingerprintIndex[Before] = msgspec.field(default_factory=FingerprintIndex)
     results: list[EarlierResult] = msgspec.field(default_factory=list)
 
 
 def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
-    """The runs of earlier trees; each tree is of the round that it says itself.
+    """The runs of earlier trees; each tree is of the round that it names itself.
 
     Raises UsageFault in the verifier's profile, which compares no trees; NothingToJudge where a
     tree holds no logs.
@@ -117,9 +124,9 @@ def _title(choice: Choice) -> str:
 
 
 def resubmitted(
-    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, by: JudgingContext
+    tree: Tree, results: Sequence[ResultVerdict], earlier: Earlier, context: JudgingContext
 ) -> Iterator[Finding]:
-    """What is to be told of logs that an earlier tree held already."""
+    """What there is to report of logs that an earlier tree held already."""
     compared = set()
     for verdict in results:
         again: list[Before] = []
@@ -128,66 +135,53 @@ def resubmitted(
             if before is None:
                 continue
             if shifted:
-                yield _shifted(run, before, by)
+                yield _shifted(run, before, context)
             else:
                 again.append(before)
-        yield from _others(tree, verdict, again, by)
-        # What was handed in first in this very round may of course stay.
-        again = [before for before in again if before.title != by.rules.title]
+        yield from _others(tree, verdict, again, context)
+        # What was submitted first in this very round may of course stay.
+        again = [before for before in again if before.title != context.rules.title]
         if again:
-            yield _again(tree, verdict, again, by)
+            yield _again(tree, verdict, again, context)
             system = verdict.folder.system
             if system not in compared and system in tree.systems:
                 compared.add(system)
-                yield from _system(tree, system, again[0], by)
+                yield from _system(tree, system, again[0], context)
 
 
-def _shifted(run: Run, before: Before, by: JudgingContext) -> Finding:
-    return by.finding(
-        "earlier.shifted-log",
-        run.display_path,
-        f"this log is that of {before.display_path} ({before.title}) at another time; a log "
-        "may be handed "
-        "in again, but as it was",
-        "hand in the log of a run of its own, or the earlier one unchanged",
-        stated_by=StatedBy.POLICY,
+def _shifted(run: Run, before: Before, context: JudgingContext) -> Finding:
+    return SHIFTED_LOG.found(
+        context.profile, run.display_path, before=before.display_path, title=before.title
     )
 
 
 def _again(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: JudgingContext
+    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
 ) -> Finding:
-    told = (
-        f"{len(again)} of {len(verdict.result.runs)} runs were handed in before, as "
-        f"{again[0].display_path} "
-    )
-    told += f"({again[0].title})"
-    allowed = by.rules.package.resubmission
-    return by.finding(
-        "earlier.resubmitted",
+    allowed = context.rules.package.resubmission
+    return RESUBMITTED.found(
+        context.profile,
         tree.place(verdict.folder.path),
-        told if allowed else f"{told}; {by.rules.title} takes no logs of earlier rounds",
-        "tell the committee before the first review meeting"
-        if allowed
-        else "hand in runs made for this round",
-        stated_by=StatedBy.POLICY,
-        note=allowed,
+        severity=None if allowed else Severity.WARNING,
+        count=len(again),
+        runs=len(verdict.result.runs),
+        before=again[0].display_path,
+        title=again[0].title,
+        refusal="" if allowed else f"; {context.rules.title} takes no logs of earlier rounds",
     )
 
 
 def _others(
-    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], by: JudgingContext
+    tree: Tree, verdict: ResultVerdict, again: Sequence[Before], context: JudgingContext
 ) -> Iterator[Finding]:
     names = {before.submitter for before in again if before.submitter}
     others = sorted(name for name in names if not same_organisation(name, tree.submitter))
     if others:
-        yield by.finding(
-            "earlier.other-submitter",
+        yield OTHER_SUBMITTER.found(
+            context.profile,
             tree.place(verdict.folder.path),
-            f"runs of {join_limited(others)} are handed in by {tree.submitter}; "
-            "must be the submitter's own",
-            "hand in runs of your own",
-            stated_by=StatedBy.POLICY,
+            others=join_limited(others),
+            submitter=tree.submitter,
         )
 
 
@@ -196,28 +190,15 @@ def changed_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     return sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
 
 
-def _system(tree: Tree, system: str, before: Before, by: JudgingContext) -> Iterator[Finding]:
+def _system(tree: Tree, system: str, before: Before, context: JudgingContext) -> Iterator[Finding]:
     """The description must be the same, field by field."""
     where, then = tree.place(tree.systems[system]), before.description
     if then is None or not then.is_file():
-        yield by.finding(
-            "earlier.system-unknown",
-            where,
-            f"logs of {before.title} are handed in again, but the earlier tree has no description "
-            f"of their system to compare {system} with",
-            "give --earlier the whole earlier tree",
-            stated_by=StatedBy.POLICY,
-            note=True,
-        )
+        yield SYSTEM_UNKNOWN.found(context.profile, where, title=before.title, system=system)
         return
     new = tree.root / tree.systems[system]
     changed = changed_fields(read_description(then).fields, read_description(new).fields)
     if changed:
-        yield by.finding(
-            "earlier.system-changed",
-            where,
-            f"{join_limited(changed)} differ from {then}; must be the same, "
-            f"as logs of {before.title} are handed in again",
-            "hand in the earlier description unchanged, or new runs",
-            stated_by=StatedBy.POLICY,
+        yield SYSTEM_CHANGED.found(
+            context.profile, where, fields=join_limited(changed), then=then, title=before.title
         )

@@ -1,4 +1,4 @@
-"""Judges a run record by record: tells what is wrong with it as soon as that is certain."""
+"""Judges a run record by record: reports what is wrong with it as soon as that is certain."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from podium.compliance.live.partial.declared import Declared, declared
 from podium.compliance.live.partial.gates import GATES, OUTCOMES, Gates
 from podium.compliance.live.partial.missing import Missing, missing_keys
 from podium.compliance.live.partial.table import Table
+from podium.compliance.live.rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
 from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec import keys as k
@@ -21,9 +22,6 @@ from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import DIVISIONS, Round, Scope
 from podium.rules.run import Run
 
-NOT_YET = "guard.not-yet-logged"
-OTHERWISE = "guard.declared-otherwise"
-
 NAMES = ("submission_division", "submission_benchmark")
 
 _LATE_ROLES = frozenset({"submission", "statistic", "interval_end"})
@@ -32,12 +30,16 @@ _LATE_ROLES = frozenset({"submission", "statistic", "interval_end"})
 _RANK = {Severity.NOTE: 1, Severity.WARNING: 2, Severity.ERROR: 3}
 
 
+def _rank(severity: Severity | None) -> int:
+    return 0 if severity is None else _RANK[severity]
+
+
 class Guard:
-    """The rules of a round, held against the records of one run as they come.
+    """The rules of a round, applied to the records of one run as they come.
 
     Called with a record, it returns the findings that became certain with it: no later record can
     take them back. `finish` returns what only the end of the log decides; all together are the
-    rules that `podium check` finds broken. Division and benchmark are what the log says; until it
+    violations that `podium check` reports. Division and benchmark are what the log says; until it
     says so, what is given here. With `advises`, a note at run_start names what is required and not
     logged yet. Rounds before 0.7 are judged at the end only.
     """
@@ -59,7 +61,7 @@ class Guard:
         self.profile, self.path, self.advises = Profile(profile), path, advises
         self.run = Run([], line_of)
         self.findings: list[Finding] = []
-        self._said: dict[str, Severity] = {}
+        self._reported: dict[str, Severity] = {}
         self._at_once = self.rules.generation == "mllog"
         self._settle()
 
@@ -78,12 +80,12 @@ class Guard:
         if key not in self._looked_at:
             return ()
         if key in self._deciding and (where is None or key not in NAMES):
-            return self.tell([*self._contradicted(record), *self._settle_again()])
-        return self.tell([*self._broken_by(record)])
+            return self.report([*self._contradicted(record), *self._settle_again()])
+        return self.report([*self._broken_by(record)])
 
     def finish(self, log: Log | None = None) -> tuple[Finding, ...]:
         """What only the end decides. `log`: where the records come from, if that is at hand."""
-        return self.tell(self.verdict(log))
+        return self.report(self.verdict(log))
 
     def verdict(self, log: Log | None = None) -> list[Finding]:
         """All findings about the log as it stands, as `podium check` has them."""
@@ -108,7 +110,7 @@ class Guard:
         self.context = rules.context(division, benchmark)
         self._table = Table(self.scopes, self._undecided)
         self._gates = Gates(self.context, self._checks, self.is_constant)
-        for rule in self._said:
+        for rule in self._reported:
             self._gates.retire(rule)
         choosing = {v.chosen_by.name for scope in self.scopes for v in scope.variants}
         self._deciding = frozenset((*NAMES, *choosing))
@@ -152,16 +154,15 @@ class Guard:
             NAMES[1]: self.declared.benchmark,
         }.get(record.key)
         if given and record.value != given:
-            yield Finding(
-                OTHERWISE,
-                Severity.ERROR,
+            yield CONFLICTING_DECLARATION.found(
+                self.profile,
                 self.path,
-                self.run.line(len(self.run.records) - 1),
-                record.key,
-                f"{record.key} is {record.value!r:.60}, but the guard was made for {given}",
-                given,
-                record.value,
-                "give the logger the division and benchmark that the run logs",
+                line=self.run.line(len(self.run.records) - 1),
+                key=record.key,
+                logged_key=record.key,
+                shown=repr(record.value)[:60],
+                value=record.value,
+                given=given,
             )
 
     # --- one record ---
@@ -192,7 +193,7 @@ class Guard:
         run.ordered = run.exact = False
         try:
             found = [*check.find(run, self.context)]
-        except Exception:  # told at the end, as a fault of podium's own
+        except Exception:  # reported at the end, as a fault of podium's own
             return []
         if not found:
             return []
@@ -204,15 +205,8 @@ class Guard:
         late = ("interval_start", "interval_end", "result", "statistic", "submission")
         keys = [each.key for each in self.missing() if each.role not in late]
         if keys and self.is_constant:
-            yield Finding(
-                NOT_YET,
-                Severity.NOTE,
-                self.path,
-                None,
-                None,
-                f"the run starts and {', '.join(keys)} {_is(keys)} not logged yet; must be logged",
-                hint="log what is missing before the run stops, best of all before it starts",
-            )
+            missing = f"{', '.join(keys)} {_is(keys)}"
+            yield NOT_YET_LOGGED.found(self.profile, self.path, missing=missing)
 
     def _at_stop(self) -> Iterator[Finding]:
         """What is still missing when the run stops, but for what may come after that."""
@@ -230,14 +224,14 @@ class Guard:
                 if key is not None and key.role not in _LATE_ROLES:
                     yield found
 
-    # --- what has been said ---
+    # --- what has been reported ---
 
-    def tell(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Note findings; returns those that say more than what has been said."""
-        said = self._said
-        fresh = [f for f in findings if _RANK[f.severity] > _RANK.get(said.get(f.id), 0)]  # type: ignore[arg-type]
+    def report(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Note findings; returns those whose rule is new, or weighs more than before."""
+        before = self._reported
+        fresh = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
         for found in fresh:
-            said[found.id] = max(found.severity, said.get(found.id, found.severity), key=_RANK.get)  # type: ignore[arg-type]
+            before[found.id] = max(found.severity, before.get(found.id, found.severity), key=_rank)
             if found.id in GATES:
                 self._gates.retire(found.id)
         self.findings += fresh

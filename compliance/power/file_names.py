@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
-from podium.compliance.power.meter import Fault
-from podium.rules.finding import StatedBy
+from podium.compliance.power.rules import (
+    FILE_COUNT,
+    NO_RUN_FOLDER,
+    NODE_COUNT,
+    NUMBERING,
+    STRAY_FILE,
+    VERIFIER_NAMES,
+)
+from podium.rules.finding import Finding, Profile, StatedBy
 
 KINDS = ("node", "sw")
 NAME = re.compile(r"(node|sw)_(0|[1-9][0-9]*)\.txt")
@@ -21,8 +29,18 @@ NAME = re.compile(r"(node|sw)_(0|[1-9][0-9]*)\.txt")
 Listed = dict[str, list[str] | None]
 """File names by run, runs in the order of their logs' names; None where a run has no folder."""
 
-Told = tuple[str, Fault]
-"""A fault, and the folder below `power` that has it (empty: `power` itself)."""
+
+Shown = Callable[[str], str]
+"""Gives the path, as reports show it, of a run's folder below `power`; of `power` for no name."""
+
+
+class Miscount(NamedTuple):
+    """How many files of a kind a run has, how many most have, and the run that is blamed."""
+
+    files: int
+    usual: int
+    blamed: str
+
 
 _Strict = dict[str, dict[str, list[int]]]
 
@@ -30,19 +48,19 @@ _Strict = dict[str, dict[str, list[int]]]
 class Official(msgspec.Struct):
     """The official package checker's reading.
 
-    `misnumbered` and `miscounted` are (run, kind of file); the latter gives the run it blames.
+    `misnumbered` and `miscounted` go by (run, kind of file).
     """
 
     missing: list[str] = msgspec.field(default_factory=list)
     misnumbered: list[tuple[str, str]] = msgspec.field(default_factory=list)
-    miscounted: dict[tuple[str, str], str] = msgspec.field(default_factory=dict)
+    miscounted: dict[tuple[str, str], Miscount] = msgspec.field(default_factory=dict)
     crash: str = ""
 
     @property
     def blamed(self) -> frozenset[str]:
         """The runs that it counts among the failing ones."""
         wrong = (*self.missing, *(stem for stem, _ in self.misnumbered))
-        return frozenset((*wrong, *self.miscounted.values()))
+        return frozenset((*wrong, *(found.blamed for found in self.miscounted.values())))
 
 
 def official_reading(listed: Listed) -> Official:
@@ -65,64 +83,66 @@ def official_reading(listed: Listed) -> Official:
                 return found
             if any(not 0 <= number < len(mine) for number in numbers):
                 found.misnumbered.append((stem, kind))
-        usual = max(counts, key=counts.count)
+        usual = _usual(counts)
         for index, (stem, _) in enumerate(present):
             if counts[index] != usual:
                 # Missing folders shift its list: the run it blames may be an earlier one.
-                found.miscounted[stem, kind] = stems[index]
+                found.miscounted[stem, kind] = Miscount(counts[index], usual, stems[index])
     return found
 
 
-def official_faults(official: Official) -> Iterator[Told]:
-    """What the official package checker rejects."""
-    yield from _missing(official)
+def official_findings(official: Official, shown: Shown) -> Iterator[Finding]:
+    """What the official package checker rejects, in its own profile."""
+    profile = Profile.VERIFIER
+    yield from _missing(official, profile, shown)
     for stem, kind in official.misnumbered:
-        said = f"{kind} files must be numbered from 0 without gaps"
-        yield stem, _fault("power.numbering", said, StatedBy.BOTH)
-    for (stem, kind), blamed in official.miscounted.items():
-        said = f"the run has another number of {kind} files than most runs"
-        said += "" if blamed == stem else f"; the official verifier blames {blamed} for that"
-        yield stem, _fault("power.file-count", said, StatedBy.BOTH)
+        yield NUMBERING.found(profile, shown(stem), kind=kind, numbers="")
+    for (stem, kind), found in official.miscounted.items():
+        blames = found.blamed != stem
+        yield FILE_COUNT.found(
+            profile,
+            shown(stem),
+            kind=kind,
+            count=found.files,
+            usual=found.usual,
+            detail=f"; the official verifier blames {found.blamed} for that" if blames else "",
+        )
 
 
-def policy_faults(listed: Listed, nodes: int | None, official: Official) -> Iterator[Told]:
+def policy_findings(
+    listed: Listed, nodes: int | None, official: Official, shown: Shown
+) -> Iterator[Finding]:
     """What the policy rejects, and what only the official package checker does."""
-    yield from _missing(official)
+    profile = Profile.POLICY
+    yield from _missing(official, profile, shown)
     strict = {
         stem: {kind: _numbers(names, kind) for kind in KINDS}
         for stem, names in listed.items()
         if names is not None
     }
-    told = set()
+    wrong: set[tuple[str, str]] = set()
     for kind in KINDS if strict else ():
-        for stem, rule, said in (*_numbered(strict, kind), *_counted(strict, kind)):
-            told.add((stem, kind))
-            known = official.misnumbered if rule == "power.numbering" else official.miscounted
-            stated = StatedBy.BOTH if (stem, kind) in known else StatedBy.POLICY
-            yield stem, _fault(rule, said, stated)
+        for stem, found in (
+            *_numbered(strict, kind, official, shown),
+            *_counted(strict, kind, official, shown),
+        ):
+            wrong.add((stem, kind))
+            yield found
     if strict and nodes is not None:
         usual = _usual([len(kinds["node"]) for kinds in strict.values()])
         if usual != nodes:
-            said = f"runs have {usual} node files; the system has {nodes} nodes"
-            yield "", Fault("power.node-count", None, None, said, usual)
-    for stem, kind in sorted({*official.misnumbered, *official.miscounted} - told):
-        said = f"the official verifier rejects {stem}: it takes each name that begins with {kind} "
-        yield stem, _fault("power.verifier-names", said + "for a power log", StatedBy.VERIFIER)
+            yield NODE_COUNT.found(profile, shown(""), count=usual, nodes=nodes)
+    for stem, kind in sorted({*official.misnumbered, *official.miscounted} - wrong):
+        yield VERIFIER_NAMES.found(profile, shown(stem), run=stem, kind=kind)
     for stem, names in listed.items():
         strays = [name for name in names or [] if not NAME.fullmatch(name)]
         if strays:
-            said = f"{join_limited(strays)}: not named as power logs are"
-            yield stem, _fault("power.stray-file", said, StatedBy.POLICY)
+            yield STRAY_FILE.found(profile, shown(stem), names=join_limited(strays))
 
 
-def _fault(rule: str, said: str, stated_by: StatedBy) -> Fault:
-    return Fault(rule, None, None, said, None, stated_by)
-
-
-def _missing(official: Official) -> Iterator[Told]:
+def _missing(official: Official, profile: Profile, shown: Shown) -> Iterator[Finding]:
     for stem in official.missing:
-        said = f"{stem} has no folder of power logs; every run must be measured"
-        yield stem, _fault("power.no-run-folder", said, StatedBy.BOTH)
+        yield NO_RUN_FOLDER.found(profile, shown(stem), run=stem)
 
 
 def _numbers(names: list[str], kind: str) -> list[int]:
@@ -130,22 +150,48 @@ def _numbers(names: list[str], kind: str) -> list[int]:
     return sorted(int(match[2]) for match in found if match and match[1] == kind)
 
 
-def _numbered(strict: _Strict, kind: str) -> Iterator[tuple[str, str, str]]:
+def _numbered(
+    strict: _Strict, kind: str, official: Official, shown: Shown
+) -> Iterator[tuple[str, Finding]]:
     for stem, kinds in strict.items():
         numbers = kinds[kind]
         if numbers != list(range(len(numbers))):
             given = join_limited([str(number) for number in numbers])
-            said = f"{kind} files are numbered {given}; must be 0 to {len(numbers) - 1}"
-            yield stem, "power.numbering", said
+            yield (
+                stem,
+                NUMBERING.found(
+                    Profile.POLICY,
+                    shown(stem),
+                    stated_by=_stated_by((stem, kind) in official.misnumbered),
+                    kind=kind,
+                    numbers=f", and are {given}",
+                ),
+            )
 
 
-def _counted(strict: _Strict, kind: str) -> Iterator[tuple[str, str, str]]:
+def _counted(
+    strict: _Strict, kind: str, official: Official, shown: Shown
+) -> Iterator[tuple[str, Finding]]:
     counts = {stem: len(kinds[kind]) for stem, kinds in strict.items()}
     usual = _usual(list(counts.values()))
     for stem, count in counts.items():
         if count != usual:
-            said = f"the run has {count} {kind} files; most runs have {usual}"
-            yield stem, "power.file-count", said
+            yield (
+                stem,
+                FILE_COUNT.found(
+                    Profile.POLICY,
+                    shown(stem),
+                    stated_by=_stated_by((stem, kind) in official.miscounted),
+                    kind=kind,
+                    count=count,
+                    usual=usual,
+                    detail="",
+                ),
+            )
+
+
+def _stated_by(official: bool) -> StatedBy:
+    return StatedBy.BOTH if official else StatedBy.POLICY
 
 
 def _usual(counts: list[int]) -> int:

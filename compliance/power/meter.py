@@ -12,9 +12,23 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from podium.compliance.power.rules import (
+    BAD_READING,
+    CADENCE,
+    CLOCK,
+    COVERAGE,
+    MARKERS,
+    MEASUREMENT_TYPE,
+    NO_READINGS,
+    TOO_FEW_READINGS,
+    UNORDERED,
+    UNREADABLE,
+)
+from podium.compliance.power.rules import EFFICIENCY as BAD_EFFICIENCY
 from podium.logging_spec.reader.read import CRASHING, Log
 from podium.logging_spec.reader.record import Record
-from podium.rules.finding import StatedBy
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed_rule import FixedRule
 from podium.rules.run import as_number, metadata_of
 
 LONGEST_GAP_MS = 1500.0
@@ -31,17 +45,6 @@ _PLAIN, _MOST = (float, int), 1e15
 """Readings as nearly all are: numbers, below what a float holds exactly."""
 
 
-class Fault(NamedTuple):
-    """One thing wrong with a meter's log: rule, line, log key, sentence."""
-
-    rule: str
-    line: int | None
-    key: str | None
-    message: str
-    actual: object = None
-    stated_by: StatedBy = StatedBy.POLICY
-
-
 class Reading(NamedTuple):
     """What a meter showed, and which of its log's records says so."""
 
@@ -51,7 +54,7 @@ class Reading(NamedTuple):
 
 
 class Meter(msgspec.Struct, dict=True):
-    """A node's or a switch's log as the policy reads it.
+    """A node's or a switch's log as the policy reads it; findings are at `path`.
 
     `efficiency` is the share of the metered power that the system draws, None where what is logged
     is no share; it counts where the meter stands on alternating current.
@@ -59,17 +62,22 @@ class Meter(msgspec.Struct, dict=True):
 
     log: Log
     switch: bool
+    path: str
     readings: list[Reading] = msgspec.field(default_factory=list)
     starts: list[tuple[float, int]] = msgspec.field(default_factory=list)
     stops: list[tuple[float, int]] = msgspec.field(default_factory=list)
     estimate: float | None = None
     efficiency: float | None = 1.0
     alternating: bool = False
-    faults: list[Fault] = msgspec.field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
 
     def line(self, place: int) -> int:
         """The log's line of a record; worked out only for what is at fault."""
         return self.log.line_at(place)
+
+    def found(self, rule: FixedRule, line: int | None, key: str | None, **fields: Any) -> Finding:
+        """A finding of the log: only the policy looks at what it holds."""
+        return rule.found(Profile.POLICY, self.path, line=line, key=key, **fields)
 
     def joules(self, start: float, stop: float) -> float | None:
         """The energy from run_start to run_stop; None where it cannot be told.
@@ -105,12 +113,12 @@ class Meter(msgspec.Struct, dict=True):
         return self.begin < stop and self.ordered[-1].time > start
 
 
-def read_meter(log: Log, *, switch: bool) -> Meter:
-    """What a power log says; whatever is no number or no line becomes a fault."""
-    meter = Meter(log, switch)
+def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
+    """What a power log says; whatever is not a number or a line becomes a finding at `path`."""
+    meter = Meter(log, switch, path)
     for fault in log.faults:
         line = None if fault.position < 0 else log.line_at(fault.position)
-        meter.faults.append(Fault("power.unreadable", line, None, fault.message))
+        meter.findings.append(meter.found(UNREADABLE, line, None, problem=fault.message))
     for place, record in log.placed_records():
         watts = record.value
         if record.key == READING and type(watts) in _PLAIN and 0 <= watts < _MOST:
@@ -120,35 +128,40 @@ def read_meter(log: Log, *, switch: bool) -> Meter:
     whole = all(fault.position >= 0 for fault in log.faults)
     if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
-        meter.faults.append(Fault("power.no-readings", None, READING, f"no {wanted} is logged"))
+        meter.findings.append(meter.found(NO_READINGS, None, READING, wanted=wanted))
     return meter
 
 
 def _take(meter: Meter, record: Record, place: int) -> None:
-    """Take in a record that is no plain reading."""
+    """Take in a record that is not a plain reading."""
+    if record.key == START:
+        meter.starts.append((record.time_ms, place))
+    elif record.key == STOP:
+        meter.stops.append((record.time_ms, place))
+    elif record.key in (READING, ESTIMATE):
+        _take_watts(meter, record, place)
+    elif record.key == EFFICIENCY:
+        _take_efficiency(meter, record, place)
+
+
+def _take_watts(meter: Meter, record: Record, place: int) -> None:
     key, value = record.key, record.value
     number = as_number(value)
-    if key == START:
-        meter.starts.append((record.time_ms, place))
-    elif key == STOP:
-        meter.stops.append((record.time_ms, place))
-    elif key in (READING, ESTIMATE):
-        if number is None or number < 0:
-            said = f"{key} is {value!r:.60}; must be a number of watts, not below 0"
-            meter.faults.append(
-                Fault("power.bad-reading", meter.line(place), key, said, repr(value)[:60])
-            )
-        elif key == READING:
-            meter.readings.append(Reading(record.time_ms, number, place))
-        elif meter.estimate is None:
-            meter.estimate = number
-        if isinstance(value, str) and number is not None:
-            said = f"{key} is the text {value!r:.60}; must be a number"
-            meter.faults.append(
-                Fault("power.bad-reading", meter.line(place), key, said, value[:60])
-            )
-    elif key == EFFICIENCY:
-        _take_efficiency(meter, record, place)
+    shown = repr(value)[:60]
+    if number is None or number < 0:
+        _add_bad_reading(meter, record, place, shown, shown)
+    elif key == READING:
+        meter.readings.append(Reading(record.time_ms, number, place))
+    elif meter.estimate is None:
+        meter.estimate = number
+    if isinstance(value, str) and number is not None:
+        _add_bad_reading(meter, record, place, f"the text {shown}", value[:60])
+
+
+def _add_bad_reading(meter: Meter, record: Record, place: int, value: str, given: str) -> None:
+    line, key = meter.line(place), record.key
+    found = meter.found(BAD_READING, line, key, logged=key, value=value, given=given)
+    meter.findings.append(found)
 
 
 def _take_efficiency(meter: Meter, record: Record, place: int) -> None:
@@ -156,19 +169,19 @@ def _take_efficiency(meter: Meter, record: Record, place: int) -> None:
     good = number is not None and 0 < number <= 1
     meter.efficiency = number if good else None
     if not good:
-        said = f"{EFFICIENCY} is {record.value!r:.60}; must lie above 0 and be at most 1"
-        actual = repr(record.value)[:60]
-        meter.faults.append(Fault("power.efficiency", meter.line(place), EFFICIENCY, said, actual))
+        _add_about_efficiency(meter, BAD_EFFICIENCY, place, record.value)
     kind = metadata_of(record).get("measurement_type")
     meter.alternating = kind != "DC"
     if kind not in ("AC", "DC"):
-        said = f"{EFFICIENCY} has measurement_type {kind!r:.60}; must be AC or DC"
-        meter.faults.append(
-            Fault("power.measurement-type", meter.line(place), EFFICIENCY, said, repr(kind)[:60])
-        )
+        _add_about_efficiency(meter, MEASUREMENT_TYPE, place, kind)
 
 
-def timing_faults(meter: Meter, start: float | None, stop: float | None) -> Iterator[Fault]:
+def _add_about_efficiency(meter: Meter, rule: FixedRule, place: int, value: object) -> None:
+    given = repr(value)[:60]
+    meter.findings.append(meter.found(rule, meter.line(place), EFFICIENCY, given=given))
+
+
+def timing_findings(meter: Meter, start: float | None, stop: float | None) -> Iterator[Finding]:
     """What is wrong with the times of a meter's readings and markers, given the timed part."""
     readings = meter.ordered
     if not readings:
@@ -176,22 +189,20 @@ def timing_faults(meter: Meter, start: float | None, stop: float | None) -> Iter
     yield from _markers(meter, readings)
     for before, after in itertools.pairwise(meter.readings):
         if after.time < before.time:
-            said = "a reading is older than the one before it"
-            yield Fault("power.unordered", meter.line(after.place), READING, said)
+            yield meter.found(UNORDERED, meter.line(after.place), READING)
             break
     if start is None or stop is None or start >= stop:
         return
     if not meter.overlaps(start, stop):
         early = readings[-1].time <= start
         off = (start - readings[-1].time if early else meter.begin - stop) / 1000
-        said = f"the readings {'end' if early else 'begin'} {off:.5g} s "
-        said += f"{'before run_start' if early else 'after run_stop'}: none is of this run"
-        yield Fault("power.clock", meter.line(readings[0].place), READING, said)
+        when = f"end {off:.5g} s before run_start" if early else f"begin {off:.5g} s after run_stop"
+        yield meter.found(CLOCK, meter.line(readings[0].place), READING, when=when)
         return
     yield from _coverage(meter, readings, start, stop)
 
 
-def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Fault]:
+def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
     starts, stops = meter.starts, meter.stops
     odd = []
     for key, marks in ((START, starts), (STOP, stops)):
@@ -206,10 +217,13 @@ def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Fault]:
         odd.append("there are readings outside start and stop")
     if odd:
         _, place = (stops or starts or [(0.0, readings[0].place)])[-1]
-        yield Fault("power.markers", meter.line(place), STOP if stops else START, "; ".join(odd))
+        key = STOP if stops else START
+        yield meter.found(MARKERS, meter.line(place), key, problem="; ".join(odd))
 
 
-def _coverage(meter: Meter, readings: list[Reading], start: float, stop: float) -> Iterator[Fault]:
+def _coverage(
+    meter: Meter, readings: list[Reading], start: float, stop: float
+) -> Iterator[Finding]:
     late, early = meter.begin - start, stop - readings[-1].time
     missed = []
     if late > LONGEST_GAP_MS:
@@ -218,8 +232,7 @@ def _coverage(meter: Meter, readings: list[Reading], start: float, stop: float) 
         missed.append(f"ends {early / 1000:.3g} s before run_stop")
     if missed:
         line = meter.line(readings[0 if late > LONGEST_GAP_MS else -1].place)
-        said = f"the measurement {' and '.join(missed)}; must cover the timed part"
-        yield Fault("power.coverage", line, READING, said)
+        yield meter.found(COVERAGE, line, READING, missed=" and ".join(missed))
     gaps = [
         (after.time - before.time, after.place)
         for before, after in itertools.pairwise(readings)
@@ -227,20 +240,18 @@ def _coverage(meter: Meter, readings: list[Reading], start: float, stop: float) 
     ]
     if gaps:
         longest, place = max(gaps, key=lambda gap: gap[0])
-        said = f"{len(gaps)} gaps between readings of the timed part are too long, the longest "
-        said += f"{longest / 1000:.3g} s; must be one reading per second"
-        yield Fault("power.cadence", meter.line(place), READING, said, longest / 1000)
+        line, seconds = meter.line(place), longest / 1000
+        yield meter.found(CADENCE, line, READING, count=len(gaps), longest=seconds)
     inside = sum(start <= reading.time <= stop for reading in readings)
     if inside < FEWEST_READINGS:
-        said = f"the timed part has {inside} readings; must have at least {FEWEST_READINGS}"
-        yield Fault("power.too-few-readings", None, READING, said, inside)
+        yield meter.found(TOO_FEW_READINGS, None, READING, count=inside, fewest=FEWEST_READINGS)
 
 
 # --- as the official summary ---
 
 
 class NoSummary(Exception):
-    """The official summary ends in a traceback on a power log."""
+    """The official summary crashes on a power log."""
 
     def __init__(self, why: str, line: int | None = None) -> None:
         super().__init__(why)
@@ -293,7 +304,7 @@ def _officially_read(log: Log) -> list[Record]:
 
 def _factor(value: Any) -> float:
     if not isinstance(value, int | float):
-        raise NoSummary(f"{value!r:.60} is no number")
+        raise NoSummary(f"{value!r:.60} is not a number")
     try:
         return float(value)
     except OverflowError:

@@ -1,4 +1,7 @@
-"""`podium rcp lint`: faults of reference points, before a result is held against them."""
+"""`podium rcp lint`: what is wrong with reference points, before a result is compared with them.
+
+A finding's path is the benchmark, its key the point.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,20 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from podium.compliance.rcp import rules as r
 from podium.compliance.rcp.points import references_for
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.rules.convergence.data import rounds_with_points
-from podium.rules.finding import Profile
+from podium.rules.finding import Finding, Profile, Severity
 
 if TYPE_CHECKING:
     from podium.rules.convergence.data import Point
+    from podium.rules.fixed_rule import FixedRule
     from podium.rules.round import Round
 
 SCHEMA = "podium.rcp-lint/1"
@@ -26,120 +30,109 @@ SCHEMA = "podium.rcp-lint/1"
 FAR = 6.0
 """A value farther from the median than this many usual distances is an outlier."""
 
-Weight = Literal["error", "warning", "note"]
-
 _RENAMED = {"optimizer": "opt_name", "epsilon": "opt_epsilon"}
 """Names that points use for keys of the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What is wrong with one point, or with the points of a benchmark as a whole."""
-
-    id: str
-    severity: Weight
-    benchmark: str
-    point: str
-    message: str
-    hint: str = ""
-
-
-def lint(rules: Round, points: Sequence[Point]) -> list[Fault]:
-    """All faults of points of one round, by benchmark."""
-    found: list[Fault] = []
+def lint(rules: Round, points: Sequence[Point]) -> list[Finding]:
+    """All that is wrong with points of one round, by benchmark."""
+    found: list[Finding] = []
     by_benchmark: dict[str, list[Point]] = {}
     for point in points:
         by_benchmark.setdefault(point.benchmark, []).append(point)
     for benchmark, some in by_benchmark.items():
         if benchmark not in rules.benchmarks and not rounds_with_points(rules.usage, benchmark):
-            hint = f"must be one of {', '.join(rules.listed('closed'))}"
-            said = f"{benchmark or 'an empty name'} is no benchmark of {rules.title}"
-            found += [Fault("rcp.benchmark", "error", benchmark, some[0].id, said, hint)]
+            name, listed = benchmark or "an empty name", ", ".join(rules.listed("closed"))
+            found.append(_found(r.BENCHMARK, some[0], name=name, title=rules.title, listed=listed))
             continue
         found += _of_benchmark(rules, benchmark, some)
     return found
 
 
-def _of_benchmark(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Fault]:
-    yield from _duplicates(benchmark, points)
+def _found(rule: FixedRule, point: Point, **fields: Any) -> Finding:
+    return rule.found(Profile.POLICY, point.benchmark, key=point.id, **fields)
+
+
+def _of_benchmark(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
+    yield from _duplicates(points)
     for point in points:
-        yield from _values(rules, benchmark, point)
-        yield from _unit(rules, benchmark, point)
-        yield from _settings(rules, benchmark, point)
+        yield from _values(rules, point)
+        yield from _unit(rules, point)
+        yield from _settings(rules, point)
     yield from _pruning(rules, benchmark, points)
 
 
-def _duplicates(benchmark: str, points: list[Point]) -> Iterator[Fault]:
+def _duplicates(points: list[Point]) -> Iterator[Finding]:
+    named = {point.id: point for point in points}
     for name, count in Counter(point.id for point in points).items():
         if count > 1:
-            said = f"{count} points are called {name}"
-            yield Fault("rcp.duplicate-id", "error", benchmark, name, said, "name each once")
+            yield _found(r.DUPLICATE_ID, named[name], count=count, name=name)
     sizes: dict[float, str] = {}
     values: dict[tuple[float, ...], str] = {}
     for point in points:
         first = sizes.setdefault(point.batch_size, point.id)
         if first != point.id:
             size = numbers.count(point.batch_size)
-            said = f"batch size {size} has a point already: {first}"
-            hint = "join their runs, or keep the one that converges sooner"
-            yield Fault("rcp.duplicate-batch-size", "error", benchmark, point.id, said, hint)
+            yield _found(r.DUPLICATE_BATCH_SIZE, point, size=size, first=first)
         same = values.setdefault(tuple(sorted(point.to_converge)), point.id)
         if same != point.id and len(set(point.to_converge)) > 2:
-            said = f"it has the very values of {same}"
-            hint = "give the values of its own runs"
-            yield Fault("rcp.copied-values", "warning", benchmark, point.id, said, hint)
+            yield _found(r.COPIED_VALUES, point, first=same)
 
 
-def _values(rules: Round, benchmark: str, point: Point) -> Iterator[Fault]:
-    known = rules.benchmark(benchmark)
-    needed, drop, given = 2 * known.runs, known.dropped, len(point.to_converge)
-    if given <= 2 * drop:
-        said = f"{given} runs leave none once {drop} at each end are dropped"
-        hint = f"add {needed - given} runs"
-        yield Fault("rcp.too-few-runs", "error", benchmark, point.id, said, hint)
-    elif given < needed:
-        said = f"it has {given} runs; a reference needs {needed}, twice those of a result"
-        hint = f"add {needed - given} runs"
-        yield Fault("rcp.too-few-runs", "warning", benchmark, point.id, said, hint)
+def _values(rules: Round, point: Point) -> Iterator[Finding]:
+    yield from _run_count(rules, point)
     middle = statistics.median(point.to_converge)
     distance = statistics.median(abs(value - middle) for value in point.to_converge)
     limit = max(FAR * 1.4826 * distance, 0.5 * middle)
     far = [value for value in point.to_converge if abs(value - middle) > limit]
     if far:
-        said = f"{_few(far)}: far from the median {middle:g}"
-        hint = "look at the logs of those runs"
-        yield Fault("rcp.outlier", "warning", benchmark, point.id, said, hint)
+        yield _found(r.OUTLIER, point, values=_join_limited(far), median=middle)
     if point.batch_size != int(point.batch_size):
-        said = f"its batch size {point.batch_size:g} is no whole number"
-        yield Fault("rcp.batch-size", "error", benchmark, point.id, said, "")
+        yield _found(r.BATCH_SIZE, point, size=point.batch_size)
 
 
-def _few(values: Sequence[float]) -> str:
+def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
+    known, given = rules.benchmark(point.benchmark), len(point.to_converge)
+    needed, drop = 2 * known.runs, known.dropped
+    if given >= needed:
+        return
+    none_left = given <= 2 * drop
+    yield _found(
+        r.TOO_FEW_RUNS,
+        point,
+        severity=Severity.ERROR if none_left else None,
+        given=given,
+        needed=needed,
+        missing=needed - given,
+        detail=f"; none is left once {drop} at each end are dropped" if none_left else "",
+    )
+
+
+def _join_limited(values: Sequence[float]) -> str:
     more = f" and {len(values) - 4} more" if len(values) > 4 else ""
     return ", ".join(numbers.count(value) for value in values[:4]) + more
 
 
-def _unit(rules: Round, benchmark: str, point: Point) -> Iterator[Fault]:
+def _unit(rules: Round, point: Point) -> Iterator[Finding]:
+    benchmark = point.benchmark
     unit = rules.benchmark(benchmark).convergence.unit
-    if point.unit == "samples" and unit == "epochs":
-        said = f"it counts samples; {benchmark} logs epochs in {rules.title}"
-        hint = "give epochs, as logs do"
-        yield Fault("rcp.unit", "error", benchmark, point.id, said, hint)
-        return
     middle = statistics.median(point.to_converge)
-    if unit == "samples" and middle < point.batch_size:
-        said = f"it converges after {middle:g} {unit}, less than one batch"
-        hint = "give samples, as logs do"
-        yield Fault("rcp.unit", "error", benchmark, point.id, said, hint)
+    problem = ""
+    if point.unit == "samples" and unit == "epochs":
+        problem = f"counts samples; {benchmark} logs epochs in {rules.title}"
+    elif unit == "samples" and middle < point.batch_size:
+        problem = f"converges after {middle:g} {unit}, less than one batch"
     elif unit == "epochs" and middle > 10_000:
-        said = f"it converges after {middle:g} {unit}: samples or steps, it seems"
-        yield Fault("rcp.unit", "error", benchmark, point.id, said, "give epochs, as logs do")
+        problem = f"converges after {middle:g} {unit}: samples or steps, it seems"
+    if problem:
+        yield _found(r.UNIT, point, problem=problem, unit=unit)
 
 
-def _settings(rules: Round, benchmark: str, point: Point) -> Iterator[Fault]:
+def _settings(rules: Round, point: Point) -> Iterator[Finding]:
     """Hyperparameters that the round's closed division does not allow."""
     from podium.compliance.rulebook.hyper import settings
 
+    benchmark = point.benchmark
     if benchmark not in rules.benchmarks or not point.hyperparameters:
         return
     size = int(point.batch_size) if point.batch_size == int(point.batch_size) else point.batch_size
@@ -148,9 +141,15 @@ def _settings(rules: Round, benchmark: str, point: Point) -> Iterator[Fault]:
         given.setdefault(_RENAMED.get(name, name), value)
     for one in settings(rules, benchmark, "closed", given):
         if one.state == "wrong" and not _nearly(rules, benchmark, given, one.key):
-            said = f"{one.key} is {one.value!r}; the rules of {rules.title} want {one.allowed}"
-            hint = f"see `podium rules explain {one.rule}`"
-            yield Fault("rcp.hyperparameter", "warning", benchmark, point.id, said, hint)
+            yield _found(
+                r.HYPERPARAMETER,
+                point,
+                setting=one.key,
+                value=one.value,
+                title=rules.title,
+                allowed=one.allowed,
+                bound=one.rule,
+            )
 
 
 def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) -> bool:
@@ -165,55 +164,62 @@ def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) ->
         return False
 
 
-def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Fault]:
+def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
     drop = rules.benchmark(benchmark).dropped
     usable = [point for point in points if len(point.to_converge) > 2 * drop]
     if not usable:
         return
-    ways = {p: references_for(p, rules, benchmark, usable) for p in Profile}
-    used = {p: {one.ids[0] for one in ways[p].used} for p in Profile}
-    for one in ways[Profile.POLICY].every:
+    named = {point.id: point for point in usable}
+    methods = {p: references_for(p, rules, benchmark, usable) for p in Profile}
+    used = {p: {one.ids[0] for one in methods[p].used} for p in Profile}
+    for one in methods[Profile.POLICY].every:
         name = one.ids[0]
         if all(name not in used[p] for p in Profile):
-            said = "it is slower than the line between two others: no result is held against it"
-            yield Fault("rcp.unused", "note", benchmark, name, said)
+            yield _found(r.UNUSED, named[name])
         elif name not in used[Profile.POLICY]:
-            said = "the official verifier's pruning keeps it, though two others undercut it"
-            yield Fault("rcp.pruning-differs", "note", benchmark, name, said)
+            problem = "keeps it, though two others undercut it"
+            yield _found(r.PRUNING_DIFFERS, named[name], problem=problem)
         elif name not in used[Profile.VERIFIER]:
-            said = "the official verifier's pruning drops it, though no two others undercut it"
-            yield Fault("rcp.pruning-differs", "note", benchmark, name, said)
-    for one in ways[Profile.POLICY].every:
+            problem = "drops it, though no two others undercut it"
+            yield _found(r.PRUNING_DIFFERS, named[name], problem=problem)
+    for one in methods[Profile.POLICY].every:
         if one.deviation == 0:
-            said = "its runs do not differ: any mean below theirs fails"
-            yield Fault("rcp.no-spread", "note", benchmark, one.ids[0], said)
+            yield _found(r.NO_SPREAD, named[one.ids[0]])
         elif not math.isfinite(one.maximum_speedup):
-            said = "its runs differ so much that any mean passes"
-            yield Fault("rcp.no-minimum", "warning", benchmark, one.ids[0], said)
+            yield _found(r.NO_MINIMUM, named[one.ids[0]])
 
 
 # --- as text and JSON -----------------------------------------------------------------------------
 
 
-def lint_text(faults: Sequence[Fault], points: int, width: int, *, quiet: bool = False) -> str:
-    """The faults by benchmark; `quiet` leaves out notes."""
+def lint_text(findings: Sequence[Finding], points: int, width: int, *, quiet: bool = False) -> str:
+    """The findings by benchmark; `quiet` leaves out notes."""
     lines: list[str] = []
-    for fault in faults:
-        if quiet and fault.severity == "note":
+    for found in findings:
+        if quiet and found.severity is Severity.NOTE:
             continue
-        where = f"{fault.severity:<9}{fault.benchmark} {fault.point}"
+        where = f"{found.severity:<9}{found.path} {found.key}"
         lines += wrap(clean(where), width, "", " " * 9)
-        lines += wrap(clean(f"[{fault.id}] {fault.message}"), width, " " * 9, " " * 9)
-        if fault.hint:
-            lines += wrap(clean(f"mend: {fault.hint}"), width, " " * 9, " " * 11)
-    counted = Counter(fault.severity for fault in faults)
-    told = ", ".join(plural(counted[name], name) for name in ("error", "warning", "note"))
+        lines += wrap(clean(f"[{found.id}] {found.message}"), width, " " * 9, " " * 9)
+        lines += wrap(clean(f"help: {found.hint}"), width, " " * 9, " " * 11)
+    counted = Counter(found.severity for found in findings)
+    totals = ", ".join(plural(counted[severity], severity.value) for severity in Severity)
     lines += [""] * bool(lines)
-    lines.append(f"{plural(points, 'point')}: {told}")
+    lines.append(f"{plural(points, 'point')}: {totals}")
     return "\n".join(lines) + "\n"
 
 
-def lint_json(faults: Sequence[Fault], points: int) -> str:
-    """The faults as data."""
-    document = {"schema": SCHEMA, "points": points, "faults": [asdict(one) for one in faults]}
-    return json_text(document)
+def lint_json(findings: Sequence[Finding], points: int) -> str:
+    """The findings as data."""
+    faults = [
+        {
+            "id": found.id,
+            "severity": found.severity,
+            "benchmark": found.path,
+            "point": found.key,
+            "message": found.message,
+            "hint": found.hint,
+        }
+        for found in findings
+    ]
+    return json_text({"schema": SCHEMA, "points": points, "faults": faults})

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from string import Formatter
+
+from podium.compliance.history import rules as history
+from podium.compliance.live import rules as live
+from podium.compliance.power import rules as power
+from podium.compliance.rcp import rules as rcp
 from podium.compliance.rulebook.catalogue import Kind, Rule
 from podium.compliance.rulebook.package_texts import PACKAGE_TEXTS, FixedText
-from podium.compliance.rulebook.power_texts import POWER_TEXTS
 from podium.compliance.rulebook.score_texts import SCORE_TEXTS
 from podium.compliance.rulebook.tree_texts import TREE_TEXTS
+from podium.compliance.scoring import rules as scoring
+from podium.compliance.systems import rules as systems
 from podium.rules.finding import Severity, StatedBy
+from podium.rules.fixed_rule import FixedRule
 
 _LINE = (
     ':::MLLOG {"namespace": "", "time_ms": 1735689600000, "event_type": "POINT_IN_TIME", '
@@ -148,11 +156,49 @@ def _rule(id: str, text: FixedText, kind: Kind) -> Rule:  # noqa: A002 - the rul
     )
 
 
-_PACKAGE = {**SCORE_TEXTS, **POWER_TEXTS, **TREE_TEXTS, **PACKAGE_TEXTS}
+def _of_value(rule: FixedRule) -> Rule:
+    more = f"; {rule.varies}" if rule.varies else ""
+    return Rule(
+        id=rule.id,
+        kind=Kind.PACKAGE,
+        table=rule.id.partition(".")[0],
+        key=None,
+        meaning="every round and division",
+        constraint=rule.says,
+        policy=None,
+        times="",
+        stated_by=rule.stated_by,
+        since="",
+        why=rule.why,
+        hint=_named(rule.help),
+        cites=rule.cites,
+        policy_exempt_reason="",
+        policy_severity=f"{rule.severity}{more}" if rule.severity else "",
+        verifier_severity=rule.in_verifier.value if rule.in_verifier else "",
+    )
+
+
+def _named(template: str) -> str:
+    """A template with its fields in angle brackets."""
+    parsed = Formatter().parse(template)
+    return "".join(text + (f"<{name}>" if name else "") for text, name, *_ in parsed)
+
+
+_VALUES = (
+    rcp.RULES,
+    scoring.RULES,
+    power.RULES,
+    systems.RULES,
+    history.RULES,
+    live.RULES,
+)
+
+_PACKAGE = {**SCORE_TEXTS, **TREE_TEXTS, **PACKAGE_TEXTS}
 
 FIXED: tuple[Rule, ...] = (
     *(_rule(name, text, Kind.LOG) for name, text in _TEXTS.items()),
     *(_rule(name, text, Kind.PACKAGE) for name, text in _PACKAGE.items()),
+    *(_of_value(rule) for rules in _VALUES for rule in rules),
     _rule("internal.rule-crashed", _INTERNAL, Kind.INTERNAL),
 )
 """Rules of every round, in the order pages list them."""

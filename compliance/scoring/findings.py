@@ -6,247 +6,189 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
 from podium.compliance.results.judge import judge_reference_points
+from podium.compliance.results.model import join_limited
 from podium.compliance.scoring.result import ScoredResult
+from podium.compliance.scoring.rules import (
+    ABSURD_CONVERGENCE,
+    BROKEN_RUN_COUNTED,
+    FACTOR_DIFFERS,
+    INVALID,
+    MIXED_BATCH_SIZES,
+    NEGATIVE_TIME,
+    NO_ENERGY,
+    NO_TIME,
+    WIDE_SPREAD,
+)
 from podium.rules.convergence.facts import RunFacts
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
-
-CITES = "training rules, Benchmark Results and Scoring"
-RCP_CITES = "training rules, RCPs"
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed_rule import FixedRule
 
 FAR = 100.0
 """A run that converges this many times sooner or later than the others is not believed."""
 
 
-def findings_of(working: ScoredResult) -> list[Finding]:
+def findings_of(scored: ScoredResult) -> list[Finding]:
     """Everything that keeps a result from a valid score, or that a reader of it should know."""
     return [
-        *_no_score(working),
-        *_batch_sizes(working),
-        *_absurd(working),
-        *_times(working),
-        *_convergence(working),
-        *_factor(working),
-        *_broken(working),
-        *_spread(working),
-        *_energy(working),
+        *_no_score(scored),
+        *_batch_sizes(scored),
+        *_absurd(scored),
+        *_times(scored),
+        *_convergence(scored),
+        *_factor(scored),
+        *_broken(scored),
+        *_spread(scored),
+        *_energy(scored),
     ]
 
 
-def _at(
-    working: ScoredResult,
-    rule: str,
-    severity: Severity,
-    message: str,
-    hint: str,
-    *,
-    path: str | None = None,
-    key: str | None = None,
-    cites: str = CITES,
-    expected: str = "",
-    actual: object = None,
-    stated_by: StatedBy = StatedBy.POLICY,
-) -> Finding:
-    where = working.result.place.display_path if path is None else path
-    return Finding(
-        rule, severity, where, None, key, message, expected, actual, hint, cites, stated_by
-    )
+def _found(scored: ScoredResult, rule: FixedRule, path: str = "", **fields: Any) -> Finding:
+    """A finding about the result, or about the file of it that the path names."""
+    return rule.found(scored.result.profile, path or scored.result.place.display_path, **fields)
 
 
-def _no_score(working: ScoredResult) -> Iterator[Finding]:
-    throughput = working.result.throughput
-    problems = working.result.score.problems if throughput is None else throughput.problems
+def _no_score(scored: ScoredResult) -> Iterator[Finding]:
+    throughput = scored.result.throughput
+    problems = scored.result.score.problems if throughput is None else throughput.problems
     for problem in problems:
-        yield _at(
-            working,
-            "score.invalid",
-            Severity.ERROR,
-            problem,
-            _mend(problem, working),
-            cites=CITES if throughput is None else "HPC rules, throughput",
-        )
+        yield _found(scored, INVALID, problem=problem, fix=_fix(problem, scored))
     if (throughput is not None and throughput.time_to_train_all is None) or (
-        throughput is None and working.result.score.minutes is None and not problems
+        throughput is None and scored.result.score.minutes is None and not problems
     ):
-        yield _untimed(working)
+        yield _found(scored, NO_TIME, key="run_stop")
 
 
-def _untimed(working: ScoredResult) -> Finding:
-    message = "no run has a time: run_start or run_stop is missing"
-    hint = "log run_start and run_stop in every run"
-    return _at(working, "score.no-time", Severity.ERROR, message, hint, key="run_stop")
-
-
-def _mend(problem: str, working: ScoredResult) -> str:
+def _fix(problem: str, scored: ScoredResult) -> str:
     if "needs" in problem:
-        missing = working.entry.needed - len(working.result.counted)
-        return f"add {missing} more runs of {working.result.place.benchmark}"
+        missing = scored.entry.needed - len(scored.result.counted)
+        return f"add {missing} more runs of {scored.result.place.benchmark}"
     if "failed" in problem or "leave none" in problem:
-        return "repeat the set of runs; see --explain for what each run lacks"
+        return "repeat the set of runs"
     if "pruned" in problem:
         return "move those logs to pruned_results"
     return "give every instance the same scale, and state the system's in its description"
 
 
-def _batch_sizes(working: ScoredResult) -> Iterator[Finding]:
-    sizes = Counter(run.batch_size for run in working.result.counted)
-    if len(sizes) < 2:
+def _batch_sizes(scored: ScoredResult) -> Iterator[Finding]:
+    counted = Counter(run.batch_size for run in scored.result.counted)
+    if len(counted) < 2:
         return
-    told = ", ".join(
+    sizes = ", ".join(
         f"{'none' if size is None else f'{size:g}'} in {count}"
-        for size, count in sizes.most_common(4)
+        for size, count in counted.most_common(4)
     )
-    yield _at(
-        working,
-        "score.mixed-batch-sizes",
-        Severity.ERROR,
-        f"the runs are of several global batch sizes ({told}); all must have the same",
-        "repeat the runs that differ with the batch size of the others",
-        key="global_batch_size",
-        cites=RCP_CITES,
-    )
+    yield _found(scored, MIXED_BATCH_SIZES, key="global_batch_size", sizes=sizes)
 
 
-def _absurd(working: ScoredResult) -> Iterator[Finding]:
+def _absurd(scored: ScoredResult) -> Iterator[Finding]:
     """Runs whose point of convergence cannot be: a slip in the unit, or a broken counter."""
-    converged = [(i, run) for i, run in enumerate(working.result.counted) if run.converged]
+    converged = [(i, run) for i, run in enumerate(scored.result.counted) if run.converged]
     given = [run.to_converge for _, run in converged if run.to_converge is not None]
     plain = [value for value in given if math.isfinite(value) and value > 0]
-    usual = _usual(working, plain)
+    usual = _usual(scored, plain)
     for index, run in converged:
-        why = _strange(run, usual)
+        why = _absurdity(run, usual)
         if why:
-            yield _at(
-                working,
-                "score.absurd-convergence",
-                Severity.ERROR,
-                f"the run says that it converged after {run.to_converge:g} {run.unit}: {why}",
-                f"log the {run.unit} trained so far with every evaluation",
-                path=working.result.runs[index].display_path,
+            yield _found(
+                scored,
+                ABSURD_CONVERGENCE,
+                scored.result.runs[index].display_path,
                 key="eval_accuracy",
-                cites=RCP_CITES,
-                actual=run.to_converge,
+                at=run.to_converge,
+                unit=run.unit,
+                why=why,
             )
 
 
-def _usual(working: ScoredResult, values: list[float]) -> float | None:
-    convergence = working.result.convergence
+def _usual(scored: ScoredResult, values: list[float]) -> float | None:
+    convergence = scored.result.convergence
     if convergence is not None and convergence.mean is not None:
         return convergence.mean
     return statistics.median(values) if len(values) > 2 else None
 
 
-def _strange(run: RunFacts, usual: float | None) -> str:
+def _absurdity(run: RunFacts, usual: float | None) -> str:
     at = run.to_converge
     if at is None:
         return ""
     if not math.isfinite(at) or at < 0:
-        return "that is no count"
+        return "that is not a count"
     if usual and (at > FAR * usual or (at > 0 and at < usual / FAR)):
         return f"{usual:g} is usual"
     return ""
 
 
-def _times(working: ScoredResult) -> Iterator[Finding]:
-    for member, run in zip(working.result.runs, working.result.counted, strict=True):
+def _times(scored: ScoredResult) -> Iterator[Finding]:
+    for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
         if run.minutes is not None and run.minutes <= 0:
-            yield _at(
-                working,
-                "score.negative-time",
-                Severity.ERROR,
-                f"run_stop is {-run.minutes:g} minutes before run_start",
-                "log both from one clock, in milliseconds since 1970",
-                path=member.display_path,
+            yield _found(
+                scored,
+                NEGATIVE_TIME,
+                member.display_path,
                 key="run_stop",
-                actual=run.minutes,
+                before=-run.minutes,
+                minutes=run.minutes,
             )
 
 
-def _convergence(working: ScoredResult) -> Iterator[Finding]:
+def _convergence(scored: ScoredResult) -> Iterator[Finding]:
     """Failed tests of convergence, as the check reports them."""
-    if working.result.score.minutes is None and not working.result.weak:
-        return  # that the result has no score is said already
-    for found in judge_reference_points(working.result):
-        yield replace(found, waived=_bypassed(working))
+    if scored.result.score.minutes is None and not scored.result.weak:
+        return  # that the result has no score is reported already
+    for found in judge_reference_points(scored.result):
+        yield replace(found, waived=_bypassed(scored))
 
 
-def _bypassed(working: ScoredResult) -> bool:
+def _bypassed(scored: ScoredResult) -> bool:
     """Whether the submission asks that its convergence be let through."""
-    description = working.result.place.description
+    description = scored.result.place.description
     if description is None:
         return False
     from podium.compliance.waivers.bypass_flags import RCP, Params
 
     root = description.parent.parent
-    inside = working.result.place.folder.absolute().relative_to(root).as_posix()
-    return RCP in Params(root, working.result.profile, str).flags(inside)
+    inside = scored.result.place.folder.absolute().relative_to(root).as_posix()
+    return RCP in Params(root, scored.result.profile, str).flags(inside)
 
 
-def _factor(working: ScoredResult) -> Iterator[Finding]:
-    note = working.result.score.factor.note
-    if note and working.result.throughput is None:
-        yield _at(
-            working,
-            "score.factor-differs",
-            Severity.WARNING,
-            note,
-            "the factor of scaling.json is used where it is one; remove the file to use the other",
-            path=f"{working.result.place.display_path}/scaling.json",
-            key="scaling_factor",
-            cites="training rules, Score scaling",
-        )
+def _factor(scored: ScoredResult) -> Iterator[Finding]:
+    problem = scored.result.score.factor.note
+    if problem and scored.result.throughput is None:
+        path = f"{scored.result.place.display_path}/scaling.json"
+        yield _found(scored, FACTOR_DIFFERS, path, key="scaling_factor", problem=problem)
 
 
-def _broken(working: ScoredResult) -> Iterator[Finding]:
-    if working.result.profile is Profile.VERIFIER:
+def _broken(scored: ScoredResult) -> Iterator[Finding]:
+    if scored.result.profile is Profile.VERIFIER:
         return
-    runs = working.result.runs
+    runs = scored.result.runs
     broken = [run.name for run in runs if run.failed and run.facts.run.converged]
     if broken:
-        yield _at(
-            working,
-            "score.broken-run-counted",
-            Severity.WARNING,
-            f"{len(broken)} of {len(runs)} runs converged and are scored, though their "
-            f"logs break rules: {_few(broken)}",
-            "see `podium check`; the official summary counts such a run as the slowest",
+        yield _found(
+            scored,
+            BROKEN_RUN_COUNTED,
+            broken=len(broken),
+            runs=len(runs),
+            names=join_limited(broken, 6),
         )
 
 
-def _spread(working: ScoredResult) -> Iterator[Finding]:
-    spread = working.result.spread
-    if spread is None or working.result.throughput is not None:
+def _spread(scored: ScoredResult) -> Iterator[Finding]:
+    spread = scored.result.spread
+    if spread is None or scored.result.throughput is not None:
         return
     names = [name.rpartition("/")[2] for name in spread.outliers]
-    far = f"; far from the others: {_few(names)}" if names else ""
+    far = f"; far from the others: {join_limited(names, 6)}" if names else ""
     if spread.relative > 2 * spread.usual or far:
-        yield _at(
-            working,
-            "score.wide-spread",
-            Severity.NOTE,
-            f"the runs' times deviate by {spread.relative:.1%} of their mean; "
-            f"{spread.usual:.1%} is usual{far}",
-            "look for pauses or slow nodes; far outliers may be asked about in review",
-        )
+        yield _found(scored, WIDE_SPREAD, spread=spread.relative, usual=spread.usual, far=far)
 
 
-def _energy(working: ScoredResult) -> Iterator[Finding]:
-    told = working.result.power or any(one is not None for one in working.result.energies)
-    if told and working.entry.energy_joules is None:
-        yield _at(
-            working,
-            "score.no-energy",
-            Severity.WARNING,
-            "there are power logs, and the energy of a scored run cannot be told from them",
-            "see what `podium check` finds in the files there",
-            path=f"{working.result.place.display_path}/power",
-            cites="power measurement rules",
-        )
-
-
-def _few(names: list[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _energy(scored: ScoredResult) -> Iterator[Finding]:
+    measured = scored.result.power or any(one is not None for one in scored.result.energies)
+    if measured and scored.entry.energy_joules is None:
+        yield _found(scored, NO_ENERGY, f"{scored.result.place.display_path}/power")

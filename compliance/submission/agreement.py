@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from podium.compliance.results.model import JudgingContext
 from podium.compliance.results.result import Result, Run
 from podium.rules.finding import Finding
 
 if TYPE_CHECKING:
-    from podium.compliance.systems.agreement import Disagreement, LogFacts
+    from podium.compliance.systems.agreement import LogFacts
     from podium.compliance.systems.values import SystemDescription
 
 
@@ -20,19 +22,19 @@ class LogAgreement:
     def __init__(self, context: JudgingContext) -> None:
         common = context.rules.scopes("", "")[0].keys
         self._with_status = "submission_status" in common
-        self._known: dict[tuple[str, LogFacts], list[Disagreement]] = {}
+        self._known: dict[tuple[str, LogFacts], list[Finding]] = {}
 
     def judge(self, result: Result) -> Iterator[Finding]:
         """What the logs of a result say otherwise; every run says the same: one finding each."""
         description = result.description
         if description is None:
             return
-        reported: set[tuple[str, str | int | None]] = set()
+        reported: set[tuple[str, Any]] = set()
         for logged, run in self._logged(result).items():
             for difference in self._differences(result.place.system, description, logged):
                 if (difference.id, difference.actual) not in reported:
                     reported.add((difference.id, difference.actual))
-                    yield difference.finding(run.display_path)
+                    yield replace(difference, path=run.display_path)
 
     def _logged(self, result: Result) -> dict[LogFacts, Run]:
         """What the logs say of their system, and the first run that says it."""
@@ -55,10 +57,11 @@ class LogAgreement:
 
     def _differences(
         self, system: str, description: SystemDescription, logged: LogFacts
-    ) -> list[Disagreement]:
+    ) -> list[Finding]:
+        """The differences, without a path yet: they are those of every log that says the same."""
         known = self._known.get((system, logged))
         if known is None:
             from podium.compliance.systems.agreement import agrees_with_logs
 
-            known = self._known[system, logged] = agrees_with_logs(description, logged)
+            known = self._known[system, logged] = agrees_with_logs(description, logged, "")
         return known

@@ -186,8 +186,8 @@ class _Submission:
         if verdict.description is not None and not context.verifier:
             from podium.compliance.systems.agreement import agrees_with_folder
 
-            for difference in agrees_with_folder(verdict.description, tree.submitter):
-                self.findings.append(difference.finding(tree.place(path)))
+            where = tree.place(path)
+            self.findings += agrees_with_folder(verdict.description, tree.submitter, where)
 
     # --- results ---
 

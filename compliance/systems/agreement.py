@@ -1,7 +1,7 @@
 """Whether a system description agrees with the logs and the folders it belongs to.
 
-Pure comparisons for the judge of a package: each gives what differs, and the judge says where.
-Only the policy wants these to agree; the official verifier compares none of them.
+Pure comparisons for the judge of a package. Only the policy wants these to agree; the official
+verifier compares none of them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-import msgspec
-
-from podium.compliance.systems.fields import CITES, LOG_STATUS, letters
+from podium.compliance.systems.fields import LOG_STATUS, letters
+from podium.compliance.systems.rules import (
+    DIVISION_MISMATCH,
+    NAME_MISMATCH,
+    PLATFORM_MISMATCH,
+    SIZE_MISMATCH,
+    STATUS_MISMATCH,
+    SUBMITTER_MISMATCH,
+)
 from podium.compliance.systems.values import SystemDescription, is_placeholder
-from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.finding import Finding, Profile
 
 
 class LogFacts(NamedTuple):
@@ -35,63 +41,35 @@ class LogFacts(NamedTuple):
     weak: bool = False
 
 
-class Disagreement(msgspec.Struct, frozen=True):
-    """One difference. `key` is the description's field, `log_key` the log's key."""
-
-    id: str
-    key: str
-    log_key: str | None
-    message: str
-    expected: str
-    actual: str | int | None
-    hint: str
-    severity: Severity = Severity.WARNING
-
-    def finding(self, path: str, line: int | None = None) -> Finding:
-        """The finding, at a file that the caller names."""
-        return Finding(
-            self.id,
-            self.severity,
-            path,
-            line,
-            self.log_key or self.key,
-            self.message,
-            self.expected,
-            self.actual,
-            self.hint,
-            CITES,
-            StatedBy.POLICY,
-        )
-
-
-def agrees_with_logs(description: SystemDescription, facts: LogFacts) -> list[Disagreement]:
+def agrees_with_logs(description: SystemDescription, facts: LogFacts, path: str) -> list[Finding]:
     """What a log says otherwise than the description: division, organisation, platform, size.
 
     Organisations are compared as sets of partners, by their letters, and one may be the shorter
     name of the other; platforms by a number of nodes or accelerators before an `x`, and by any
     word in common with the description's names. Status agrees by category, whatever the spelling.
+    Findings are at `path`, that of the log.
     """
     return [
-        *_division(description, facts),
-        *_org(description, facts),
-        *_platform(description, facts),
-        *_status(description, facts),
-        *_size(description, facts),
+        *_division(description, facts, path),
+        *_org(description, facts, path),
+        *_platform(description, facts, path),
+        *_status(description, facts, path),
+        *_size(description, facts, path),
     ]
 
 
-def agrees_with_folder(description: SystemDescription, submitter: str) -> list[Disagreement]:
+def agrees_with_folder(
+    description: SystemDescription, submitter: str, path: str
+) -> Iterator[Finding]:
     """Whether the description's submitter is the one whose folder it lies in.
 
     The system's name may differ from the file's: the policy calls it the name as shown.
     """
-    said = description.submitter
-    if not said or not submitter or same_organisation(said, submitter):
-        return []
-    message = f"`submitter` is {said!r}, and the submission's folder is {submitter!r}"
-    hint = "name the same organisation in both"
-    rule = "system.name-mismatch"
-    return [Disagreement(rule, "submitter", None, message, submitter, said, hint)]
+    described = description.submitter
+    if described and submitter and not same_organisation(described, submitter):
+        yield NAME_MISMATCH.found(
+            Profile.POLICY, path, key="submitter", described=described, folder=submitter
+        )
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -133,55 +111,56 @@ def _core(name: str) -> str:
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-def _division(description: SystemDescription, facts: LogFacts) -> Iterator[Disagreement]:
-    said, logged = description.division, facts.division
-    if said is None or logged is None or said == logged.strip().casefold():
+def _division(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+    described, logged = description.division, facts.division
+    if described is None or logged is None or described == logged.strip().casefold():
         return
-    message = f"the log says division {logged!r}, the system description {said!r}"
-    hint = "a result is of one division: mend the one that is wrong"
-    rule = "system.division-mismatch"
-    yield Disagreement(rule, "division", "submission_division", message, said, logged, hint)
+    yield DIVISION_MISMATCH.found(
+        Profile.POLICY, path, key="submission_division", logged=logged, described=described
+    )
 
 
-def _org(description: SystemDescription, facts: LogFacts) -> Iterator[Disagreement]:
-    said, logged = description.submitter, facts.org
-    if not said or not logged:
+def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+    described, logged = description.submitter, facts.org
+    if not described or not logged:
         return
-    rule, key = "system.submitter-mismatch", "submission_org"
-    hint = "set the submitter's name where the log is made"
-    if is_placeholder(key, logged):
-        message = f"the log's organisation is a placeholder, {logged!r}"
-    elif not same_organisation(said, logged):
-        message = f"the log says organisation {logged!r}, the system description {said!r}"
-    else:
-        return
-    yield Disagreement(rule, "submitter", key, message, said, logged, hint)
+    placeholder = is_placeholder("submission_org", logged)
+    if placeholder or not same_organisation(described, logged):
+        yield SUBMITTER_MISMATCH.found(
+            Profile.POLICY,
+            path,
+            key="submission_org",
+            logged=logged,
+            described=described,
+            detail=" (a placeholder)" if placeholder else "",
+        )
 
 
 _MULTIPLE = re.compile(r"\s*(\d+)\s*x(?=\W|[^\W\d_])", re.IGNORECASE)
 
 
-def _platform(description: SystemDescription, facts: LogFacts) -> Iterator[Disagreement]:
+def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
     logged = facts.platform
     if not logged or not description.system_name:
         return
-    rule, key = "system.platform-mismatch", "submission_platform"
-    name = description.system_name
-    hint = "set the platform's name where the log is made"
+    key, wanted = "submission_platform", description.system_name
     count = _MULTIPLE.match(logged)
     rest = logged[count.end() :] if count else logged
+    problems = []
     if is_placeholder(key, rest) or is_placeholder(key, logged):
-        message = f"the log's platform is a placeholder, {logged!r}"
-        yield Disagreement(rule, "system_name", key, message, name, logged, hint)
+        problems.append(("is a placeholder", wanted))
     elif not _alike(rest, description):
-        message = f"the log's platform {logged!r} shares no word with the system description"
-        yield Disagreement(rule, "system_name", key, message, name, logged, hint)
-    sizes = {description.nodes, description.accelerators, description.accelerators_per_node}
+        problems.append(("shares no word with the system description", wanted))
+    nodes, each = description.nodes, description.accelerators_per_node
+    sizes = {nodes, description.accelerators, each}
     if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
-        message = f"the log's platform {logged!r} is of {count[1]}, and the system description has "
-        message += f"{description.nodes} nodes of {description.accelerators_per_node} accelerators"
-        expected = f"{description.nodes}x…"
-        yield Disagreement(rule, "number_of_nodes", key, message, expected, logged, hint)
+        size = f"{nodes} nodes of {each} accelerators"
+        problem = f"is of {count[1]}, and the system description has {size}"
+        problems.append((problem, f"{nodes}x…"))
+    for problem, expected in problems:
+        yield PLATFORM_MISMATCH.found(
+            Profile.POLICY, path, key=key, logged=logged, problem=problem, wanted=expected
+        )
 
 
 def _alike(platform: str, description: SystemDescription) -> bool:
@@ -206,33 +185,36 @@ def _words(text: str) -> frozenset[str]:
     return frozenset([piece for piece in pieces if not piece.isdigit() and len(piece) > 1])
 
 
-def _status(description: SystemDescription, facts: LogFacts) -> Iterator[Disagreement]:
+def _status(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
     category, logged = description.category, facts.status
     if category is None or not logged or letters(logged) in LOG_STATUS[category]:
         return
-    expected = " or ".join(LOG_STATUS[category])
-    message = f"the log says status {logged!r}, the system description {description.status!r}"
-    hint = f"log submission_status {expected}, or mend the description"
-    rule = "system.status-mismatch"
-    yield Disagreement(rule, "status", "submission_status", message, expected, logged, hint)
+    yield STATUS_MISMATCH.found(
+        Profile.POLICY,
+        path,
+        key="submission_status",
+        logged=logged,
+        described=description.status,
+        wanted=" or ".join(LOG_STATUS[category]),
+    )
 
 
-def _size(description: SystemDescription, facts: LogFacts) -> Iterator[Disagreement]:
+def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
     nodes, each = description.nodes, description.accelerators_per_node
     total = description.accelerators
     if total is not None and (facts.nodes or 0) * (facts.accelerators_per_node or 0) == total:
         return  # the same accelerators, counted by another kind of node
-    hint = "mend the description, or what is logged"
-    rule = "system.size-mismatch"
     if nodes is not None and facts.nodes is not None:
         fits = facts.nodes <= nodes if facts.weak else facts.nodes == nodes
         if not fits:
-            message = f"the log ran on {facts.nodes} nodes, the system description has {nodes}"
-            yield Disagreement(
-                rule, "number_of_nodes", "number_of_nodes", message, str(nodes), facts.nodes, hint
-            )
+            yield _sized(path, "number_of_nodes", "nodes", facts.nodes, nodes)
     logged = facts.accelerators_per_node
     if each is not None and logged is not None and logged != each:
-        key = "accelerators_per_node"
-        message = f"the log has {logged} accelerators in a node, the system description {each}"
-        yield Disagreement(rule, key, key, message, str(each), logged, hint)
+        unit = "accelerators in a node"
+        yield _sized(path, "accelerators_per_node", unit, logged, each)
+
+
+def _sized(path: str, key: str, unit: str, logged: int, described: int) -> Finding:
+    return SIZE_MISMATCH.found(
+        Profile.POLICY, path, key=key, unit=unit, logged=logged, described=described
+    )

@@ -1,6 +1,6 @@
 """A system description read from its file, with the line of every field.
 
-A text without fault is taken at once; `system_faults` goes through any other.
+A text without a syntax error is taken at once; `recovering_parser` goes through any other.
 """
 
 from __future__ import annotations
@@ -15,25 +15,36 @@ from typing import Any
 
 import msgspec
 
+from podium.compliance.systems.rules import NOT_JSON, UNREADABLE
+from podium.rules.fixed_rule import FixedRule
+
 LARGEST = 8 << 20
 """A longer file is no system description, and is not read."""
 
-NOT_JSON, DUPLICATE, UNREADABLE = (
-    "system.not-json",
-    "system.duplicate-field",
-    "system.unreadable",
-)
-
 
 class TextFault(msgspec.Struct, frozen=True):
-    """Something wrong with the text itself. `official`: the official verifier fails on it."""
+    """What the text itself breaks: the rule, its line, and the fields of the rule's message.
 
-    id: str
+    `official`: the official verifier fails on it, too.
+    """
+
+    rule: FixedRule
     line: int | None
-    message: str
-    hint: str = ""
+    fields: dict[str, Any]
     official: bool = True
     key: str | None = None
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in a sentence."""
+        return self.rule.message.format_map(self.fields)
+
+
+def syntax_fault(
+    line: int | None, problem: str, fix: str, *, where: str = "", key: str | None = None
+) -> TextFault:
+    """Text that is not valid JSON."""
+    return TextFault(NOT_JSON, line, {"problem": problem, "fix": fix, "where": where}, key=key)
 
 
 class Document(msgspec.Struct):
@@ -76,14 +87,14 @@ def read_description(path: Path | str) -> Document:
     except (OSError, ValueError) as error:
         return unread_description(getattr(error, "strerror", None) or str(error))
     if len(data) > LARGEST:
-        said = f"the file is longer than {LARGEST >> 20} MiB: no system description"
-        return _only(NOT_JSON, None, said, "keep one flat JSON object in it")
+        problem = f"the file is longer than {LARGEST >> 20} MiB, and is not read"
+        return Document(faults=[syntax_fault(None, problem, "keep nothing else in the file")])
     return parse_description(data)
 
 
 def unread_description(reason: str) -> Document:
     """The document of a file that is not read, with the reason for a fault."""
-    return _only(UNREADABLE, None, f"the file cannot be read: {reason}", "check its place")
+    return Document(faults=[TextFault(UNREADABLE, None, {"problem": reason})])
 
 
 def _bytes(path: Path | str) -> bytes:
@@ -97,10 +108,6 @@ def _bytes(path: Path | str) -> bytes:
         return os.read(handle, min(status.st_size, LARGEST) + 1)
     finally:
         os.close(handle)
-
-
-def _only(rule: str, line: int | None, message: str, hint: str) -> Document:
-    return Document(faults=[TextFault(rule, line, message, hint)])
 
 
 def parse_description(data: bytes) -> Document:
@@ -138,26 +145,27 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 _SOUND = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)
 
 
 def _decode(data: bytes, document: Document) -> str:
+    faults = document.faults
     for mark, name in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if data.startswith(mark):
-            said = "the file is UTF-16 text, and JSON must be UTF-8"
-            document.faults.append(TextFault(NOT_JSON, 1, said, "save it as UTF-8"))
+            problem = "the file is UTF-16 text, and JSON must be UTF-8"
+            faults.append(syntax_fault(1, problem, "save the file as UTF-8"))
             return data.decode(name, "replace")
     if data.startswith(codecs.BOM_UTF8):
-        said = "the file begins with a byte order mark, which JSON does not allow"
-        document.faults.append(TextFault(NOT_JSON, 1, said, "save it as UTF-8 without a mark"))
+        problem = "the file begins with a byte order mark, which JSON does not allow"
+        faults.append(syntax_fault(1, problem, "save the file without the mark"))
         data = data[len(codecs.BOM_UTF8) :]
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        said = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        document.faults.append(TextFault(NOT_JSON, line, said, "save the file as UTF-8"))
+        problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
+        faults.append(syntax_fault(line, problem, "save the file as UTF-8"))
         return data.decode("latin-1")

@@ -14,7 +14,7 @@ from podium.rules.round import Round, version_of
 
 Period = tuple[int, ...]
 
-CITES = "submission rules, system description"
+CITES = "submission rules, <system_desc_id>.json metadata"
 
 TABLE_FROM: Period = (0, 7)
 """Before this the policy has no table of fields."""

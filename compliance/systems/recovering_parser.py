@@ -8,9 +8,13 @@ import re
 from bisect import bisect_right
 from typing import Any
 
-from podium.compliance.systems.document import DUPLICATE, NOT_JSON, Document, TextFault
+from podium.compliance.systems.document import Document, TextFault, syntax_fault
+from podium.compliance.systems.rules import DUPLICATE_FIELD, NOT_JSON
 
 MOST_FAULTS = 20
+
+FLAT = "give each field one short value"
+QUOTE = "put names and texts in double quotes"
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _NEXT_FIELD = re.compile(r'\n[ \t\r]*(?="(?:[^"\\\n]|\\.)*"\s*:)')
@@ -39,7 +43,7 @@ class Parser:
     def top(self) -> None:
         self.blank()
         if self.at == len(self.text):
-            self.fault(0, "the file is empty", "write one JSON object: podium system schema")
+            self.fault(0, "the file is empty", "`podium system schema` prints what it must hold")
             return
         if self.text[self.at] != "{":
             self.other_top()
@@ -56,13 +60,13 @@ class Parser:
         try:
             value, _ = self.strict.raw_decode(self.text, self.at)
         except json.JSONDecodeError as error:
-            self.fault(error.pos, f"no JSON: {error.msg}", "write one JSON object")
+            self.fault(error.pos, error.msg, "begin with { and end with }")
         except (ValueError, RecursionError):
-            self.fault(self.at, "the value is too deep or too long", "write one JSON object")
+            self.fault(self.at, "the value is too deep or too long", FLAT)
         else:
             what = names.get(type(value), "a single value")
-            said = f"the file holds {what}, not an object with fields"
-            self.fault(self.at, said, "write one JSON object, from { to }")
+            problem = f"the file holds {what}, not an object with fields"
+            self.fault(self.at, problem, "begin with { and end with }")
 
     def fields(self) -> None:
         separated = True
@@ -73,8 +77,8 @@ class Parser:
                 self.at += 1
                 return
             if char == "":
-                said = "the text ends before the object does"
-                self.fault(len(self.text.rstrip()), said, "close the object with }")
+                problem = "the text ends before the object does"
+                self.fault(len(self.text.rstrip()), problem, "close the object with }")
                 raise _Stop
             if char == ",":
                 self.fault(self.at, "a comma without a field before it", "remove the comma")
@@ -84,7 +88,7 @@ class Parser:
                     self.fault(self.at, "no comma before this field", "put a comma between fields")
                 separated = self.one()
             else:
-                self.fault(self.at, "a field's name in double quotes must stand here")
+                self.fault(self.at, "expected a field's name in double quotes", QUOTE)
                 self.resume()
 
     def one(self) -> bool:
@@ -93,7 +97,7 @@ class Parser:
         try:
             key, self.at = self.loose.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
-            self.fault(error.pos, f"the field's name cannot be read: {error.msg}")
+            self.fault(error.pos, f"the field's name cannot be read: {error.msg}", QUOTE)
             self.resume()
             return True
         line = self.line(start)
@@ -121,21 +125,24 @@ class Parser:
         """Read a field's value; False where it cannot be read."""
         document = self.document
         if key in document.lines:
-            said = f"`{key}` is given again (first on line {document.lines[key]}): the last counts"
-            self.add(TextFault(DUPLICATE, line, said, "keep one of them", False, key))
+            given = {"field": key, "first": document.lines[key]}
+            self.add(TextFault(DUPLICATE_FIELD, line, given, official=False, key=key))
         document.lines[key] = line
         self.constant = ""
         try:
             document.fields[key], self.at = self.decoded()
         except json.JSONDecodeError as error:
-            self.fault(error.pos, f"the value of `{key}` cannot be read: {error.msg}", key=key)
+            problem = f"the value of `{key}` cannot be read: {error.msg}"
+            self.fault(error.pos, problem, QUOTE, key)
             return False
         except (ValueError, RecursionError):
-            self.fault(self.at, f"the value of `{key}` is too deep or too long", key=key)
+            self.fault(self.at, f"the value of `{key}` is too deep or too long", FLAT, key)
             return False
         if self.constant:
-            said = f"`{key}` holds {self.constant}, which JSON does not have"
-            self.add(TextFault(NOT_JSON, line, said, "write a number", False, key))
+            # The official verifier reads with Python's parser, which takes NaN and Infinity.
+            problem = f"`{key}` holds {self.constant}, which JSON does not have"
+            given = {"where": "", "problem": problem, "fix": "write a number"}
+            self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
         return True
 
     def decoded(self) -> tuple[Any, int]:
@@ -153,7 +160,7 @@ class Parser:
         self.constant = name
         return float(name)
 
-    # --- places ---
+    # --- positions ---
 
     def blank(self) -> None:
         """Skip blanks, and comments with a fault for each."""
@@ -175,14 +182,13 @@ class Parser:
             raise _Stop
         self.at = match.end()
 
-    def line(self, place: int) -> int:
-        return bisect_right(self.starts, place)
+    def line(self, position: int) -> int:
+        return bisect_right(self.starts, position)
 
-    def fault(self, place: int, message: str, hint: str = "", key: str | None = None) -> None:
-        line = self.line(place)
-        column = place - self.starts[line - 1] + 1
-        said = f"not valid JSON, line {line} column {column}: {message}"
-        self.add(TextFault(NOT_JSON, line, said, hint, True, key))
+    def fault(self, position: int, problem: str, fix: str, key: str | None = None) -> None:
+        line = self.line(position)
+        where = f", line {line} column {position - self.starts[line - 1] + 1}"
+        self.add(syntax_fault(line, problem, fix, where=where, key=key))
 
     def add(self, fault: TextFault) -> None:
         self.document.faults.append(fault)

@@ -1,301 +1,291 @@
-"""What can be wrong with the fields of a system description, and which text says so."""
+"""The rules of system descriptions, as values: what each demands and how a finding reads."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
+from podium.compliance.systems.fields import CITES
+from podium.rules.edits import RESULT, SYSTEM, drop, link, set_to, write
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.fixed_rule import FixedRule, both, policy, verifier
 
-import msgspec
+_LOG = f"{RESULT}/result_0.txt"
 
-from podium.compliance.systems.document import Document
-from podium.compliance.systems.fields import (
-    CANONICAL,
-    COUNTS,
-    DIVISIONS,
-    EITHER,
-    FIELDS,
-    SYSTEM_TYPES,
-    TABLE_FROM,
-    V21,
-    Category,
-    Field,
-    Kind,
-    Period,
-    category_of,
-    letters,
-    period_of,
-    status_intended,
-    status_listed,
+_UNVERIFIED = "an error in a round that has no official verifier"
+
+UNREADABLE = both(
+    "system.unreadable",
+    says="a system description can be opened and read",
+    why="a file that cannot be read cannot be judged, and is not passed",
+    message="the file cannot be read: {problem}",
+    help="check its path and its permissions",
+    cites=CITES,
+    actual="given",
+    bad=(link(SYSTEM, "../../elsewhere.json"),),
 )
-from podium.compliance.systems.values import (
-    is_empty,
-    is_placeholder,
-    read_count,
-    read_division,
-    says_nothing,
+
+NOT_JSON = both(
+    "system.not-json",
+    says="a system description is one JSON object, in UTF-8",
+    why="the official verifier reads it with a strict parser and stops at the first syntax error",
+    message="not valid JSON{where}: {problem}",
+    help="write one flat JSON object in UTF-8: {fix}",
+    cites=CITES,
+    actual="given",
+    bad=(write(SYSTEM, '{"submitter": "Acme",}'),),
+    varies="a warning where the official verifier reads the text all the same (NaN, Infinity); "
+    + _UNVERIFIED,
 )
-from podium.rules.finding import Severity
-from podium.rules.round import Round
 
-_IDENTITY = ("submitter", "system_name", "framework", "operating_system")
-"""Where `N/A` cannot be the answer."""
+DUPLICATE_FIELD = policy(
+    "system.duplicate-field",
+    says="a system description gives each field once",
+    why="of two fields of one name only the last is read",
+    message="`{field}` is given again (first on line {first}): the last counts",
+    help="keep one of them",
+    cites=CITES,
+    actual="given",
+    bad="`submitter` stands in the object twice",
+    good="every field stands in the object once",
+    varies=_UNVERIFIED,
+)
 
+MISSING_FIELD = both(
+    "system.missing-field",
+    says="a system description has every field that the round demands",
+    why="readers compare systems field by field; the official verifier looks for the names",
+    message="the field `{field}` is missing{detail}",
+    help="add it: {how}",
+    cites=CITES,
+    actual="given",
+    bad=(drop(SYSTEM, "cooling"),),
+    varies="a warning where only the policy or only the official verifier demands the field; a "
+    f"note where the policy demands it from the next round on; {_UNVERIFIED}",
+)
 
-class Fault(msgspec.Struct, frozen=True):
-    """A fault before a profile weighs it: which text makes it one."""
+MISSPELT_FIELD = FixedRule(
+    "system.misspelt-field",
+    says="fields are spelt as the submission rules spell them",
+    why="a field under another name is not read, and the right one is missing",
+    message="`{written}` is not a known field: did you mean `{field}`?",
+    help="rename it to `{field}`",
+    stated_by=StatedBy.BOTH,
+    severity=Severity.ERROR,
+    in_verifier=None,  # its profile reports the field that is missing
+    cites=CITES,
+    actual="given",
+    bad=(drop(SYSTEM, "division"), set_to(SYSTEM, "divison", "closed")),
+    varies="a warning where only the policy or only the official verifier demands the field; "
+    + _UNVERIFIED,
+)
 
-    id: str
-    key: str | None
-    message: str
-    hint: str = ""
-    expected: str = ""
-    line: int | None = None
-    official: bool = False
-    policy: bool = True
-    severity: Severity | None = None
+EMPTY_FIELD = policy(
+    "system.empty-field",
+    says="a field that the policy requires has a meaningful value",
+    why="the official verifier only looks for the name; the policy asks for a response",
+    message="{what} empty: a meaningful value is required",
+    help="fill in the {meaning}",
+    cites=CITES,
+    actual="given",
+    bad=(set_to(SYSTEM, "cooling", ""),),
+)
 
+PLACEHOLDER = policy(
+    "system.placeholder",
+    says="no field still holds the text of a template",
+    why="a template's text describes no system",
+    message="`{field}` still holds a placeholder, {value!r}",
+    help="fill in the {meaning}",
+    cites=CITES,
+    actual="given",
+    bad=(set_to(SYSTEM, "cooling", "TBD"),),
+)
 
-def faults_of(document: Document, rules: Round, *, verifier: bool) -> Iterator[Fault]:
-    """Everything wrong with a description; `verifier` words it as the official verifier sees it."""
-    yield from _Inspection(document, rules, verifier=verifier).faults()
+BAD_TYPE = policy(
+    "system.bad-type",
+    says="text is given as a string",
+    why="lists, objects and truth values are not shown as text by the tools that publish results",
+    message="`{field}` is {kind}: text is expected",
+    help="write it as a string",
+    cites=CITES,
+    expected="a string",
+    actual="given",
+    bad=(set_to(SYSTEM, "cooling", ["Liquid"]),),
+    varies=_UNVERIFIED,
+)
 
+BAD_COUNT = policy(
+    "system.bad-count",
+    says="numbers of nodes, processors and accelerators are whole numbers",
+    why="the size of the system is the product of them, and the official result summary crashes "
+    "on anything else",
+    message="`{field}` is {found}: must be a whole number{least}{effect}",
+    help='write digits alone, such as "{digits}"',
+    cites=CITES,
+    expected="a whole number{least}",
+    actual="given",
+    bad=(set_to(SYSTEM, "host_processor_core_count", "many"),),
+    varies="an error where number_of_nodes or another count that the official result summary "
+    f"multiplies cannot be read; {_UNVERIFIED}",
+)
 
-class _Inspection:
-    def __init__(self, document: Document, rules: Round, *, verifier: bool) -> None:
-        self.document, self.rules, self.verifier = document, rules, verifier
-        self.fields = document.fields
-        self.period = period_of(rules)
-        self.known = self.period >= TABLE_FROM
-        preview = category_of(self.fields.get("status")) is Category.PREVIEW
-        self.exempt = preview and self.period >= V21
+BAD_STATUS = both(
+    "system.bad-status",
+    says="status is one of the availability categories of the round",
+    why="results are published by category; some rounds' verifiers accept only exact spellings",
+    message="`status` is {value!r}: {problem}",
+    help="write one of {categories}{guess}",
+    cites=CITES,
+    expected="{categories}",
+    actual="given",
+    bad=(set_to(SYSTEM, "status", "onprem"),),
+    varies="a warning where the official verifier does not look at the spelling, or rejects one "
+    f"that the policy accepts (training 4.0); {_UNVERIFIED}",
+)
 
-    def faults(self) -> Iterator[Fault]:
-        document = self.document
-        for text in document.faults:
-            yield Fault(text.id, text.key, text.message, text.hint, "", text.line, text.official)
-        # The verifier ends before it looks at a field of a text that it cannot read.
-        if not document.is_object or (self.verifier and not document.sound):
-            return
-        fields, named = self.fields, document.named
-        misspelt, may_be_empty = _misspelt(tuple(named)), _may_be_empty(self.period)
-        for name, each in FIELDS.items():
-            if name in fields:
-                value = fields[name]
-                if isinstance(value, str) and (
-                    _is_good(name, value) if value else name in may_be_empty
-                ):
-                    continue
-                yield from self._crash(each)
-                # Of values the official verifier demands only those of the status.
-                if not self.verifier or each.kind is Kind.STATUS:
-                    yield from self._value(each)
-            elif name not in named:
-                yield from self._missing(each, misspelt.get(name))
-        yield from self._neither()
+BAD_DIVISION = policy(
+    "system.bad-division",
+    says="division is closed or open",
+    why="the official tools check less of any other spelling",
+    message="`division` is {value!r}: must be closed or open{effect}",
+    help="write closed or open{guess}",
+    cites=CITES,
+    expected="closed or open",
+    actual="given",
+    bad=(set_to(SYSTEM, "division", "Closed"),),
+    varies=_UNVERIFIED,
+)
 
-    def _missing(self, each: Field, instead: str | None) -> Iterator[Fault]:
-        demanded = self.known and each.required(self.period)
-        if instead is not None and not self.verifier:
-            said = f"`{instead}` is no field: did you mean `{each.name}`?"
-            hint = f"rename it to `{each.name}`"
-            policy = demanded or not each.official
-            yield Fault(
-                "system.misspelt-field", instead, said, hint, "", None, each.official, policy
-            )
-            return
-        hint = f"add it: {each.meaning}" + (f", such as {each.example!r}" if each.example else "")
-        if instead is not None:
-            hint = f"rename `{instead}`"
-        said, missing = f"the field `{each.name}` is missing", "system.missing-field"
-        if demanded:
-            yield Fault(missing, each.name, said, hint, official=each.official)
-        elif each.official and not (each.name in EITHER and self._neither_given()):
-            why = "optional by the policy" if self.known else "not in this round's policy"
-            said += f": the official verifier rejects the file, though the field is {why}"
-            hint += "; it may be empty"
-            yield Fault(missing, each.name, said, hint, official=True, policy=False)
-        elif each.recommended(self.period):
-            said += ": required from 2.1 on"
-            yield Fault(missing, each.name, said, hint, severity=Severity.NOTE)
+BAD_SYSTEM_TYPE = policy(
+    "system.bad-system-type",
+    says="system_type is datacenter or edge",
+    why="the policy has no other type",
+    message="`system_type` is {value!r}: must be datacenter or edge",
+    help="write datacenter for a training system",
+    cites=CITES,
+    expected="datacenter or edge",
+    actual="given",
+    bad=(set_to(SYSTEM, "system_type", "cluster"),),
+)
 
-    def _neither_given(self) -> bool:
-        """Whether the policy, too, misses the count of cores and of virtual processors."""
-        absent = not any(name in self.document.named for name in EITHER)
-        return self.known and not self.exempt and absent
+VERIFIER_CRASH = verifier(
+    "system.verifier-crash",
+    says="the official verifier comes to a verdict about the description",
+    why="it crashes on a value that is not a string where it takes one for granted",
+    message="`{field}` is {kind}: the official verifier crashes on it",
+    help="write it as a string, in double quotes",
+    cites=CITES,
+    expected="a string",
+    actual="given",
+    bad=(set_to(SYSTEM, "framework", 2),),
+)
 
-    def _neither(self) -> Iterator[Fault]:
-        """Either count of cores suffices by the policy; neither is needed for a Preview."""
-        if self._neither_given():
-            for name, other in (EITHER, EITHER[::-1]):
-                said = f"the field `{name}` is missing; the policy wants it or `{other}`"
-                yield Fault("system.missing-field", name, said, "add both fields", official=True)
-        elif self.known and not self.exempt:
-            given = [name for name in EITHER if name in self.document.named]
-            if all(name in self.fields and is_empty(self.fields[name]) for name in given):
-                said = f"neither `{EITHER[0]}` nor `{EITHER[1]}` says anything"
-                yield self._silent("system.empty-field", given[0], said, "fill in one of the two")
+SCHEMA = policy(
+    "system.schema",
+    says="a description fits the JSON Schema of its round",
+    why="what passes every single rule may still not fit together",
+    message="{subject} does not fit the round's schema ({keyword})",
+    help="compare it with `podium system schema`",
+    cites=CITES,
+    actual="given",
+    bad="a description breaks no other rule, and does not fit the schema",
+    good="a description fits the schema",
+)
 
-    def _silent(self, rule: str, key: str, said: str, hint: str, expected: str = "") -> Fault:
-        """A value that tells nothing: reviewers have let it pass, even without a verifier."""
-        return Fault(rule, key, said, hint, expected, severity=Severity.WARNING)
+# --- beside logs and folders ---
 
-    def _crash(self, each: Field) -> Iterator[Fault]:
-        value = self.fields[each.name]
-        if each.crashes and not isinstance(value, str):
-            said = f"`{each.name}` is {_kind(value)}: the official verifier ends in a traceback"
-            hint = "write it as a string, in double quotes"
-            yield Fault(
-                "system.verifier-crash", each.name, said, hint, "a string", None, True, False
-            )
+NAME_MISMATCH = policy(
+    "system.name-mismatch",
+    says="a description names the submitter whose folder it lies in",
+    why="results are published under the submitter's name",
+    message="`submitter` is {described!r}, and the submission's folder is {folder!r}",
+    help="name the same organisation in both",
+    cites=CITES,
+    expected="{folder}",
+    actual="described",
+    bad=(set_to(SYSTEM, "submitter", "Nobody Else"),),
+)
 
-    def _value(self, each: Field) -> Iterator[Fault]:
-        value = self.fields[each.name]
-        if each.kind is Kind.STATUS and (status_listed(self.rules) or not is_empty(value)):
-            yield from self._status(value)
-        elif is_empty(value):
-            yield from self._empty(each)
-        elif is_placeholder(each.name, value) or (each.name in _IDENTITY and says_nothing(value)):
-            said = f"`{each.name}` still holds a placeholder, {short(value)!r}"
-            yield self._silent("system.placeholder", each.name, said, f"fill in the {each.meaning}")
-        elif each.kind is Kind.COUNT:
-            yield from self._count(each, value)
-        elif each.kind is Kind.DIVISION:
-            yield from self._division(value)
-        elif each.kind is Kind.SYSTEM_TYPE and each.required(self.period):
-            yield from self._system_type(value)
-        elif isinstance(value, bool if each.kind is Kind.ANY else bool | list | dict):
-            said = f"`{each.name}` is {_kind(value)}: text is expected"
-            yield Fault("system.bad-type", each.name, said, "write it as a string", "a string")
+SUBMITTER_MISMATCH = policy(
+    "system.submitter-mismatch",
+    says="submission_org in the logs names the submitter of the description",
+    why="a log of another organisation, or with a template's text, was not made by this submitter",
+    message="the log says organisation {logged!r}{detail}, the system description {described!r}",
+    help="set the submitter's name where the log is made",
+    cites=CITES,
+    expected="{described}",
+    actual="logged",
+    bad=(set_to(_LOG, "submission_org", "Nobody Else"),),
+)
 
-    def _system_type(self, value: Any) -> Iterator[Fault]:
-        if not (isinstance(value, str) and value.strip().casefold() in SYSTEM_TYPES):
-            wanted = " or ".join(SYSTEM_TYPES)
-            said = f"`system_type` is {short(value)!r}: must be {wanted}"
-            hint = f"write {SYSTEM_TYPES[0]} for a training system"
-            yield self._silent("system.bad-system-type", "system_type", said, hint, wanted)
+DIVISION_MISMATCH = policy(
+    "system.division-mismatch",
+    says="a description and the logs of its system name the same division",
+    why="closed and open results are published apart",
+    message="the log says division {logged!r}, the system description {described!r}",
+    help="a result is of one division: correct the one that is wrong",
+    cites=CITES,
+    expected="{described}",
+    actual="logged",
+    bad=(set_to(_LOG, "submission_division", "open"),),
+)
 
-    def _empty(self, each: Field) -> Iterator[Fault]:
-        no_accelerator = read_count(self.fields.get("accelerators_per_node")).value == 0
-        if each.name.startswith("accelerator_") and no_accelerator:
-            return
-        said = f"`{each.name}` is empty: a meaningful value is required"
-        hint = f"fill in the {each.meaning}"
-        if each.name in COUNTS:
-            yield self._unusable(each, said, hint)
-        elif self.known and each.required(self.period):
-            yield self._silent("system.empty-field", each.name, said, hint)
+STATUS_MISMATCH = policy(
+    "system.status-mismatch",
+    says="a description and the logs of its system name the same availability",
+    why="results are published by category of availability",
+    message="the log says status {logged!r}, the system description {described!r}",
+    help="log submission_status {wanted}, or correct the description",
+    cites="submission rules, Results categories",
+    expected="{wanted}",
+    actual="logged",
+    bad="in a round up to training 4.0 the description says `Available cloud`, and logs have "
+    "submission_status onprem",
+    good="the description says `Available on-premise`, and logs have submission_status onprem",
+)
 
-    def _unusable(self, each: Field, said: str, hint: str) -> Fault:
-        """No system size without this count: the official result summary ends on it."""
-        rule = "system.bad-count"
-        said += "; the official result summary cannot be made without it"
-        expected = f"a whole number, {each.least} or more"
-        return Fault(rule, each.name, said, hint, expected, severity=Severity.ERROR)
+PLATFORM_MISMATCH = policy(
+    "system.platform-mismatch",
+    says="submission_platform in the logs names the system described",
+    why="a log of another platform was not made on this system",
+    message="the log's platform {logged!r} {problem}",
+    help="set the platform's name where the log is made",
+    cites=CITES,
+    expected="{wanted}",
+    actual="logged",
+    bad=(set_to(_LOG, "submission_platform", "another"),),
+)
 
-    def _count(self, each: Field, value: Any) -> Iterator[Fault]:
-        count = read_count(value)
-        main = each.name in COUNTS
-        if count.value is None or count.value < (each.least if main else 0):
-            said = f"`{each.name}` is {short(value)!r}: must be a whole number"
-            said += f" of at least {each.least}" if main else ""
-            hint = f'write digits alone, such as "{each.example}"'
-            if main:
-                yield self._unusable(each, said, hint)
-            else:
-                yield Fault("system.bad-count", each.name, said, hint, "a whole number")
-        elif count.odd:
-            said = f"`{each.name}` is {value!r}, {count.odd}; read as {count.value}"
-            hint = f'write "{count.value}"'
-            yield Fault("system.bad-count", each.name, said, hint, "a whole number")
+SIZE_MISMATCH = policy(
+    "system.size-mismatch",
+    says="a description and the logs of its system give the same numbers of nodes and accelerators",
+    why="results are compared by the size of their systems",
+    message="the log has {logged} {unit}, the system description has {described}",
+    help="correct the description, or what is logged",
+    cites="HPC rules, Throughput",
+    expected="{described}",
+    actual="logged",
+    bad="a log of HPC has number_of_nodes 4, and the description of its system 8",
+    good="logs of HPC have the description's number_of_nodes and accelerators_per_node",
+)
 
-    def _status(self, value: Any) -> Iterator[Fault]:
-        if value in CANONICAL:
-            return
-        listed = " | ".join(CANONICAL)
-        category = category_of(value)
-        strict = status_listed(self.rules)
-        if category is not None and not strict:
-            return
-        said = f"`status` is {short(value)!r}: "
-        if strict and category is not None:
-            said += "the official verifier accepts only the exact spellings"
-        else:
-            said += "no availability category"
-        wanted = category if category in CANONICAL else None
-        hint = f"did you mean {wanted.value!r}?" if wanted else f"write one of {listed}"
-        policy = category is None or status_intended(self.rules)
-        yield Fault("system.bad-status", "status", said, hint, listed, None, strict, policy)
-
-    def _division(self, value: Any) -> Iterator[Fault]:
-        if value in DIVISIONS:
-            return
-        division = read_division(value)
-        said = f"`division` is {short(value)!r}: "
-        if division is not None:
-            said += f"the official tools know only {division!r}, and check less of any other"
-            hint = f"write {division!r}"
-        else:
-            said += "must be closed or open"
-            close = difflib.get_close_matches(str(value).casefold(), DIVISIONS, 1)
-            hint = f"did you mean {close[0]!r}?" if close else "write closed or open"
-        yield Fault("system.bad-division", "division", said, hint, "closed or open")
-
-
-@lru_cache(maxsize=1024)
-def _misspelt(named: tuple[str, ...]) -> dict[str, str]:
-    """Fields that are not named, with the unknown name that is most like each.
-
-    The descriptions of one submitter mostly name the same.
-    """
-    absent = {letters(name): name for name in FIELDS if name not in named}
-    found = {}
-    for key in named:
-        if key in FIELDS:
-            continue
-        close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
-        if close:
-            found[absent.pop(close[0])] = key
-    return found
-
-
-@lru_cache(maxsize=64)
-def _may_be_empty(period: Period) -> frozenset[str]:
-    """Fields whose text may be empty, as much of a description is."""
-    demanded = {each.name for each in FIELDS.values() if each.required(period)}
-    return frozenset(FIELDS) - (demanded if period >= TABLE_FROM else set()) - {*COUNTS, "status"}
-
-
-@lru_cache(maxsize=4096)
-def _is_good(name: str, text: str) -> bool:
-    """Whether a field's text is good in every round, as nearly all are."""
-    each = FIELDS[name]
-    if is_empty(text) or is_placeholder(name, text):
-        return False
-    if each.kind is Kind.COUNT:
-        count = read_count(text)
-        least = each.least if name in COUNTS else 0
-        return count.value is not None and count.value >= least and not count.odd
-    if each.kind is Kind.STATUS:
-        return text in CANONICAL
-    if each.kind is Kind.DIVISION:
-        return text in DIVISIONS
-    if each.kind is Kind.SYSTEM_TYPE:
-        return text in SYSTEM_TYPES
-    return not (name in _IDENTITY and says_nothing(text))
-
-
-def short(value: Any) -> Any:
-    """A value fit for a message."""
-    if value is None or (isinstance(value, str) and len(value) <= 80):
-        return value
-    text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true or false"
-    names = {dict: "an object", list: "a list", type(None): "null", str: "text"}
-    return names.get(type(value), f"the number {value}")
+RULES: tuple[FixedRule, ...] = (
+    UNREADABLE,
+    NOT_JSON,
+    DUPLICATE_FIELD,
+    MISSING_FIELD,
+    EMPTY_FIELD,
+    MISSPELT_FIELD,
+    PLACEHOLDER,
+    BAD_TYPE,
+    BAD_COUNT,
+    BAD_STATUS,
+    BAD_DIVISION,
+    BAD_SYSTEM_TYPE,
+    VERIFIER_CRASH,
+    SCHEMA,
+    NAME_MISMATCH,
+    SUBMITTER_MISMATCH,
+    DIVISION_MISMATCH,
+    STATUS_MISMATCH,
+    PLATFORM_MISMATCH,
+    SIZE_MISMATCH,
+)

@@ -9,7 +9,20 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from podium.compliance.systems.fields import Category, category_of, letters
+from podium.compliance.systems.fields import (
+    CANONICAL,
+    COUNTS,
+    DIVISIONS,
+    FIELDS,
+    SYSTEM_TYPES,
+    Category,
+    Kind,
+    category_of,
+    letters,
+)
+
+IDENTITY = ("submitter", "system_name", "framework", "operating_system")
+"""Where `N/A` cannot be the answer."""
 
 # --- counts ---------------------------------------------------------------------------------------
 
@@ -106,6 +119,44 @@ def is_empty(value: Any) -> bool:
     if isinstance(value, str):
         return _SAYS.search(value) is None
     return value is None or value == [] or value == {}
+
+
+# --- any value -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4096)
+def is_good(name: str, text: str) -> bool:
+    """Whether a field's text is good in every round, as nearly all are."""
+    each = FIELDS[name]
+    if is_empty(text) or is_placeholder(name, text):
+        return False
+    if each.kind is Kind.COUNT:
+        count = read_count(text)
+        least = each.least if name in COUNTS else 0
+        return count.value is not None and count.value >= least and not count.odd
+    if each.kind is Kind.STATUS:
+        return text in CANONICAL
+    if each.kind is Kind.DIVISION:
+        return text in DIVISIONS
+    if each.kind is Kind.SYSTEM_TYPE:
+        return text in SYSTEM_TYPES
+    return not (name in IDENTITY and says_nothing(text))
+
+
+def short(value: Any) -> Any:
+    """A value fit for a message."""
+    if value is None or (isinstance(value, str) and len(value) <= 80):
+        return value
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def kind_of(value: Any) -> str:
+    """What a value is that is not the text expected."""
+    if isinstance(value, bool):
+        return "true or false"
+    names = {dict: "an object", list: "a list", type(None): "null", str: "text"}
+    return names.get(type(value), f"the number {value}")
 
 
 # --- the whole ------------------------------------------------------------------------------------

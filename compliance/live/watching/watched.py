@@ -115,7 +115,7 @@ class Watched:
         new, self.faults = log.faults[self.faults :], len(log.faults)
         if not new:
             return []
-        return [*self.guard.tell(line_findings(log, new, self.choice.rules, self.path))]
+        return [*self.guard.report(line_findings(log, new, self.choice.rules, self.path))]
 
     # --- what is known ---
 
@@ -135,7 +135,7 @@ class Watched:
         if self.verdict is None:
             rules, profile = self.choice.rules, self.wishes.profile
             self.verdict = judge_log(self.log.whole(), rules, profile, self.path)
-            self.guard.tell(self.verdict.findings)
+            self.guard.report(self.verdict.findings)
         return self.verdict
 
     def status(self, now_ms: float) -> Status:

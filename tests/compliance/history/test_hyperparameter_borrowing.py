@@ -1,4 +1,4 @@
-"""G-PC18: `podium check --earlier TREE` with the tree of the same round as it was handed in."""
+"""G-PC18: `podium check --earlier TREE` with the tree of the same round as it was submitted."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def told(tree: Submission, first: Submission) -> dict[str, Finding]:
 
 @pytest.fixture
 def first(tmp_path: Path) -> Submission:
-    """What Acme handed in before the review, its round beside."""
+    """What Acme submitted before the review, its round beside."""
     return result(tmp_path / "first", setting(**{RATE: 4e-4, DECAY: 1e-4}))
 
 
 def later(tmp_path: Path, **values: float) -> Submission:
-    """What Acme hands in during the review."""
+    """What Acme submits during the review."""
     return result(tmp_path / "now", setting(**{RATE: 4e-4, DECAY: 1e-4} | values))
 
 
-def test_the_same_settings_are_nothing_to_tell(tmp_path: Path, first: Submission) -> None:
+def test_the_same_settings_are_not_reported(tmp_path: Path, first: Submission) -> None:
     assert told(later(tmp_path), first) == {}
 
 
-def test_logs_that_stay_are_not_handed_in_again(first: Submission) -> None:
+def test_logs_that_stay_are_not_resubmitted(first: Submission) -> None:
     assert told(first, first) == {}
 
 
@@ -74,7 +74,7 @@ def test_settings_of_nobody_are_a_warning(tmp_path: Path, first: Submission) -> 
     assert set(found) == {"borrowing.not-a-group"}
     finding = found["borrowing.not-a-group"]
     assert (finding.severity, finding.path) == ("warning", first.folder())
-    assert finding.message.startswith(f"{RATE} not as in the result handed in first")
+    assert finding.message.startswith(f"{RATE} not as in the result submitted first")
     assert "no other submitter" in finding.message
 
 
@@ -114,7 +114,7 @@ def test_it_is_for_the_same_system(tmp_path: Path, first: Submission) -> None:
     finding = told(tree.system(framework="Another 2.0"), first)["borrowing.system-changed"]
     assert (finding.severity, finding.path) == ("warning", SYSTEM)
     assert finding.message.startswith("framework not as in")
-    # New settings make a new system a matter of borrowing; without them it is a mended file.
+    # New settings make a new system a matter of borrowing; without them it is a corrected file.
     assert told(later(tmp_path).system(framework="Another 2.0"), first) == {}
 
 

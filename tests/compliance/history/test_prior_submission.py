@@ -1,4 +1,4 @@
-"""G-PC18: `podium check --earlier TREE`, logs handed in again and the systems they ran on."""
+"""G-PC18: `podium check --earlier TREE`, resubmitted logs and the systems they ran on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def new(tmp_path: Path, round_: str = "training_results_v5.1") -> Submission:
 
 
 def before(tree: Submission, name: str = "Acme", round_: str = "training_results_v5.0") -> Path:
-    """A round of before, in which the same tree was handed in; returns the round's folder."""
+    """A round of before, in which the same tree was submitted; returns the round's folder."""
     place = tree.place.parent / round_
     shutil.copytree(tree.root, place / name)
     return place
@@ -38,19 +38,19 @@ def told(report: Outcome) -> dict[str, Finding]:
     return {finding.id: finding for finding in report.findings}
 
 
-def test_other_runs_are_not_told_of(tmp_path: Path) -> None:
+def test_other_runs_are_not_reported(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
     assert told(checked(tree.result(start=40), earlier)) == {}
 
 
-def test_logs_handed_in_again_are_a_note(tmp_path: Path) -> None:
+def test_resubmitted_logs_are_a_note(tmp_path: Path) -> None:
     tree = new(tmp_path)
     found = told(checked(tree, before(tree)))
     assert set(found) == {"earlier.resubmitted"}
     finding = found["earlier.resubmitted"]
     assert (finding.path, finding.severity) == (tree.folder(), "note")
-    assert finding.message.startswith("3 of 3 runs were handed in before")
+    assert finding.message.startswith("3 of 3 runs were submitted before")
     assert "training_results_v5.0/Acme/results/ex_n8" in finding.message
     assert "(training 5.0)" in finding.message
 
@@ -97,11 +97,11 @@ def test_an_earlier_tree_without_descriptions_is_a_note(tmp_path: Path) -> None:
     assert told(checked(tree, earlier))["earlier.system-unknown"].severity == "note"
 
 
-def test_runs_of_another_submitter_are_told_of(tmp_path: Path) -> None:
+def test_runs_of_another_submitter_are_reported(tmp_path: Path) -> None:
     tree = new(tmp_path)
     finding = told(checked(tree, before(tree, "Bmce")))["earlier.other-submitter"]
     assert finding.severity == "warning"
-    assert "runs of Bmce are handed in by Acme" in finding.message
+    assert "runs of Bmce are submitted by Acme" in finding.message
 
 
 def test_an_old_log_at_a_new_time_is_found(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import pytest
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.round_selection import RoundRequest
-from podium.compliance.live.guard import NOT_YET, OTHERWISE, Guard
+from podium.compliance.live.guard import Guard
 from podium.compliance.live.partial.certain import TARGET
 from podium.compliance.live.partial.gates import AT_END
+from podium.compliance.live.rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import parse_log, read_log
@@ -256,7 +257,7 @@ def test_a_guard_without_names_judges_from_when_the_log_gives_them() -> None:
 
 def test_a_log_of_another_benchmark_than_declared_is_an_error() -> None:
     found = Guard("6.1", "closed", "flux1")(Record("submission_benchmark", 0, "llama31_8b", {}))
-    assert [(f.id, f.severity) for f in found] == [(OTHERWISE, Severity.ERROR)]
+    assert [(f.id, f.severity) for f in found] == [(CONFLICTING_DECLARATION.id, Severity.ERROR)]
 
 
 @pytest.mark.parametrize(
@@ -280,5 +281,5 @@ def test_at_run_start_a_note_tells_what_is_still_missing() -> None:
         if record.key != "run_stop"
         for found in judged(record)
     ]
-    assert [(note.id, note.severity) for note in notes] == [(NOT_YET, Severity.NOTE)]
+    assert [(note.id, note.severity) for note in notes] == [(NOT_YET_LOGGED.id, Severity.NOTE)]
     assert "max_steps" in notes[0].message

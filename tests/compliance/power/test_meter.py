@@ -121,7 +121,7 @@ def test_readings_out_of_order_are_a_note(result: Path) -> None:
     assert (finding.id, finding.severity, finding.line) == ("power.unordered", "note", 52)
 
 
-def test_many_faults_of_one_run_are_told_once(result: Path) -> None:
+def test_many_findings_of_one_rule_and_run_are_one(result: Path) -> None:
     slow = began() + readings(every=2000) + ended()
     for index in range(10):
         write(result, {"node_0.txt": GOOD, "node_1.txt": GOOD}, index)
@@ -177,7 +177,7 @@ def test_the_efficiency_counts_for_alternating_current_only(result: Path) -> Non
 
 
 @pytest.mark.parametrize("text", ["", began() + ended(), line(START, "conversion_eff", 9) + GOOD])
-def test_energy_that_cannot_be_told_is_none(result: Path, text: str) -> None:
+def test_energy_that_is_not_known_is_none(result: Path, text: str) -> None:
     assert joules(result, text) is None
 
 
@@ -198,7 +198,7 @@ def test_measured_switches_count_by_the_policy_only(result: Path) -> None:
     assert checked(result, VERIFIER).energies["result_3"] == joules(result, GOOD, VERIFIER)
 
 
-def test_where_the_official_summary_ends_in_a_traceback(result: Path) -> None:
+def test_where_the_official_summary_crashes(result: Path) -> None:
     assert joules(result, began() + readings() + ended(START - 1000), VERIFIER) is None
     finding = only(checked(result, VERIFIER))
     assert (finding.id, finding.severity) == ("power.no-summary", "warning")

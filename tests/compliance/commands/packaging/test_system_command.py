@@ -37,7 +37,7 @@ def test_check_one_file(tmp_path: Path) -> None:
     done = run("check", str(file), "--round", "5.1")
     assert done.exit_code == 1
     assert "ex_n8.json:4" in done.stdout
-    assert "did you mean 'Available on-premise'?" in done.stdout
+    assert "did you mean 'Available on-premise'?" in " ".join(done.stdout.split())
 
 
 def test_check_folders_and_formats(tmp_path: Path) -> None:

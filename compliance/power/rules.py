@@ -1,0 +1,303 @@
+"""The rules of power logs, as values: what each demands and how a finding reads."""
+
+from __future__ import annotations
+
+from podium.rules.finding import Severity, StatedBy
+from podium.rules.fixed_rule import FixedRule, both, note, policy, verifier
+
+_RULES = "power measurement rules"
+_FOLDER = "submission rules, Directory structure"
+_GOOD = "power/result_0/node_0.txt has a reading each second from run_start to run_stop, between "
+_GOOD += "one start and one stop; so has every other run"
+
+VERIFIER_CRASH = verifier(
+    "power.verifier-crash",
+    says="the official verifier can read the names in the power folder",
+    why="it takes the text after a name's last underscore for a number, and crashes on any other",
+    message="the official verifier crashes on this folder: {problem}",
+    help="give each run's folder one file per node, from node_0.txt",
+    expected="power/<run>/node_<i>.txt",
+    cites=_FOLDER,
+    bad="power/result_0 holds node_a.txt",
+    good=_GOOD,
+)
+
+NO_RUN_FOLDER = both(
+    "power.no-run-folder",
+    says="every run of a result with power logs has a folder of them",
+    why="the energy of a result is the mean over the very runs that its time is the mean of",
+    message="{run} has no folder of power logs; every run must be measured",
+    help="add the power logs of this run",
+    expected="power/<run> for every run",
+    cites=f"{_RULES}, Measure all Runs",
+    bad="there is power/result_0 and power/result_1, and a third run",
+    good=_GOOD,
+)
+
+NUMBERING = both(
+    "power.numbering",
+    says="the files of a run are numbered from 0 without gaps",
+    why="a gap is a node or a switch that nobody measured",
+    message="{kind} files must be numbered from 0 without gaps{numbers}",
+    help="rename the files",
+    expected="numbers from 0 without gaps",
+    cites=_FOLDER,
+    bad="power/result_0 holds node_1.txt, and no node_0.txt",
+    good=_GOOD,
+    varies="a warning where the official verifier takes other files for the missing ones",
+)
+
+FILE_COUNT = both(
+    "power.file-count",
+    says="every run of a result has as many power logs",
+    why="energies of different numbers of nodes cannot be averaged",
+    message="the run has {count} {kind} files; most runs have {usual}{detail}",
+    help="add the missing files",
+    expected="as many files in every run",
+    cites=f"{_RULES}, Measure All Nodes",
+    bad="power/result_0 holds node_0.txt and node_1.txt, the other runs only node_0.txt",
+    good=_GOOD,
+    varies="a warning where the official verifier takes other files for the missing ones",
+)
+
+NODE_COUNT = policy(
+    "power.node-count",
+    says="there is a log for each node of the system",
+    why="power counts for the whole system, not for the nodes that were convenient",
+    message="runs have {count} node files; the system has {nodes} nodes",
+    help="measure every node of the system",
+    expected="one file for each node",
+    actual="count",
+    cites=f"{_RULES}, Measure All Nodes",
+    bad="the system has number_of_nodes 2, and every run one node file",
+    good=_GOOD,
+)
+
+VERIFIER_NAMES = FixedRule(
+    "power.verifier-names",
+    says="no other file's name begins as those of power logs do",
+    why="the official verifier counts every such name as a log, plots among them",
+    message="the official verifier rejects {run}: it takes each name that begins with {kind} for a "
+    "power log",
+    help="give each run's folder one file per node, from node_0.txt",
+    expected="power/<run>/node_<i>.txt",
+    stated_by=StatedBy.VERIFIER,
+    severity=Severity.WARNING,
+    in_verifier=None,  # its profile reports the numbers and counts that result
+    cites=_FOLDER,
+    bad="power/result_0 holds nodes_1_to_8.png beside node_0.txt",
+    good=_GOOD,
+)
+
+STRAY_FILE = policy(
+    "power.stray-file",
+    says="the power folder holds power logs only",
+    why="programs that count files take others for measurements",
+    message="{names}: not named as power logs are",
+    help="move other files out of the folder",
+    expected="node_<i>.txt, sw_<i>.txt",
+    cites=_FOLDER,
+    bad="power/result_0 holds plot.png",
+    good=_GOOD,
+)
+
+SURPLUS = policy(
+    "power.surplus",
+    says="each folder of power logs belongs to a run",
+    why="logs of a run that is not submitted prove nothing",
+    message="{names}: not the name of a run of this result",
+    help="rename or remove them",
+    expected="folders named as the runs",
+    cites=_FOLDER,
+    bad="there is power/result_10, and no run result_10.txt",
+    good=_GOOD,
+)
+
+TOO_EARLY = note(
+    "power.too-early",
+    says="power logs belong to rounds that measure power",
+    why="before training 3.1 and HPC 3.0 nobody looks at them",
+    message="{title} has no rules on power; those of {first} are applied",
+    help="remove the folder, or check that --round names its round",
+    expected="no power folder",
+    cites=_RULES,
+    bad="a result of training 3.0 has a power folder",
+    good="a result of training 5.0 has one",
+)
+
+UNREADABLE = policy(
+    "power.unreadable",
+    says="every line of a power log can be read",
+    why="energy that cannot be read is energy left out",
+    message="cannot be read: {problem}",
+    help="write the log again",
+    expected="log lines in the format of :::MLLOG",
+    cites=_RULES,
+    bad="a power log ends in the line `:::MLLOG {`",
+    good=_GOOD,
+)
+
+NO_READINGS = policy(
+    "power.no-readings",
+    says="a power log holds readings",
+    why="a file without readings measures nothing",
+    message="no {wanted} is logged",
+    help="log power_reading in watts",
+    expected="one reading per second",
+    cites=f"{_RULES}, Report 1 Measurement per Second",
+    bad="a power log holds a start and a stop, and nothing between",
+    good=_GOOD,
+)
+
+BAD_READING = policy(
+    "power.bad-reading",
+    says="each reading is a number of watts",
+    why="what is not a number cannot be summed",
+    message="{logged} is {value}; must be a number of watts, not below 0",
+    help="log watts as a JSON number",
+    expected="a number of watts",
+    actual="given",
+    cites=f"{_RULES}, Scoring",
+    bad='a reading has the value "500"',
+    good=_GOOD,
+)
+
+EFFICIENCY = policy(
+    "power.efficiency",
+    says="the efficiency of a power supply is above 0 and at most 1",
+    why="a supply gives out no more than it takes in",
+    message="conversion_eff is {given}; must lie above 0 and be at most 1",
+    help="log the power supply's efficiency",
+    expected="a share: above 0, at most 1",
+    actual="given",
+    cites=f"{_RULES}, Measure at the PSUs",
+    bad="conversion_eff is 1.2",
+    good=_GOOD,
+)
+
+MEASUREMENT_TYPE = policy(
+    "power.measurement-type",
+    says="conversion_eff says whether power was measured before (AC) or behind the supply (DC)",
+    why="the efficiency counts only where it was measured before",
+    message="conversion_eff has measurement_type {given}; must be AC or DC",
+    help="log metadata.measurement_type with conversion_eff",
+    expected="AC or DC",
+    actual="given",
+    cites=f"{_RULES}, Measure at the PSUs",
+    bad="conversion_eff is logged without metadata",
+    good=_GOOD,
+)
+
+MARKERS = policy(
+    "power.markers",
+    says="one mark begins the measurement and one ends it",
+    why="without marks nobody can tell what the readings cover",
+    message="the marks do not enclose the readings: {problem}",
+    help="log one start before the first reading and one stop after the last",
+    expected="one start, one stop",
+    cites=f"{_RULES}, Measure max(a run, 60 power samples)",
+    bad="a power log has no power_measurement_stop",
+    good=_GOOD,
+)
+
+UNORDERED = note(
+    "power.unordered",
+    says="readings stand in order of time",
+    why="sums are taken over neighbours in time, so readings are sorted first",
+    message="a reading is older than the one before it",
+    help="write each reading when it is taken",
+    expected="readings in order of time",
+    cites=_RULES,
+    bad="two readings have changed places",
+    good=_GOOD,
+)
+
+CLOCK = policy(
+    "power.clock",
+    says="readings come from the time of the run",
+    why="a meter's clock that is off leaves the timed part unmeasured",
+    message="the readings {when}: none is of this run",
+    help="set the meter's clock, or add the right log",
+    expected="readings of this run",
+    cites=f"{_RULES}, Measure max(a run, 60 power samples)",
+    bad="all readings are a day older than the run",
+    good=_GOOD,
+)
+
+COVERAGE = policy(
+    "power.coverage",
+    says="readings cover all of the timed part",
+    why="the policy counts the energy from run_start to run_stop",
+    message="the measurement {missed}; must cover the timed part",
+    help="start metering before the run",
+    expected="from run_start to run_stop",
+    cites=f"{_RULES}, Measure max(a run, 60 power samples)",
+    bad="the last reading is 9 s older than run_stop",
+    good=_GOOD,
+)
+
+CADENCE = policy(
+    "power.cadence",
+    says="power is read at least once a second",
+    why="peaks between rarer readings go unseen",
+    message="{count} gaps between readings of the timed part are too long, the longest "
+    "{longest:.3g} s; must be one reading per second",
+    help="read the meter every second",
+    expected="one reading per second",
+    actual="longest",
+    cites=f"{_RULES}, Report 1 Measurement per Second",
+    bad="two readings are 4 s apart",
+    good=_GOOD,
+)
+
+TOO_FEW_READINGS = policy(
+    "power.too-few-readings",
+    says="a run has at least 60 readings",
+    why="a mean over few readings says little",
+    message="the timed part has {count} readings; must have at least {fewest}",
+    help="lengthen the training loop, or read more often",
+    expected="{fewest} readings",
+    actual="count",
+    cites=f"{_RULES}, Measure max(a run, 60 power samples)",
+    bad="power is read every 2 s in a run of 100 s",
+    good=_GOOD,
+)
+
+NO_SUMMARY = FixedRule(
+    "power.no-summary",
+    says="the official summary can work out an energy",
+    why="it divides by the time between the marks, and crashes where there is none",
+    message="the official summary crashes here: {problem}",
+    help="log one start before the first reading and one stop after the last",
+    expected="a log that can be summed",
+    stated_by=StatedBy.VERIFIER,
+    severity=None,  # the policy's own sum does without the marks
+    in_verifier=Severity.WARNING,
+    cites=f"{_RULES}, Scoring",
+    bad="the measurement stops when it starts",
+    good=_GOOD,
+)
+
+RULES: tuple[FixedRule, ...] = (
+    NO_RUN_FOLDER,
+    NUMBERING,
+    FILE_COUNT,
+    VERIFIER_CRASH,
+    VERIFIER_NAMES,
+    NO_SUMMARY,
+    NODE_COUNT,
+    STRAY_FILE,
+    SURPLUS,
+    UNREADABLE,
+    NO_READINGS,
+    BAD_READING,
+    EFFICIENCY,
+    MEASUREMENT_TYPE,
+    MARKERS,
+    CLOCK,
+    COVERAGE,
+    CADENCE,
+    TOO_FEW_READINGS,
+    TOO_EARLY,
+    UNORDERED,
+)
