@@ -42,26 +42,30 @@ def benchmark_called(name: str, rules: Round) -> str:
     names = benchmark_names(rules)
     if name in names:
         return name
-    # The official verifier passes over folders with a name of old.
+    # The official verifier skips folders that have an older name.
     meant = rules.aliases.get(name, "")
     return meant if meant in names else ""
 
 
 def about_name(name: str, rules: Round) -> tuple[str, str]:
-    """What is wrong with the name of a result folder, and how to mend it."""
-    why = f"{name} is no benchmark of {rules.title}"
+    """What is wrong with the name of a result folder, and how to fix it."""
+    elsewhere, advice = advice_on(name, rules)
+    return f"{name} is no benchmark of {rules.title}{elsewhere}", advice
+
+
+def advice_on(name: str, rules: Round) -> tuple[str, str]:
+    """The rounds that a name belongs to, where that is what is wrong; and how to fix it."""
     if name in ("strong", "weak"):
-        return why, "only HPC results lie in strong and weak: is it --usage hpc?"
+        return "", "only HPC results lie in strong and weak: is it --usage hpc?"
     names = benchmark_names(rules)
     meant = [each for each in _MEANT.get(name.lower(), ()) if each in names]
     near = meant or difflib.get_close_matches(name.lower(), names, 1, 0.6)
     if near:
-        return why, f"did you mean {' or '.join(near)}?"
+        return "", f"did you mean {' or '.join(near)}?"
     elsewhere = _rounds_with(rules.usage, name)
     if elsewhere:
-        why = f"{why}, but of {', '.join(elsewhere)}"
-        return why, "check that --round names the submission's round"
-    return why, f"must be one of {', '.join(names)}"
+        return f", but of {', '.join(elsewhere)}", "check that --round names the submission's round"
+    return "", f"must be one of {', '.join(names)}"
 
 
 @cache
