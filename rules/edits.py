@@ -32,6 +32,8 @@ class Edit(msgspec.Struct, frozen=True):
             case "set":
                 name, value = self.value
                 return f"{self.path} has {name}: {msgspec.json.encode(value).decode()}"
+            case "append":
+                return f"{self.path} ends with the line {self.value}"
             case "drop":
                 return f"{self.path} lacks {self.value}"
             case _:
@@ -46,6 +48,11 @@ def remove(path: str) -> Edit:
 def write(path: str, text: str = "") -> Edit:
     """With a file of that text, in the place of any that was there."""
     return Edit("write", path, text)
+
+
+def append(path: str, line: str) -> Edit:
+    """With another line at the end of a file."""
+    return Edit("append", path, line)
 
 
 def rename(path: str, to: str) -> Edit:

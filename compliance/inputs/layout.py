@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -257,12 +257,10 @@ class _Scan:
                 self._report(UNKNOWN_FILE, f"{base}/{name}", name=name)
 
     def _report(
-        self, rule: FixedRule, path: str, stated_by: StatedBy | None = None, **fields: str
+        self, rule: FixedRule, path: str, stated_by: StatedBy | None = None, **fields: Any
     ) -> None:
-        remark = fields.pop("remark", "")
         where = self.tree.place(path)
-        found = rule.found(Profile.POLICY, where, stated_by=stated_by, remark=remark, **fields)
-        self.tree.misplaced.append(found)
+        self.tree.misplaced.append(rule.found(Profile.POLICY, where, stated_by=stated_by, **fields))
 
 
 def _sort_into(listing: Listing, item: Item) -> list[str]:

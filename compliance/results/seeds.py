@@ -135,7 +135,7 @@ class _Judgement:
             try:
                 yield from self._clashes(run, first)
             except TypeError:
-                # The verifier keeps seeds in a set: a list there cannot be hashed.
+                # The verifier keeps seeds as keys of a dict, and a list can be none.
                 yield self._found(VERIFIER_CRASH, run, run.seeds[0][1])
                 return
 
