@@ -23,11 +23,12 @@ class Edit(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """The edit as a line of a rule's page."""
+        path = self.path.replace("\t", "\\t")
         match self.verb:
             case "write":
-                return f"{self.path} holds {self.value!r}" if self.value else f"{self.path} exists"
+                return f"{path} holds {self.value!r}" if self.value else f"{path} exists"
             case "rename" | "copy" | "link":
-                words = {"rename": "is called", "copy": "is copied to", "link": "is a link to"}
+                words = {"rename": "is renamed to", "copy": "is copied to", "link": "is a link to"}
                 return f"{self.path} {words[self.verb]} {self.value}"
             case "set":
                 name, value = self.value

@@ -30,7 +30,8 @@ NO_DESCRIPTION = both(
     says="every system with results is described in systems/<system>.json",
     why="a result is published with the system it was made on",
     message="results/{system} has no description in systems; must have {system}.json",
-    help="run `podium system init`, or rename the folder to that of a described system ({known})",
+    help="run `podium system init` on the system, or rename the folder to that of one described "
+    "({known})",
     cites=STRUCTURE,
     varies="a warning of the policy for a system without a benchmark's folder, and in rounds "
     "without a verifier; by the official verifier alone for a system of 0.6 that is described "
@@ -101,7 +102,7 @@ def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
             tree.place(f"systems/{system}.json"),
             stated_by=stated_by,
             system=system,
-            known=described or "there is none",
+            known=described or "none is described",
         )
 
 

@@ -211,7 +211,7 @@ def _names(tree: Tree, folder: ResultFolder, by: JudgingContext) -> Iterator[Fin
     for path in odd[:_AT_THE_END]:
         name = path.rpartition("/")[2]
         yield by.finding(
-            "result.strange-log-name",
+            "result.invalid-log-name",
             tree.place(path),
             f"the log is called {name}; must be result_<i>.txt with a number"
             + _more(odd, path, _AT_THE_END),

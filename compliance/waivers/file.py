@@ -17,6 +17,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.waivers.apply import Waivers, plain_file
 from podium.compliance.waivers.waiver_rules import INVALID
 from podium.rules.finding import Finding, Profile
+from podium.rules.former_ids import matches
 
 NEVER_WAIVED = ("internal.", "waivers.")
 """Rules whose findings no waiver covers: faults of podium, and of the waivers themselves."""
@@ -39,7 +40,7 @@ class Waiver(BaseModel):
 
     def covers(self, finding: Finding) -> bool:
         """Whether the finding is of this rule and at this place."""
-        if finding.id.startswith(NEVER_WAIVED) or not fnmatch.fnmatchcase(finding.id, self.rule):
+        if finding.id.startswith(NEVER_WAIVED) or not matches(finding.id, [self.rule]):
             return False
         place = "*" if self.place == "." else self.place.rstrip("/")
         return any(fnmatch.fnmatchcase(finding.path, glob) for glob in (place, f"{place}/*"))

@@ -163,7 +163,7 @@ def test_a_name_without_a_number_is_told(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     log = tree.root / tree.folder() / "result_2.txt"
     log.rename(log.with_name("result_last run.txt"))
-    [finding] = tree.found("result.strange-log-name")
+    [finding] = tree.found("result.invalid-log-name")
     assert finding.severity == Severity.WARNING
     assert tree.check("verifier").results[0].runs == 3
 
@@ -172,7 +172,7 @@ def test_a_name_that_ends_in_a_number_is_a_note(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     log = tree.root / tree.folder() / "result_2.txt"
     log.rename(log.with_name("result_5119-240510_06.txt"))
-    assert [f.severity for f in tree.found("result.strange-log-name")] == [Severity.NOTE]
+    assert [f.severity for f in tree.found("result.invalid-log-name")] == [Severity.NOTE]
 
 
 @pytest.mark.parametrize(
