@@ -23,15 +23,18 @@ class Edit(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """The edit as a line of a rule's page."""
+        path = self.path.replace("\t", "\\t")
         match self.verb:
             case "write":
-                return f"{self.path} holds {self.value!r}" if self.value else f"{self.path} exists"
+                return f"{path} holds {self.value!r}" if self.value else f"{path} exists"
             case "rename" | "copy" | "link":
-                words = {"rename": "is called", "copy": "is copied to", "link": "is a link to"}
+                words = {"rename": "is renamed to", "copy": "is copied to", "link": "is a link to"}
                 return f"{self.path} {words[self.verb]} {self.value}"
             case "set":
                 name, value = self.value
                 return f"{self.path} has {name}: {msgspec.json.encode(value).decode()}"
+            case "append":
+                return f"{self.path} ends with the line {self.value}"
             case "drop":
                 return f"{self.path} lacks {self.value}"
             case _:
@@ -46,6 +49,11 @@ def remove(path: str) -> Edit:
 def write(path: str, text: str = "") -> Edit:
     """With a file of that text, in the place of any that was there."""
     return Edit("write", path, text)
+
+
+def append(path: str, line: str) -> Edit:
+    """With another line at the end of a file."""
+    return Edit("append", path, line)
 
 
 def rename(path: str, to: str) -> Edit:

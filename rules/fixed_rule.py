@@ -6,6 +6,7 @@ in the module that reports it.
 
 from __future__ import annotations
 
+from string import Formatter
 from typing import Any, NotRequired, TypedDict, Unpack
 
 import msgspec
@@ -26,7 +27,7 @@ class FixedRule(msgspec.Struct, frozen=True):
     policy profile, `in_verifier` that of the verifier profile, None where a profile does not report
     the rule. `varies` says when another text than `stated_by` states the rule, or when it weighs
     more or less; only then may a finding say so. `cites` is the heading of the section that states
-    it.
+    it. `formerly` are ids that the rule had before: they still select, waive and explain it.
     """
 
     id: str
@@ -54,12 +55,15 @@ class FixedRule(msgspec.Struct, frozen=True):
         key: str | None = None,
         stated_by: StatedBy | None = None,
         severity: Severity | None = None,
+        remark: str = "",
         **fields: Any,
     ) -> Finding:
         """A finding of this rule at a file or folder.
 
-        `stated_by` and `severity` are given where the rule varies. Raises ValueError for those that
-        it does not have, KeyError where a template lacks its field: mistakes of the caller.
+        `stated_by` and `severity` are given where the rule varies. `remark` is put behind the
+        message: what only some findings have to say, such as how many more there are. Raises
+        ValueError for a text or a severity that the rule does not have, KeyError where a template
+        lacks its field: both are mistakes of the caller.
         """
         if (stated_by or severity) and not self.varies:
             raise ValueError(f"{self.id} does not vary")
@@ -70,13 +74,36 @@ class FixedRule(msgspec.Struct, frozen=True):
             path=path,
             line=line,
             key=key,
-            message=self.message.format_map(fields),
+            message=self.message.format_map(fields) + remark,
             expected=self.expected.format_map(fields),
             actual=fields[self.actual] if self.actual else None,
             hint=self.help.format_map(fields),
             cites=self.cites,
             stated_by=text,
         )
+
+    @property
+    def general_message(self) -> str:
+        """The message with its fields named, not filled; empty where one field is all of it."""
+        named = named_fields(self.message)
+        return "" if named.startswith("<") and named.endswith(">") and " " not in named else named
+
+    @property
+    def general_help(self) -> str:
+        """The help with its fields named, not filled."""
+        return named_fields(self.help)
+
+    @property
+    def reported(self) -> dict[Profile, str]:
+        """In words, how much a finding weighs in each profile; empty where it is not reported."""
+        more = f"; {self.varies}" if self.varies else ""
+        return {
+            profile: "" if weight is None else weight.value + more
+            for profile, weight in (
+                (Profile.POLICY, self.severity),
+                (Profile.VERIFIER, self.in_verifier),
+            )
+        }
 
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
         """How much a finding weighs in a profile, where that text states it."""
@@ -87,6 +114,13 @@ class FixedRule(msgspec.Struct, frozen=True):
                 raise ValueError(f"{self.id} is reported in no profile")
             return weight
         return _weight(stated_by, profile)
+
+
+def named_fields(template: str) -> str:
+    """A template with its fields named as <field>: the general sentence of its findings."""
+    return "".join(
+        text + (f"<{field}>" if field else "") for text, field, *_ in Formatter().parse(template)
+    )
 
 
 def _weight(stated_by: StatedBy, profile: Profile) -> Severity:
@@ -130,12 +164,20 @@ def note(id: str, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002
     return policy(id, Severity.NOTE, **texts)
 
 
-def verifier(id: str, severity: Severity = Severity.WARNING, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002
-    """A rule that only the official verifier holds: an error in its profile, else a warning."""
+def verifier(
+    id: str,  # noqa: A002
+    severity: Severity = Severity.WARNING,
+    in_verifier: Severity | None = Severity.ERROR,
+    **texts: Unpack[Texts],
+) -> FixedRule:
+    """A rule that only the official verifier holds: an error in its profile, else a warning.
+
+    `in_verifier` is None for what only the policy's profile warns of.
+    """
     return FixedRule(
         id=id,
         stated_by=StatedBy.VERIFIER,
         severity=severity,
-        in_verifier=Severity.ERROR,
+        in_verifier=in_verifier,
         **texts,
     )

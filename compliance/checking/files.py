@@ -13,11 +13,11 @@ import msgspec
 from podium.compliance.errors import interrupted
 from podium.compliance.inputs.discover import Kind, Target
 from podium.compliance.inputs.round_selection import Choice
-from podium.compliance.logs.broken_rule import RULE_CRASHED
 from podium.compliance.logs.judge import LogVerdict, judge_log, load_facts
+from podium.compliance.logs.log_rules import CRASHED
 from podium.logging_spec.reader.read import read_log, unread_log
 from podium.rules.catalogue import find_round
-from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.finding import Finding, Profile
 from podium.rules.round import Round
 
 FEW_BYTES = 1 << 22
@@ -142,14 +142,10 @@ def internal_fault(display_path: str, error: Exception) -> Finding:
     """
     if interrupted(error):
         raise KeyboardInterrupt from None
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(place.filename).name}:{place.lineno}"
-    return Finding(
-        RULE_CRASHED,
-        Severity.ERROR,
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return CRASHED.found(
+        Profile.POLICY,
         display_path,
-        None,
-        None,
-        f"podium itself failed on this: {type(error).__name__}: {error} ({where})",
-        hint="please report this, with the file if you may share it",
+        error=f"{type(error).__name__}: {error}",
+        where=f"{Path(frame.filename).name}:{frame.lineno}",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +41,7 @@ from podium.compliance.report.data import (
     conclude,
 )
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.former_ids import matches
 from podium.rules.round import Round
 
 if TYPE_CHECKING:
@@ -73,13 +73,9 @@ class Options(msgspec.Struct, frozen=True):
         """Whether findings of a rule are to be reported."""
         if rule == RULE_CRASHED or not (self.select or self.ignore):
             return True
-        if self.select and not _matches(rule, self.select):
+        if self.select and not matches(rule, self.select):
             return False
-        return not _matches(rule, self.ignore)
-
-
-def _matches(rule: str, globs: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(rule, glob) for glob in globs)
+        return not matches(rule, self.ignore)
 
 
 def check(

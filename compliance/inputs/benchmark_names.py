@@ -31,21 +31,25 @@ def benchmark_called(name: str, rules: Round) -> str:
 
 def about_name(name: str, rules: Round) -> tuple[str, str]:
     """What is wrong with the name of a result folder, and how to fix it."""
-    why = f"{name} is no benchmark of {rules.title}"
+    elsewhere, advice = advice_on(name, rules)
+    return f"{name} is no benchmark of {rules.title}{elsewhere}", advice
+
+
+def advice_on(name: str, rules: Round) -> tuple[str, str]:
+    """The rounds that a name belongs to, where that is what is wrong; and how to fix it."""
     if name in ("strong", "weak"):
-        return why, "only HPC results lie in strong and weak: is it --usage hpc?"
+        return "", "only HPC results lie in strong and weak: is it --usage hpc?"
     names = benchmark_names(rules)
     known = rules.benchmarks
     newest_first = [known[each] for each in reversed(names) if each in known]
     meant = [each.name for each in newest_first if name.lower() in each.also_called]
     near = meant or difflib.get_close_matches(name.lower(), names, 1, 0.6)
     if near:
-        return why, f"did you mean {' or '.join(near)}?"
+        return "", f"did you mean {' or '.join(near)}?"
     elsewhere = _rounds_with(rules.usage, name)
     if elsewhere:
-        why = f"{why}, but of {', '.join(elsewhere)}"
-        return why, "check that --round names the submission's round"
-    return why, f"must be one of {', '.join(names)}"
+        return f", but of {', '.join(elsewhere)}", "check that --round names the submission's round"
+    return "", f"must be one of {', '.join(names)}"
 
 
 @cache

@@ -1,6 +1,7 @@
 """The shape of a submission, as data: what lies where, by round. Shared by checks and packager.
 
-Links to folders are told of, and followed as far as `Disk.follows`; what cannot be read is told of.
+Links to folders are reported, and followed as far as `Disk.follows`; what cannot be read is
+reported, too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,22 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from podium.compliance.inputs.benchmark_names import about_name, benchmark_called, is_early
+from podium.compliance.inputs.benchmark_names import advice_on, benchmark_called, is_early
 from podium.compliance.inputs.listing import Disk, Item, Kind
+from podium.compliance.inputs.tree_rules import (
+    LINKED_FOLDER,
+    MISPLACED,
+    UNKNOWN_BENCHMARK,
+    UNKNOWN_FILE,
+    UNKNOWN_FOLDER,
+    UNREADABLE,
+)
+from podium.rules.finding import Finding, Profile, StatedBy
+from podium.rules.fixed_rule import FixedRule
 from podium.rules.round import Round
 
 Scaling = Literal["strong", "weak"]
@@ -42,7 +53,7 @@ TOP_FOLDERS = frozenset({"systems", "benchmarks", "results", "code", "documentat
 class ResultFolder(msgspec.Struct, frozen=True):
     """All runs of one benchmark on one system; paths are relative to the submission.
 
-    `official` is False where the official verifier passes over the folder for its name.
+    `official` is False where the official verifier skips the folder for its name.
     """
 
     system: str
@@ -56,24 +67,13 @@ class ResultFolder(msgspec.Struct, frozen=True):
     official: bool = True
 
 
-class Misplaced(msgspec.Struct, frozen=True):
-    """Something that is not where a submission has it: where, what is wrong, how to mend it.
-
-    `official` says that the official verifier does not accept it either.
-    """
-
-    path: str
-    rule: str
-    why: str
-    hint: str
-    official: bool = False
-
-
 class Tree(msgspec.Struct):
-    """One submission as it lies on disk. `shown` is put in front of paths in reports.
+    """One submission as it lies on disk. `display_path` is put in front of paths in reports.
 
-    `disk` lists its folders, each once. `holding` are the systems whose folders hold folders of
-    benchmarks, whatever their names; `entries` those described beside their results, as 0.5 had it.
+    `disk` lists its folders, each once. `misplaced` are the findings about what is not where a
+    submission has it; their severity is the same in both profiles. `holding` are the systems whose
+    folders hold folders of benchmarks, whatever their names; `entries` those described beside their
+    results, as 0.5 had it.
     """
 
     root: Path
@@ -82,7 +82,7 @@ class Tree(msgspec.Struct):
     disk: Disk
     systems: dict[str, str] = msgspec.field(default_factory=dict)
     results: list[ResultFolder] = msgspec.field(default_factory=list)
-    misplaced: list[Misplaced] = msgspec.field(default_factory=list)
+    misplaced: list[Finding] = msgspec.field(default_factory=list)
     result_systems: tuple[str, ...] = ()
     holding: set[str] = msgspec.field(default_factory=set)
     entries: set[str] = msgspec.field(default_factory=set)
@@ -135,13 +135,12 @@ class _Scan:
     def _top(self) -> None:
         for name in self._list("").folders:
             if name not in TOP_FOLDERS and not name.startswith("."):
-                why = f"{name} is none of the folders of a submission"
-                hint = f"a submission has {', '.join(sorted(TOP_FOLDERS))}"
-                self._tell("tree.unknown-folder", name, why, hint)
+                folders = ", ".join(sorted(TOP_FOLDERS))
+                self._report(UNKNOWN_FOLDER, name, name=name, folders=folders)
 
     def _systems(self) -> None:
         listing = self._list("systems")
-        # A folder called like a description is none, and is judged so that it is told of.
+        # A folder called like a description is none, and is judged so that it is reported.
         for name in sorted([*listing.files, *listing.folders, *listing.links]):
             if name.endswith(".json"):
                 self.tree.systems[name[:-5]] = f"systems/{name}"
@@ -166,11 +165,16 @@ class _Scan:
                 self._strange(where, inner.files, (PARAMS,))
                 self._benchmarks(system, "weak" if name == "weak" else "strong", where, inner)
                 continue
-            why = f"{name} is neither strong nor weak"
-            hint = "HPC results lie in results/<system>/strong/<benchmark> or .../weak/..."
-            # The official verifier stumbles over the folders in it, not over the folder itself.
-            official = bool(inner.folders or inner.links)
-            self._tell("tree.misplaced", f"{base}/{name}", why, hint, official=official)
+            # The official verifier crashes on the folders in it, not on the folder itself.
+            stated_by = StatedBy.BOTH if inner.folders or inner.links else None
+            self._report(
+                MISPLACED,
+                f"{base}/{name}",
+                stated_by,
+                what=f"the folder {name}",
+                where="strong and weak",
+                target="results/<system>/strong/<benchmark> or results/<system>/weak/<benchmark>",
+            )
 
     def _benchmarks(self, system: str, scaling: Scaling, base: str, listing: Listing) -> None:
         if listing.folders or listing.links:
@@ -180,15 +184,22 @@ class _Scan:
             if benchmark:
                 self._result(system, scaling, f"{base}/{name}", benchmark)
             else:
-                why, hint = about_name(name, self.rules)
-                self._tell("tree.unknown-benchmark", f"{base}/{name}", why, hint)
+                elsewhere, advice = advice_on(name, self.rules)
+                self._report(
+                    UNKNOWN_BENCHMARK,
+                    f"{base}/{name}",
+                    name=name,
+                    round=self.rules.title,
+                    advice=advice,
+                    remark=elsewhere,
+                )
 
     def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
         listing = self._list(path)
         usual = {POWER, PRUNED} if scaling == "weak" else {POWER}
         strange = [f for f in listing.files if f not in KNOWN_FILES]
         strange += [f for f in listing.folders if f not in usual]
-        # A folder called like a log is none, and is judged so that it is told of.
+        # A folder called like a log is none, and is judged so that it is reported.
         logs = natural(name for name in listing.files + listing.folders if is_log(name))
         pruned: list[str] = []
         if scaling == "weak" and PRUNED in listing.folders:
@@ -209,10 +220,10 @@ class _Scan:
             )
         )
 
-    # --- telling ---
+    # --- findings ---
 
     def _list(self, path: str) -> Listing:
-        """What is in a folder; tells of what cannot be read and of links to folders."""
+        """What is in a folder; reports what cannot be read, and links to folders."""
         folder = self.tree.disk.folder(path)
         listing = Listing(problem=folder.problem if folder.there else "")
         for item in folder.items:
@@ -220,38 +231,36 @@ class _Scan:
             if listing.links[-1:] == [item.name] and self.tree.disk.follows(item):
                 listing.folders.append(item.name)
         if listing.problem:
-            why = f"the folder cannot be read ({listing.problem}), so nothing in it is judged"
-            hint = "make it readable"
-            self._tell("tree.unreadable", path or ".", why, hint, official=True)
+            self._report(UNREADABLE, path or ".", reason=listing.problem)
         if path.startswith("results"):
             for name in listing.links:
-                followed = name in listing.folders
-                why = f"{name} is a link to a folder" + (
-                    ": it is judged as that folder, which not every copy of a tree has there"
-                    if followed
-                    else " that leads out of the submission, in a circle or to another link; such "
-                    "a link is not followed, so it is not judged"
-                )
-                hint = "put the folder itself in its place"
-                official = not followed
-                self._tell("tree.linked-folder", f"{path}/{name}", why, hint, official=official)
+                self._linked(f"{path}/{name}", name, followed=name in listing.folders)
         return listing
+
+    def _linked(self, path: str, name: str, *, followed: bool) -> None:
+        if followed:
+            problem = ": it is judged as that folder, which not every copy of a tree has there"
+            self._report(LINKED_FOLDER, path, StatedBy.POLICY, name=name, problem=problem)
+            return
+        problem = " that leads out of the submission, in a circle or to another link; such a link "
+        problem += "is not followed, so it is not judged"
+        self._report(LINKED_FOLDER, path, name=name, problem=problem)
 
     def _loose(self, base: str, listing: Listing, outside: str, target: str) -> None:
         for name in filter(is_log, listing.files):
-            why = f"a log lies outside {outside}"
-            self._tell("tree.misplaced", f"{base}/{name}", why, f"move it to {target}")
+            self._report(MISPLACED, f"{base}/{name}", what="a log", where=outside, target=target)
 
     def _strange(self, base: str, names: list[str], known: tuple[str, ...]) -> None:
         for name in names:
             readme = name.lower().startswith("readme")
             if name not in known and not is_log(name) and not readme:
-                why = f"{name} does not belong among the results"
-                hint = "remove it, or move it to benchmarks"
-                self._tell("tree.unknown-file", f"{base}/{name}", why, hint)
+                self._report(UNKNOWN_FILE, f"{base}/{name}", name=name)
 
-    def _tell(self, rule: str, path: str, why: str, hint: str, *, official: bool = False) -> None:
-        self.tree.misplaced.append(Misplaced(path, rule, why, hint, official))
+    def _report(
+        self, rule: FixedRule, path: str, stated_by: StatedBy | None = None, **fields: Any
+    ) -> None:
+        where = self.tree.place(path)
+        self.tree.misplaced.append(rule.found(Profile.POLICY, where, stated_by=stated_by, **fields))
 
 
 def _sort_into(listing: Listing, item: Item) -> list[str]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
+from podium.compliance.logs.log_rules import CRASHED
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run
 from podium.rules.table import Row, Violation
 
-RULE_CRASHED = "internal.rule-crashed"
+RULE_CRASHED = CRASHED.id
 """A fault of podium's own: the process ends with the exit status for it."""
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from podium.compliance.logs.broken_rule import RuleViolation, text_of
+from podium.compliance.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
 from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
 from podium.rules.table import Violation
 
@@ -115,16 +116,8 @@ class _Judgement:
 
     def _about_crash(self, why: str) -> Finding:
         excused = self.profile is Profile.POLICY and self.verifier.known_as
-        return Finding(
-            "log.verifier-crash",
-            Severity.WARNING if excused else Severity.ERROR,
-            self.path,
-            None,
-            None,
-            f"the official verifier ends without a verdict on this log: {why}",
-            hint="see the other findings; without them it would reach one",
-            stated_by=StatedBy.VERIFIER,
-        )
+        severity = Severity.WARNING if excused else None
+        return VERIFIER_CRASH.found(self.profile, self.path, severity=severity, reason=why)
 
     def _line_findings(self) -> Iterator[Finding]:
         crashing = next((fault for fault in self.log.faults if fault.kind in CRASHING), None)
@@ -136,44 +129,26 @@ class _Judgement:
             by_kind.setdefault(fault.kind, []).append(fault)
         for faults in by_kind.values():
             for fault, more in _few(faults):
-                yield self._about_fault(fault, fault.message + more)
+                yield self._about_fault(fault, more)
         if not self.run.records:
             yield self._about_nothing()
 
-    def _about_fault(self, fault: LineFault, message: str) -> Finding:
-        # A glued line is still read by the verifier, from its last token on.
-        error = fault.kind not in (Fault.GLUED, Fault.KEY, Fault.IGNORED)
-        return Finding(
-            f"log.{fault.kind}",
-            Severity.ERROR if error else Severity.WARNING,
+    def _about_fault(self, fault: LineFault, more: str) -> Finding:
+        return RULE_OF_FAULT[fault.kind].found(
+            self.profile,
             self.path,
-            None if fault.position < 0 else self.log.line_at(fault.position),
-            None,
-            message,
-            actual=fault.excerpt or None,
-            hint=_FAULT_HINTS[fault.kind],
+            line=None if fault.position < 0 else self.log.line_at(fault.position),
+            remark=more,
+            problem=fault.message,
+            excerpt=fault.excerpt or None,
         )
 
     def _about_nothing(self) -> Finding:
-        held = {
-            "none": "it holds no log line at all",
-            "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
-            "mll": "its lines are in the format of 0.6 (:::MLL)",
-            "mlpv": "its lines are in the format of 0.5 (:::MLPv0.5.0)",
-            "alibaba": "its lines are in a format no round accepts (MLPerf: …)",
-        }[self.log.generation]
+        contents = _CONTENTS[self.log.generation]
         if self.verifier.readable and self.log.generation != "none":
-            held = "none of its lines can be read"
-        return Finding(
-            "log.no-records",
-            Severity.ERROR,
-            self.path,
-            None,
-            None,
-            f"{self.rules.title} finds no record in this file: {held}",
-            expected="the log lines of one run",
-            hint="check that this is the log of a run, and that --round names its round",
-        )
+            contents = "none of its lines can be read"
+        title = self.rules.title
+        return NO_RECORDS.found(self.profile, self.path, round=title, contents=contents)
 
     def _converged(self, broken: Iterable[RuleViolation]) -> bool | None:
         if not self.run.records:
@@ -196,16 +171,11 @@ def _few(found: list[_T]) -> Iterator[tuple[_T, str]]:
         yield one, f" (and {more} more like it in this log)" if last else ""
 
 
-_FAULT_HINTS = {
-    Fault.JSON: "write each record as one line of JSON after the token, from one process",
-    Fault.OBJECT: "write each record as a JSON object with key, value, time_ms and metadata",
-    Fault.MISSING: "give every record key, value, time_ms and metadata",
-    Fault.TIME: "give time_ms as integer milliseconds since 1970",
-    Fault.KEY: "give the key as a string",
-    Fault.GLUED: "end each record with a line end before the next is written",
-    Fault.DIALECT: "write the record as JSON, as the round's format demands",
-    Fault.IGNORED: "give every record a value, null where there is none",
-    Fault.LONG: "keep each record well below a mebibyte",
-    Fault.UNREADABLE: "check the path and its permissions",
-    Fault.COMPRESSED: "compress the log again from the original",
+_CONTENTS = {
+    "none": "it holds no log line at all",
+    "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
+    "mll": "its lines are in the format of 0.6 (:::MLL)",
+    "mlpv": "its lines are in the format of 0.5 (:::MLPv0.5.0)",
+    "alibaba": "its lines are in a format no round accepts (MLPerf: …)",
 }
+"""What a file without records holds, by the format of its lines."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from podium.compliance.logs.broken_rule import RULE_CRASHED, RuleViolation, text_of
+from podium.compliance.logs.broken_rule import RuleViolation, text_of
+from podium.compliance.logs.log_rules import CRASHED
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import Log
 from podium.rules.checks import PLAIN_JSON, Check
@@ -143,12 +144,13 @@ class PolicyReading:
                 )
 
     def _crashed(self, rule: Check, error: Exception) -> RuleViolation:
-        told = Violation(
-            None,
-            f"podium's own rule {rule.id} failed on this log: {type(error).__name__}: {error}",
-            hint="please report this, with the log if you may share it",
+        what = f"{type(error).__name__}: {error}"
+        violation = Violation(
+            None, CRASHED.message.format(error=what, where=f"rule {rule.id}"), hint=CRASHED.help
         )
-        return RuleViolation(RULE_CRASHED, None, [told], Severity.ERROR, StatedBy.POLICY, self.run)
+        return RuleViolation(
+            CRASHED.id, None, [violation], Severity.ERROR, CRASHED.stated_by, self.run
+        )
 
 
 def tolerant_run(log: Log) -> Run:

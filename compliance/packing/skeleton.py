@@ -11,8 +11,9 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_folder, is_empty_folder
 from podium.compliance.inputs.benchmark_names import about_name, benchmark_names
 from podium.compliance.inputs.layout import has_scalings
-from podium.compliance.repository.file_names import name_faults
+from podium.compliance.repository.file_names import name_finding, violated_rules
 from podium.compliance.systems.fields import FIELDS
+from podium.rules.finding import Profile
 from podium.rules.round import DIVISIONS, Round
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -134,8 +135,9 @@ def _check_names(skeleton: Skeleton) -> None:
 
 
 def _check_system(name: str) -> None:
-    faults = list(name_faults(name, f"systems/{name}.json"))
+    path = f"systems/{name}.json"
     if not _NAME.fullmatch(name):
         raise UsageFault(f"--system is {name!r}; must be letters, digits, . _ + and -")
-    if faults:
-        raise UsageFault(f"--system is {name}: {faults[0].message}")
+    for rule in violated_rules(name, path):
+        message = name_finding(rule, Profile.POLICY, name, path).message
+        raise UsageFault(f"--system is {name}: {message}")

@@ -21,19 +21,31 @@ from msgspec.structs import replace
 
 from podium.compliance.inputs.listing import Disk, Item, Kind, holds
 from podium.compliance.repository.file_names import (
-    Fault,
     collisions,
-    name_faults,
-    official_name,
+    name_finding,
+    official_rule,
     plain,
+    violated_rules,
+)
+from podium.compliance.repository.repository_rules import (
+    ABSOLUTE_LINK,
+    BROKEN_LINK,
+    CASE_COLLISION,
+    ESCAPING_LINK,
+    LARGE_FILE,
+    LFS_POINTER,
+    LINK_FROM_ELSEWHERE,
+    SEARCH_ENDED,
+    SECRET,
+    SPECIAL_FILE,
+    UNREADABLE,
 )
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.fixed_rule import FixedRule
 from podium.rules.round import Round
 
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
-
-CITES = "official repository checker"
 
 LARGE = 50 << 20
 """Above this many bytes the official checker rejects a file."""
@@ -87,62 +99,49 @@ def _limited(findings: Iterator[Finding]) -> Iterator[Finding]:
         else:
             last[kind] = finding
     for kind, finding in last.items():
-        more = counts[kind] - MOST_PER_RULE
-        said = f"{more} more findings of this rule are not listed"
-        yield replace(finding, path=".", line=None, message=said, actual=None, hint="")
+        message = f"{counts[kind] - MOST_PER_RULE} more findings of this rule are not listed"
+        yield replace(finding, path=".", line=None, message=message, actual=None, hint="")
 
 
-def finding(path: str, fault: Fault, severity: Severity | None = None) -> Finding:
-    """The finding that a fault makes at a path; what the checker rejects is an error."""
-    policy_only = fault.stated_by is StatedBy.POLICY
-    weight = severity or (Severity.WARNING if policy_only else Severity.ERROR)
-    return Finding(
-        fault.id,
-        weight,
-        plain(path),
-        fault.line,
-        None,
-        fault.message,
-        hint=fault.hint,
-        cites="" if policy_only else CITES,
-        stated_by=fault.stated_by,
-    )
-
-
-def _too_large(item: Item) -> Fault:
-    said = f"the file has {item.size / (1 << 20):.1f} MiB, and 50 MiB is the most"
-    if item.size > REFUSED:
-        said += "; GitHub takes no file over 100 MiB"
-    return Fault("repo.large-file", said, "keep large files out of the tree", StatedBy.VERIFIER)
+def _too_large(item: Item, profile: Profile) -> Finding:
+    refused = "; GitHub takes no file over 100 MiB" if item.size > REFUSED else ""
+    path = plain(item.path)
+    return LARGE_FILE.found(profile, path, mebibytes=item.size / (1 << 20), remark=refused)
 
 
 def _links_to_folder(item: Item) -> bool:
-    """Whether a link leads to a folder; the official checker passes such links over."""
+    """Whether a link leads to a folder: the official checker, which walks folders, skips them."""
     return item.kind is Kind.LINK and os.path.isdir(item.full)
 
 
 class _Verifier:
     """The official checker's reading."""
 
+    profile = Profile.VERIFIER
+
     def tree(self, disk: Disk) -> Iterator[Finding]:
-        name = official_name(os.path.basename(os.path.abspath(disk.root)))
-        if name is not None:
-            yield finding(".", name)
+        name = os.path.basename(os.path.abspath(disk.root))
+        rule = official_rule(name)
+        if rule is not None:
+            yield name_finding(rule, self.profile, name, ".")
         for items in _folders(disk):
             for item in items:
                 if item.kind is not Kind.UNREADABLE and not _links_to_folder(item):
-                    yield from (finding(item.path, fault) for fault in self.faults(item))
+                    yield from self.item(item)
 
-    def faults(self, item: Item) -> Iterator[Fault]:
-        name = official_name(item.name)
-        if name is not None:
-            yield name
+    def item(self, item: Item) -> Iterator[Finding]:
+        rule = official_rule(item.name)
+        if rule is not None:
+            yield name_finding(rule, self.profile, item.name, item.path)
         if item.size > LARGE and item.kind is Kind.FILE:
-            yield _too_large(item)
+            yield _too_large(item, self.profile)
         if item.kind is Kind.LINK and not _found_from_here(item):
-            said = "the link's target does not exist, as seen from the folder podium was started in"
-            hint = "put the file itself in the link's place"
-            yield Fault("repo.broken-link", said, hint, StatedBy.VERIFIER)
+            yield BROKEN_LINK.found(
+                self.profile,
+                plain(item.path),
+                stated_by=StatedBy.VERIFIER,
+                problem="has no target, as seen from the folder podium was started in",
+            )
 
 
 def _found_from_here(item: Item) -> bool:
@@ -155,91 +154,77 @@ def _found_from_here(item: Item) -> bool:
 class _Policy:
     """What a reader of the tree would stumble over; links count from where they lie."""
 
+    profile = Profile.POLICY
+
     def __init__(self, root: Path, known: Callable[[str], Secrets | None]) -> None:
-        from podium.compliance.repository import (
-            secrets as leaks,  # the official checker looks for no secrets
-        )
+        from podium.compliance.repository import secrets  # the official checker looks for none
 
         self.root = os.path.realpath(root)
         self.known = known
-        self.head = leaks.read_head
-        self.search = leaks.Search()
+        self.head = secrets.read_head
+        self.search = secrets.Search()
 
     def tree(self, disk: Disk) -> Iterator[Finding]:
-        name = official_name(os.path.basename(self.root))
-        if name is not None:
-            yield finding(".", name)
+        name = os.path.basename(self.root)
+        rule = official_rule(name)
+        if rule is not None:
+            yield name_finding(rule, self.profile, name, ".")
         for items in _folders(disk):
             for item in items:
-                faults = name_faults(item.name, item.path)
-                if faults or item.kind not in _USUAL or item.size > LARGE:
-                    yield from self.item(item, faults)
+                rules = violated_rules(item.name, item.path)
+                if rules or item.kind not in _USUAL or item.size > LARGE:
+                    yield from self.item(item, rules)
                 if item.kind is Kind.FILE:
                     yield from self.content(item)
-            for path, fault in collisions([(item.path, item.name) for item in items]):
-                yield finding(path, fault)
+            for path, other in collisions([(item.path, item.name) for item in items]):
+                yield CASE_COLLISION.found(self.profile, plain(path), other=other)
         if self.search.skipped:
-            files = self.search.skipped
-            said = f"{files} files were not searched for secrets: the tree is too large"
-            note = Fault("repo.search-ended", said, "search them by another tool")
-            yield finding(".", note, Severity.NOTE)
+            yield SEARCH_ENDED.found(self.profile, ".", files=self.search.skipped)
 
-    def item(self, item: Item, faults: Sequence[Fault]) -> Iterator[Finding]:
-        """What is wrong with anything but a file's content, given what is wrong with its name."""
+    def item(self, item: Item, rules: Sequence[FixedRule]) -> Iterator[Finding]:
+        """What is wrong with anything but a file's content; `rules` are those its name violates."""
+        path = plain(item.path)
         if item.kind is Kind.UNREADABLE:
-            fault = Fault("repo.unreadable", "it cannot be read", "mend its permissions or place")
-            yield finding(item.path, fault, Severity.ERROR)
+            yield UNREADABLE.found(self.profile, path)
             return
-        for fault in faults:
-            # A clone's own folder is no part of what is submitted; links to folders pass.
-            official = fault.stated_by is StatedBy.VERIFIER
-            own = official and (item.path == ".git" or _links_to_folder(item))
-            yield finding(item.path, fault, Severity.WARNING if own else None)
+        for rule in rules:
+            found = name_finding(rule, self.profile, item.name, item.path)
+            yield replace(found, severity=Severity.WARNING) if _not_submitted(item) else found
         if item.size > LARGE and item.kind is Kind.FILE:
-            yield finding(item.path, _too_large(item))
+            yield _too_large(item, self.profile)
         if item.kind is Kind.LINK:
             yield from self.link(item)
         elif item.kind is Kind.SPECIAL:
-            said = "neither a file, a folder nor a link: a repository cannot hold it"
-            yield finding(item.path, Fault("repo.special-file", said, "remove it"))
+            yield SPECIAL_FILE.found(self.profile, path)
 
     def link(self, item: Item) -> Iterator[Finding]:
-        target = _target(item)
-        here = "put the file itself in the link's place"
+        path, target = plain(item.path), _target(item)
         if target is None or not os.path.exists(item.full):
-            loop = "leads in a circle" if _circles(item) else "leads to nothing"
-            said = f"the link {loop} ({plain(target or '?')})"
-            yield finding(item.path, Fault("repo.broken-link", said, here, StatedBy.BOTH))
-            return
-        place = os.path.realpath(item.full)
-        if os.path.isabs(target):
-            said = f"the link is absolute ({plain(target)}): on another machine it leads nowhere"
-            yield finding(item.path, Fault("repo.absolute-link", said, "write it from its folder"))
-        elif not holds(self.root, place):
-            said = f"the link leads out of the tree ({plain(target)})"
-            yield finding(item.path, Fault("repo.escaping-link", said, here))
+            problem = "leads in a circle" if _circles(item) else "leads to nothing"
+            problem += f" ({plain(target or '?')})"
+            yield BROKEN_LINK.found(self.profile, path, problem=problem)
+        elif os.path.isabs(target):
+            yield ABSOLUTE_LINK.found(self.profile, path, target=plain(target))
+        elif not holds(self.root, os.path.realpath(item.full)):
+            yield ESCAPING_LINK.found(self.profile, path, target=plain(target))
         elif not os.path.isdir(item.full):
-            said = "the official checker takes the target from the folder it is started in, so that"
-            said += " it may call this link broken"
-            fault = Fault("repo.link-from-elsewhere", said, here, StatedBy.VERIFIER)
-            yield finding(item.path, fault, Severity.WARNING)
+            yield LINK_FROM_ELSEWHERE.found(self.profile, path)
 
     def content(self, item: Item) -> list[Finding]:
         """What is wrong with what a file holds."""
+        path = plain(item.path)
         small = self.head(item.full, item.size) if item.size < 1024 else None
         if small is not None and small.startswith(_POINTER):
-            said = "a pointer to a large file kept elsewhere (git LFS), not the file itself"
-            return [finding(item.path, Fault("repo.lfs-pointer", said, "commit the file itself"))]
+            return [LFS_POINTER.found(self.profile, path)]
         found = self.known(item.path)
         if found is None:
             found = self.search.file(item.full, item.size, small)
-        return [_secret(item.path, line, kind) for line, kind in found] if found else []
+        return [SECRET.found(self.profile, path, line=line, kind=kind) for line, kind in found]
 
 
-def _secret(path: str, line: int, kind: str) -> Finding:
-    said = f"what looks like a secret stands here ({kind})"
-    hint = "remove it and revoke it: whoever reads the tree can use it"
-    return finding(path, Fault("repo.secret", said, hint, line=line))
+def _not_submitted(item: Item) -> bool:
+    """Whether an item is none of the submission's own: a clone's folder, or a link to a folder."""
+    return item.path == ".git" or _links_to_folder(item)
 
 
 def _target(item: Item) -> str | None:

@@ -8,9 +8,18 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-import msgspec
-
-from podium.rules.finding import StatedBy
+from podium.compliance.repository.repository_rules import (
+    CONTROL_CHARACTER,
+    DOT,
+    LONG_NAME,
+    LONG_PATH,
+    NOT_NFC,
+    NOT_UTF8,
+    SPACE,
+    WINDOWS_NAME,
+)
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed_rule import FixedRule
 
 LONGEST_NAME = 255
 """Bytes that a name may have on the usual file systems."""
@@ -25,19 +34,6 @@ _DEVICES = frozenset(
     + [port + number for port in ("com", "lpt") for number in "0123456789¹²³"]
 )
 
-_RENAME = "rename it with letters, digits, - and _"
-_MEND = f"remove it, or {_RENAME}"
-
-
-class Fault(msgspec.Struct, frozen=True):
-    """What is wrong at one path."""
-
-    id: str
-    message: str
-    hint: str = ""
-    stated_by: StatedBy = StatedBy.POLICY
-    line: int | None = None
-
 
 def plain(path: str) -> str:
     r"""A path that can be written as text: bytes that are none become \xff."""
@@ -48,55 +44,51 @@ def plain(path: str) -> str:
     return path
 
 
-def official_name(name: str) -> Fault | None:
-    """What the official checker rejects in a name."""
+def official_rule(name: str) -> FixedRule | None:
+    """The rule of the official checker that a name violates."""
     if name.startswith("."):
-        said = "the name begins with a dot"
-        return Fault("repo.leading-dot", said, _MEND, StatedBy.VERIFIER)
-    if " " in name:
-        return Fault("repo.space-in-name", "the name has a space", _MEND, StatedBy.VERIFIER)
-    return None
+        return DOT
+    return SPACE if " " in name else None
 
 
-def name_faults(name: str, path: str) -> tuple[Fault, ...]:
-    """What is wrong with one name, and with the path that it ends."""
-    faults = _faults_of(name)
-    if len(path) > LONGEST_PATH:
-        said = f"the path has {len(path)} characters: a clone on Windows may fail on it"
-        hint = f"keep paths within {LONGEST_PATH} characters"
-        return (*faults, Fault("repo.long-path", said, hint))
-    return faults
+def violated_rules(name: str, path: str) -> tuple[FixedRule, ...]:
+    """The rules that a name violates, and the path that it ends."""
+    rules = _violated_by(name)
+    return (*rules, LONG_PATH) if len(path) > LONGEST_PATH else rules
+
+
+def name_finding(rule: FixedRule, profile: Profile, name: str, path: str) -> Finding:
+    """The finding about a name, or the path that it ends."""
+    longest, length = (LONGEST_PATH, len(path)) if rule is LONG_PATH else (LONGEST_NAME, 0)
+    reason = _windows(name)
+    return rule.found(profile, plain(path), reason=reason, longest=longest, length=length)
 
 
 @lru_cache(maxsize=4096)
-def _faults_of(name: str) -> tuple[Fault, ...]:
-    """What is wrong with a name: many stand in every folder of results, such as result_0.txt."""
-    return tuple(_name_faults(name))
+def _violated_by(name: str) -> tuple[FixedRule, ...]:
+    """The rules that a name violates: many stand in every folder, such as result_0.txt."""
+    return tuple(_violations(name))
 
 
-def _name_faults(name: str) -> Iterator[Fault]:
-    official = official_name(name)
+def _violations(name: str) -> Iterator[FixedRule]:
+    official = official_rule(name)
     if official is not None:
         yield official
     if not (name.isascii() and name.isprintable()):
         yield from _characters(name)
-    windows = _windows(name)
-    if windows:
-        yield Fault("repo.windows-name", f"Windows rejects the name: {windows}", _RENAME)
+    if _windows(name):
+        yield WINDOWS_NAME
     if len(os.fsencode(name)) > LONGEST_NAME:
-        said = f"the name has more than {LONGEST_NAME} bytes"
-        yield Fault("repo.long-name", said, "shorten it")
+        yield LONG_NAME
 
 
-def _characters(name: str) -> Iterator[Fault]:
+def _characters(name: str) -> Iterator[FixedRule]:
     if re.search(_CONTROL, name):
-        said = "the name has a control character or a direction override"
-        yield Fault("repo.control-character", said, _RENAME)
+        yield CONTROL_CHARACTER
     if plain(name) != name:
-        yield Fault("repo.not-utf8", "the name is not UTF-8 text", _RENAME)
+        yield NOT_UTF8
     elif not unicodedata.is_normalized("NFC", name):
-        said = "the name has decomposed characters, which other systems write otherwise (not NFC)"
-        yield Fault("repo.not-nfc", said, "rename it in composed characters, or in ASCII")
+        yield NOT_NFC
 
 
 def _windows(name: str) -> str:
@@ -108,8 +100,8 @@ def _windows(name: str) -> str:
     return "it is reserved for a device" if name.partition(".")[0].lower() in _DEVICES else ""
 
 
-def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:
-    """(path, fault) of the names in one folder that differ only in capitals or composition."""
+def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """(path, other name) of the names in one folder that differ only in capitals or composition."""
     names = [name for _, name in items]
     if len({*map(str.lower, names)}) == len(names) and "".join(names).isascii():
         return
@@ -118,8 +110,7 @@ def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, Fault]]:
         key = name.lower() if name.isascii() else _folded(name)
         other = first.setdefault(key, name)
         if other != name:
-            said = f"the name differs from {plain(other)!r} only in capitals: some systems keep one"
-            yield path, Fault("repo.case-collision", said, "rename one of them")
+            yield path, plain(other)
 
 
 def _folded(name: str) -> str:

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from podium.compliance.logs.facts import NO_SETTINGS, Facts, RunFingerprint, Settings
+from podium.compliance.results.consistency_rules import (
+    COPIED_RUN,
+    MIXED_SETTINGS,
+    OTHER_BENCHMARK,
+    OTHER_DIVISION,
+    OVERLAPPING_RUNS,
+    SAME_SCORE,
+)
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
-from podium.rules.finding import Finding, StatedBy
+from podium.rules.finding import Finding
 from podium.rules.run import MINUTE_MS, as_number
 
 if TYPE_CHECKING:
@@ -21,43 +29,40 @@ _LEAST_MARKS = 3
 """Fewer times than these say nothing: short logs of different runs may share them."""
 
 
-def one_kind(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
+def one_kind(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     """All runs of one result have the folder's benchmark, one division, one set of settings."""
     folder = verdict.folder
     names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
     for run in verdict.result.runs:
-        said = run.facts.run
-        if said.benchmark not in names or said.division != verdict.result.described_division:
-            yield from _as_its_folder(verdict, run, by, names)
-    yield from _settings(verdict, where, by)
+        facts = run.facts.run
+        if facts.benchmark not in names or facts.division != verdict.result.described_division:
+            yield from _as_its_folder(verdict, run, context, names)
+    yield from _settings(verdict, path, context)
 
 
 def _as_its_folder(
-    verdict: ResultVerdict, run: Run, by: JudgingContext, names: Sequence[str | None]
+    verdict: ResultVerdict, run: Run, context: JudgingContext, names: Sequence[str | None]
 ) -> Iterator[Finding]:
-    folder, stated, division = verdict.folder, run.facts.run.benchmark, run.facts.run.division
-    described = verdict.result.described_division
-    if stated not in names:
-        yield by.finding(
-            "result.other-benchmark",
+    facts, division = run.facts.run, verdict.result.described_division
+    if facts.benchmark not in names:
+        yield OTHER_BENCHMARK.found(
+            context.profile,
             run.display_path,
-            f"the log says submission_benchmark {stated}; the folder says {folder.benchmark}",
-            "move the log to its benchmark's folder",
-            stated_by=StatedBy.POLICY,
             key="submission_benchmark",
+            logged=facts.benchmark,
+            benchmark=verdict.folder.benchmark,
         )
-    if division and described and division != described:
-        yield by.finding(
-            "result.other-division",
+    if facts.division and division and facts.division != division:
+        yield OTHER_DIVISION.found(
+            context.profile,
             run.display_path,
-            f"the log says division {division}; the system description says {described}",
-            "state the same division in both",
-            stated_by=StatedBy.POLICY,
             key="submission_division",
+            logged=facts.division,
+            described=division,
         )
 
 
-def _settings(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterator[Finding]:
+def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     settings = [run.facts.settings for run in verdict.result.runs]
     if _are_the_same(settings):
         return
@@ -70,15 +75,8 @@ def _settings(verdict: ResultVerdict, where: str, by: JudgingContext) -> Iterato
             continue  # as nearly always: equal values of one type are spelled alike
         counted = Counter(map(canonical_text, values))
         if len(counted) > 1:
-            told = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
-            yield by.finding(
-                "result.mixed-settings",
-                where,
-                f"{key} differs between the runs ({told}); must be the same in all",
-                "repeat the runs that differ with the settings of the others",
-                stated_by=StatedBy.POLICY,
-                key=key,
-            )
+            most = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
+            yield MIXED_SETTINGS.found(context.profile, path, key=key, setting=key, values=most)
 
 
 def _are_the_same(settings: list[Settings]) -> bool:
@@ -144,16 +142,19 @@ class FingerprintIndex(Generic[_R]):
 
 
 class SubmissionIndex(msgspec.Struct):
-    """The runs looked at so far: where each lies; and results, by benchmark and mean time."""
+    """The runs looked at so far: where each lies; and results, by benchmark and mean time.
+
+    `earlier` has those of an earlier tree, where one is to be compared with.
+    """
 
     runs: FingerprintIndex[str] = msgspec.field(default_factory=FingerprintIndex)
     scores: dict[tuple[str, float], str] = msgspec.field(default_factory=dict)
 
 
 def copies(
-    runs: Iterable[tuple[str, Facts]], by: JudgingContext, seen: SubmissionIndex | None = None
+    runs: Iterable[tuple[str, Facts]], context: JudgingContext, seen: SubmissionIndex | None = None
 ) -> Iterator[Finding]:
-    """Runs that share their times and evaluations with another: one run handed in twice.
+    """Runs that share their times and evaluations with another: one run submitted twice.
 
     Copies are found across systems, and across submitters where `seen` goes from one to the next.
     """
@@ -162,50 +163,35 @@ def copies(
         other, moved = known.add(facts.fingerprint, display_path)
         if other is None:
             continue
+        likeness = f"has the times and evaluations of {other}"
         if moved:
-            said = f"this log is that of {other} at another time: every evaluation comes as long "
-            said += "after the start, with the same value; each run must be its own"
-        else:
-            said = f"this log has the times and evaluations of {other}; each run must be its own"
-        yield by.finding(
-            "result.copied-run",
-            display_path,
-            said,
-            "remove the copy and add another run",
-            stated_by=StatedBy.POLICY,
-        )
+            likeness = f"is that of {other} at another time: every evaluation comes as long after "
+            likeness += "the start, with the same value"
+        yield COPIED_RUN.found(context.profile, display_path, likeness=likeness)
 
 
 def same_scores(
     tree: Tree,
     results: Iterable[ResultVerdict],
     copied: set[str],
-    by: JudgingContext,
+    context: JudgingContext,
     seen: SubmissionIndex | None = None,
 ) -> Iterator[Finding]:
     """Results whose mean time is that of another to the millisecond, though no run is a copy.
 
-    `copied` are the runs that were told of as copies.
+    `copied` are the runs that were reported as copies.
     """
     known = {} if seen is None else seen.scores
     for verdict in results:
         minutes = verdict.result.score.minutes
         if minutes is None or verdict.folder.scaling == "weak":
             continue
-        where = tree.place(verdict.folder.path)
+        path = tree.place(verdict.folder.path)
         # Of whole milliseconds the mean has thirds, fifths and the like.
         key = verdict.folder.benchmark, round(minutes * MINUTE_MS, 3)
-        other = known.setdefault(key, where)
-        if other != where and not any(run.display_path in copied for run in verdict.result.runs):
-            yield by.finding(
-                "result.same-score",
-                where,
-                f"the mean of the scored runs, {minutes:.6f} min, is that of {other} to the "
-                "millisecond; two sets of runs hardly ever take equally long",
-                "look at the logs of both",
-                stated_by=StatedBy.POLICY,
-                note=True,
-            )
+        other = known.setdefault(key, path)
+        if other != path and not any(run.display_path in copied for run in verdict.result.runs):
+            yield SAME_SCORE.found(context.profile, path, minutes=minutes, other=other)
 
 
 def tells_apart(marks: RunFingerprint) -> bool:
@@ -225,8 +211,13 @@ def _length(marks: RunFingerprint) -> tuple[float, ...]:
     return times[1] - times[0], times[-1] - times[0]
 
 
-def overlaps(results: Iterable[ResultVerdict], place: str, by: JudgingContext) -> Iterator[Finding]:
-    """Runs of one system that were made at the same time: a note, as a system may hold several."""
+def overlaps(
+    results: Iterable[ResultVerdict], folder: str, context: JudgingContext
+) -> Iterator[Finding]:
+    """Runs of one system that were made at the same time: a note, as a system may hold several.
+
+    `folder` is that of the results, as a report shows it.
+    """
     spans: dict[str, list[tuple[float, float, str]]] = defaultdict(list)
     for verdict in results:
         if verdict.folder.scaling == "weak":
@@ -239,14 +230,13 @@ def overlaps(results: Iterable[ResultVerdict], place: str, by: JudgingContext) -
         pairs = _overlapping(sorted(times))
         if pairs:
             first, second = pairs[0]
-            yield by.finding(
-                "result.overlapping-runs",
-                f"{place}/{system}",
-                f"{len(pairs)} of {len(times)} runs began while another ran on the same system, "
-                f"such as {second} during {first}",
-                "if the system is too small for two at once, look at the clocks of the logs",
-                stated_by=StatedBy.POLICY,
-                note=True,
+            yield OVERLAPPING_RUNS.found(
+                context.profile,
+                f"{folder}/{system}",
+                count=len(pairs),
+                total=len(times),
+                first=first,
+                second=second,
             )
 
 

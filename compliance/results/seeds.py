@@ -12,16 +12,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from msgspec.structs import replace
+
 from podium.compliance.logs.seeds import SeededRun, SeedRecord
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.compliance.results.seed_rules import (
+    NO_PLACE,
+    NONE,
+    NOT_INTEGER,
+    REPEATED,
+    REPEATED_IN_RUN,
+    SEVERAL,
+    SHARED,
+    SOURCE,
+    SOURCE_EXTENSIONS,
+    UNREADABLE_LOG,
+    VERIFIER_CRASH,
+)
+from podium.rules.finding import Finding, Profile, StatedBy
+from podium.rules.fixed_rule import FixedRule
 from podium.rules.round import Round
 
-SOURCE_EXTENSIONS = frozenset(
-    ".py .cc .cpp .cxx .c .h .hh .hpp .hxx .sh .sub .cu .cuh".split()  # noqa: SIM905
-)
-"""Endings of the files in which a seed may be logged."""
-
-CITES = "training rules, Random Numbers"
 CITES_PRUNED = "HPC rules, Throughput"
 
 _WHOLE = r"\s*([+-]?)(\d+)\s*"
@@ -89,28 +99,22 @@ class _Judgement:
             try:
                 yield from self._clashes(run, first)
             except TypeError:
-                said = "the official verifier ends in a traceback on this seed's file or lineno"
-                yield self._tell("seeds.verifier-crash", run, run.seeds[0][1], said)
+                # The verifier keeps seeds as keys of a dict, and a list can be none.
+                yield self._found(VERIFIER_CRASH, run, run.seeds[0][1])
                 return
 
     def _unusable(self, run: SeededRun) -> Finding | None:
         if run.broken:
-            said = f"the official verifier cannot compare this run's seeds: {run.broken}"
-            return self._tell("seeds.unreadable-log", run, run.broken_line, said)
+            return self._found(UNREADABLE_LOG, run, run.broken_line, problem=run.broken)
         for value, line, file, lineno in run.seeds:
             try:
                 int(value)
             except (TypeError, ValueError, OverflowError):
-                said = f"seed is {_shown(value)}; must be an integer"
-                return self._tell("seeds.not-integer", run, line, said, self.asked, _shown(value))
+                return self._found(NOT_INTEGER, run, line, self.asked, seed=_short(value))
             if file is None or lineno is None:
-                absent = "metadata.file" if file is None else "metadata.lineno"
-                said = f"the seed's record lacks {absent}, the place where it was logged"
-                return self._tell("seeds.no-place", run, line, said, self.asked)
-        if not run.seeds:
-            said = "the run logs no seed; must log at least one"
-            return self._tell("seeds.none", run, None, said, self.asked)
-        return None
+                missing = "metadata.file" if file is None else "metadata.lineno"
+                return self._found(NO_PLACE, run, line, self.asked, missing=missing)
+        return None if run.seeds else self._found(NONE, run, None, self.asked)
 
     def _clashes(self, run: SeededRun, first: _Seen) -> Iterator[Finding]:
         inside: list[SeedRecord] = []
@@ -126,10 +130,11 @@ class _Judgement:
                 across.append((seed, other, before))
         if inside:
             value, line, file, lineno = inside[0]
-            said = f"seed {_shown(value)} of {file}:{lineno} is logged again in the same run"
-            said += f" ({len(inside)} such records)" if len(inside) > 1 else ""
-            said += "; the official verifier rejects that, though a run's processes may share it"
-            yield self._tell("seeds.repeated-in-run", run, line, said, actual=_shown(value))
+            count = f" ({len(inside)} such records)" if len(inside) > 1 else ""
+            at = f"{file}:{lineno}"
+            yield self._found(
+                REPEATED_IN_RUN, run, line, seed=_short(value), source=at, count=count
+            )
         if across:
             yield self._about_across(run, *across[0], len(across) - 1)
 
@@ -137,119 +142,113 @@ class _Judgement:
         self, run: SeededRun, seed: SeedRecord, other: SeededRun, before: SeedRecord, more: int
     ) -> Finding:
         value, line, file, lineno = seed
-        said = f"seed {_shown(value)} of {file}:{lineno} was already logged there by {other.path}"
-        said += f", line {before[1]}" + _and(more)
-        stated = self.asked
-        if _spelled(value) != _spelled(before[0]):
-            stated = StatedBy.VERIFIER
-            said += f"; the official verifier takes {_shown(before[0])} for the same"
+        remark, stated_by = _more_seeds(more), self.asked
+        if _canonical(value) != _canonical(before[0]):
+            # The verifier compares int(seed), so that 1.5 and 1.9 are one seed.
+            stated_by = StatedBy.VERIFIER
+            remark += f"; the official verifier takes {_short(before[0])} for the same"
         elif self.pruned:
-            stated = StatedBy.BOTH
-            said += "; instances with equal seeds must be pruned"
-        return self._tell("seeds.repeated", run, line, said, stated, _shown(value))
+            stated_by = StatedBy.BOTH
+            remark += _PRUNE
+        return self._found(
+            REPEATED,
+            run,
+            line,
+            stated_by,
+            remark,
+            seed=_short(value),
+            source=f"{file}:{lineno}",
+            other=other.path,
+            other_line=before[1],
+        )
 
-    # --- what is only told, or only the policy's ---
+    # --- what is only a warning, or only the policy's ---
 
     def _several(self) -> Iterator[Finding]:
         for run in self.runs:
             count = len(run.seeds)
             if self.by_policy:
-                count = len({_spelled(seed[0]) for seed in run.seeds})
+                count = len({_canonical(seed[0]) for seed in run.seeds})
             if count > 1:
-                said = f"the run logs {count} seeds; one is enough"
-                yield self._tell("seeds.several", run, run.seeds[1][1], said, StatedBy.BOTH)
+                yield self._found(SEVERAL, run, run.seeds[1][1], count=count)
 
-    def _shared(self, told: set[str]) -> Iterator[Finding]:
-        """Equal seeds of several runs, wherever they are logged; a run's own repeats are one."""
+    def _shared(self, repeated: set[str]) -> Iterator[Finding]:
+        """Equal seeds of several runs, wherever they are logged; a run's own repeats are one.
+
+        `repeated` are the runs that are reported already.
+        """
         first: dict[str, SeededRun] = {}
         for run in self.runs:
             own: dict[str, SeedRecord] = {}
             for seed in run.seeds:
-                own.setdefault(_spelled(seed[0]), seed)
+                own.setdefault(_canonical(seed[0]), seed)
             again = [key for key in own if key in first]
-            if again and run.path not in told:
+            if again and run.path not in repeated:
                 value, line, *_ = own[again[0]]
-                said = f"seed {_shown(value)} is also a seed of {first[again[0]].path}"
-                said += _and(len(again) - 1)
-                said += "; instances with equal seeds must be pruned" if self.pruned else ""
-                said += "" if self.pruned else "; each run must draw its own"
-                yield self._tell("seeds.shared", run, line, said, StatedBy.POLICY, _shown(value))
+                remark = _more_seeds(len(again) - 1)
+                remark += _PRUNE if self.pruned else "; each run must draw its own"
+                other = first[again[0]].path
+                yield self._found(SHARED, run, line, None, remark, seed=_short(value), other=other)
             for key in own:
                 first.setdefault(key, run)
 
     def _sources(self, source_files: Callable[[], Iterable[str]] | None) -> Iterator[Finding]:
-        """Each place where seeds are logged is named once: the runs mostly share it."""
-        places: dict[str, tuple[SeededRun, int]] = {}
+        """Each file in which seeds are logged is reported once: the runs mostly share it."""
+        logged_in: dict[str, tuple[SeededRun, int]] = {}
         for run in self.runs:
             for _, line, file, _ in run.seeds:
                 if isinstance(file, str):
-                    places.setdefault(file, (run, line))
+                    logged_in.setdefault(file, (run, line))
         known = None
-        if places and source_files is not None:
+        if logged_in and source_files is not None:
             known = {_name(path) for path in source_files()}
-        for file, (run, line) in places.items():
+        for file, (run, line) in logged_in.items():
             if PurePosixPath(_name(file)).suffix not in SOURCE_EXTENSIONS:
-                said = f"the seed was logged in {file}, which is no source file by its ending"
+                problem = ", which is no source file by its ending"
             elif known is not None and _name(file) not in known:
-                said = f"the seed was logged in {file}; the submission has no file of that name"
+                problem = "; the submission has no file of that name"
             else:
                 continue
-            yield self._tell("seeds.source", run, line, said, StatedBy.POLICY, file)
+            yield self._found(SOURCE, run, line, file=file, problem=problem)
 
     # --- findings ---
 
-    def _tell(
+    def _found(
         self,
-        rule: str,
+        rule: FixedRule,
         run: SeededRun,
         line: int | None,
-        said: str,
-        stated_by: StatedBy = StatedBy.VERIFIER,
-        actual: str | None = None,
+        stated_by: StatedBy | None = None,
+        remark: str = "",
+        **fields: Any,
     ) -> Finding:
-        expected, hint = REMEDIATION[rule]
-        severity = Severity.ERROR
-        if stated_by is StatedBy.POLICY or rule == "seeds.several":
-            severity = Severity.WARNING
-        elif stated_by is StatedBy.VERIFIER and self.by_policy:
-            severity = Severity.WARNING
-            if "official verifier" not in said:
-                said += f"; in {self.rules.title} only the official verifier rejects that"
-        cites = CITES_PRUNED if self.pruned else CITES
-        return Finding(
-            rule, severity, run.path, line, "seed", said, expected, actual, hint, cites, stated_by
+        overruled = self.by_policy and stated_by is StatedBy.VERIFIER
+        if overruled and "official verifier" not in remark:
+            remark += f"; in {self.rules.title} only the official verifier rejects that"
+        found = rule.found(
+            self.profile,
+            run.path,
+            line=line,
+            key="seed",
+            stated_by=stated_by,
+            remark=remark,
+            **fields,
         )
+        return replace(found, cites=CITES_PRUNED) if self.pruned else found
 
 
-_OWN = ("a seed that no other run has", "give each run its own seed, and repeat the run")
-
-REMEDIATION = {
-    "seeds.none": ("at least one", "log the seed that the run's random generators were given"),
-    "seeds.not-integer": ("an integer", "log the seed as the random generator takes it"),
-    "seeds.no-place": ("file and lineno", "log seeds through mllog, which adds both"),
-    "seeds.repeated": _OWN,
-    "seeds.shared": _OWN,
-    "seeds.repeated-in-run": ("one record of a seed", "log the seed from one process only"),
-    "seeds.several": ("one seed", "log the one seed from which the others are drawn"),
-    "seeds.unreadable-log": ("a log that can be read", "mend the line"),
-    "seeds.verifier-crash": ("a text, a number", "log seeds through mllog"),
-    "seeds.source": (
-        "a file of the submission, ending in " + ", ".join(sorted(SOURCE_EXTENSIONS)),
-        "submit the code that ran, and log the seed in it",
-    ),
-}
-"""By rule: what is expected, and how to mend what was found."""
+_PRUNE = "; instances with equal seeds must be pruned"
 
 
 def _name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def _and(more: int) -> str:
+def _more_seeds(more: int) -> str:
     return f" (and {more} more seeds)" if more else ""
 
 
-def _spelled(value: Any) -> str:
+def _canonical(value: Any) -> str:
     """One spelling of equal seeds: an integer and a text that spells it are the same."""
     if isinstance(value, str) and (whole := re.fullmatch(_WHOLE, value, re.ASCII)):
         digits = whole[2].lstrip("0") or "0"
@@ -257,6 +256,6 @@ def _spelled(value: Any) -> str:
     return repr(value)
 
 
-def _shown(value: Any) -> str:
+def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -7,79 +7,109 @@ from collections.abc import Iterable, Iterator, Sequence
 from podium.compliance.inputs.layout import PRUNED, Tree
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.results.result import Run
-from podium.rules.finding import Finding, StatedBy
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed_rule import FixedRule, policy
 
 CITES = "HPC rules, Throughput"
 
+NO_STRONG_RESULT = policy(
+    "throughput.no-strong-result",
+    says="throughput is submitted beside a time-to-train result of the same benchmark",
+    why="HPC's second metric is taken only together with the first",
+    message="{benchmark} has throughput but no time-to-train result; the first is taken only "
+    "together with the second",
+    help="add results/<system>/strong/{benchmark}",
+    cites=CITES,
+    bad="a submission has results/<system>/weak/deepcam, and nothing in strong",
+    good="it has results/<system>/strong/deepcam, too",
+)
+NOT_CONVERGED = policy(
+    "throughput.not-converged",
+    says="every instance that throughput counts converged",
+    why="a model that is not trained is none; such instances are pruned",
+    message="this instance did not converge; all instances that are counted must",
+    help=f"move its log to {PRUNED}, and leave at least as many as the benchmark needs",
+    cites=CITES,
+    bad="the run_stop of an instance has the status aborted",
+    good="it has the status success",
+)
+INVALID_PRUNED_LOG = policy(
+    "throughput.broken-pruned-log",
+    says="logs of pruned instances violate no rule but that of the target",
+    why="they show that no instance was left out for another reason",
+    message="this pruned log violates rules beyond missing the target; pruned logs must comply",
+    help="correct what is found in this log",
+    cites=CITES,
+    bad=f"a log in {PRUNED} has no run_start",
+    good="the log is complete",
+)
+MIXED_SCALE = policy(
+    "throughput.mixed-scale",
+    says="all instances of a throughput result ran at one scale",
+    why="models per minute are reported for one scale of an instance",
+    message="the instances are of several scales ({scales}); must all be of one",
+    help="take only instances that ran on the same number of nodes and accelerators",
+    cites=CITES,
+    bad="one instance logs 8 nodes, the others log 16",
+    good="all log 8",
+)
+TOTAL_SCALE = policy(
+    "throughput.total-scale",
+    says="the system is no smaller than an instance and no larger than all of them together",
+    why="logs of instances are missing, or the description counts differently",
+    message="the whole system has {total}; must have at least the {scale:g} of an instance, and at "
+    "most the {all:g} of all {count}; the logs of all instances must be there, pruned ones too",
+    help=f"add the logs of the other instances to {PRUNED}, or correct the system's number of "
+    "nodes or accelerators",
+    cites=CITES,
+    bad="a system of 256 accelerators has five instances of 32",
+    good="it has eight instances of 32",
+)
+
+RULES: tuple[FixedRule, ...] = (
+    NO_STRONG_RESULT,
+    NOT_CONVERGED,
+    INVALID_PRUNED_LOG,
+    MIXED_SCALE,
+    TOTAL_SCALE,
+)
+
+_PROFILE = Profile.POLICY
+"""The official verifier counts the logs, and looks at no pruned one: all this is the policy's."""
+
 
 def judge_throughput(
-    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], by: JudgingContext
+    tree: Tree, verdict: ResultVerdict, pruned: Sequence[Run], context: JudgingContext
 ) -> Iterator[Finding]:
-    """One throughput result.
-
-    The policy's demands only: the official verifier counts the logs, and looks at no pruned one.
-    """
-    if by.verifier or verdict.folder.scaling != "weak":
+    """One throughput result, and the logs that it leaves out."""
+    if context.verifier or verdict.folder.scaling != "weak":
         return
-    where = tree.place(verdict.folder.path)
-    yield from _converged(verdict, by)
-    yield from _pruned(pruned, by)
-    described = verdict.result.description
-    total = None if described is None else described.accelerators or described.nodes
-    yield from _scales(verdict.result.runs, pruned, where, total, by)
-
-
-def _converged(verdict: ResultVerdict, by: JudgingContext) -> Iterator[Finding]:
     for run in verdict.result.runs:
         if not run.facts.run.converged:
-            yield by.finding(
-                "throughput.not-converged",
-                run.display_path,
-                "this instance did not converge; all instances that are counted must",
-                f"move its log to {PRUNED}, and leave at least as many as the benchmark needs",
-                stated_by=StatedBy.POLICY,
-            )
-
-
-def _pruned(pruned: Iterable[Run], by: JudgingContext) -> Iterator[Finding]:
+            yield NOT_CONVERGED.found(_PROFILE, run.display_path)
     for run in pruned:
         if run.failed and not run.facts.missed_only:
-            yield by.finding(
-                "throughput.broken-pruned-log",
-                run.display_path,
-                "this pruned log breaks rules beyond missing the target; pruned logs must comply",
-                "mend the findings of this log",
-                stated_by=StatedBy.POLICY,
-            )
+            yield INVALID_PRUNED_LOG.found(_PROFILE, run.display_path)
+    described = verdict.result.description
+    total = None if described is None else described.accelerators or described.nodes
+    yield from _scales(verdict.result.runs, pruned, tree.place(verdict.folder.path), total)
 
 
 def _scales(
-    runs: Sequence[Run], pruned: Sequence[Run], where: str, total: int | None, by: JudgingContext
+    runs: Sequence[Run], pruned: Sequence[Run], path: str, total: int | None
 ) -> Iterator[Finding]:
-    scales = {scale: run for run in runs if (scale := _scale(run)) is not None}
-    if len(scales) > 1:
-        told = join_limited([f"{scale:g} in {run.name}" for scale, run in sorted(scales.items())])
-        yield by.finding(
-            "throughput.mixed-scale",
-            where,
-            f"the instances are of several scales ({told}); must all be of one",
-            "take only instances that ran on the same number of nodes and accelerators",
-            stated_by=StatedBy.POLICY,
+    named = {scale: run.name for run in runs if (scale := _scale(run)) is not None}
+    if len(named) > 1:
+        scales = join_limited([f"{scale:g} in {name}" for scale, name in sorted(named.items())])
+        yield MIXED_SCALE.found(_PROFILE, path, scales=scales)
+        return
+    if not named or not total:
+        return
+    scale, count = next(iter(named)), len(runs) + len(pruned)
+    if not scale <= total <= count * scale:
+        yield TOTAL_SCALE.found(
+            _PROFILE, path, total=total, scale=scale, all=count * scale, count=count
         )
-        return
-    if not scales or not total:
-        return
-    scale, count = next(iter(scales)), len(runs) + len(pruned)
-    if total < scale:
-        said = f"an instance ran on {scale:g}, more than the {total} of the whole system"
-        hint = "mend the system's number of nodes or accelerators"
-    elif total > count * scale:
-        said = f"{count} instances of {scale:g} do not fill the system's {total}; the logs of all "
-        said += "instances must be there, pruned ones too"
-        hint = f"add the logs of the other instances to {PRUNED}"
-    else:
-        return
-    yield by.finding("throughput.total-scale", where, said, hint, stated_by=StatedBy.POLICY)
 
 
 def _scale(run: Run) -> float | None:
@@ -88,21 +118,15 @@ def _scale(run: Run) -> float | None:
 
 
 def without_strong(
-    tree: Tree, results: Iterable[ResultVerdict], by: JudgingContext
+    tree: Tree, results: Iterable[ResultVerdict], context: JudgingContext
 ) -> Iterator[Finding]:
     """Throughput results whose benchmark has no time-to-train result in the submission."""
-    if by.verifier:
+    if context.verifier:
         return
-    verdicts = list(results)
-    strong = {v.folder.benchmark for v in verdicts if v.folder.scaling == "strong"}
-    for verdict in verdicts:
-        folder = verdict.folder
+    folders = [verdict.folder for verdict in results]
+    strong = {folder.benchmark for folder in folders if folder.scaling == "strong"}
+    for folder in folders:
         if folder.scaling == "weak" and folder.benchmark not in strong:
-            yield by.finding(
-                "throughput.no-strong-result",
-                tree.place(folder.path),
-                f"{folder.benchmark} has throughput but no time-to-train result; the first is "
-                "taken only together with the second",
-                f"add results/<system>/strong/{folder.benchmark}",
-                stated_by=StatedBy.POLICY,
+            yield NO_STRONG_RESULT.found(
+                _PROFILE, tree.place(folder.path), benchmark=folder.benchmark
             )

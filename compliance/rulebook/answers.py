@@ -20,12 +20,11 @@ from podium.compliance.rulebook.catalogue import (
     tables_for,
     target_text,
 )
+from podium.compliance.rulebook.markdown import check_table, escape
 from podium.compliance.rulebook.pages import (
     benchmark_page,
     benchmark_table,
-    check_table,
     count,
-    escape,
     facts,
     rows,
 )
@@ -147,8 +146,8 @@ def page(rules: Round, name: str, form: str) -> None:
     own = [t for t in tables(rules).values() if t.benchmark == name and not t.hidden]
     if form == "json":
         listed = [rule.to_dict() for table in own for rule in rules_of(rules, table)]
-        told = {**_benchmark_data(rules, name), "facts": facts(rules, name), "rules": listed}
-        _json(rules, benchmark=told, checks=[each.to_dict() for each in check_rules(rules)])
+        data = {**_benchmark_data(rules, name), "facts": facts(rules, name), "rules": listed}
+        _json(rules, benchmark=data, checks=[each.to_dict() for each in check_rules(rules)])
     elif form == "markdown":
         print_text(benchmark_page(rules, name))
     else:
@@ -184,14 +183,14 @@ def explained(rules: Round, wanted: str, form: str) -> None:
 
 def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
     from podium.compliance.rulebook.explain import explain
-    from podium.compliance.rulebook.text import explained as said
+    from podium.compliance.rulebook.text import explained as labelled_texts
 
-    told = explain(rules, rule)
+    explanation = explain(rules, rule)
     lines = [f"## `{rule.id}`", "", f"{escape(rule.meaning)}.", ""]
-    lines += [f"- {label}: {escape(text)}" for label, text in said(told)]
-    for label, display_path in (("Breaks it", told.bad), ("Mended", told.good)):
-        if display_path:
-            lines += ["", f"{label}:", "", "```text", *display_path, "```"]
+    lines += [f"- {label}: {escape(text)}" for label, text in labelled_texts(explanation)]
+    for label, example in (("Violation", explanation.bad), ("Fixed", explanation.good)):
+        if example:
+            lines += ["", f"{label}:", "", "```text", *example, "```"]
     return [*lines, ""]
 
 
@@ -268,15 +267,10 @@ def hyperparameters(
         from podium.compliance.rulebook.text import value_text
 
         for each in found:
-            display_path = (
-                each.key,
-                escape(value_text(each)),
-                escape(each.allowed),
-                f"`{each.rule}`",
-            )
-            lines.append(f"| {' | '.join(display_path)} |")
-        told_lines = [f"- {escape(each['text'])} (`{each['stated_by']}`)" for each in grid]
-        _print([*lines, *(["", "Evaluations:", "", *told_lines] if grid else [])])
+            value = escape(value_text(each))
+            lines.append(f"| {each.key} | {value} | {escape(each.allowed)} | `{each.rule}` |")
+        times = [f"- {escape(each['text'])} (`{each['stated_by']}`)" for each in grid]
+        _print([*lines, *(["", "Evaluations:", "", *times] if grid else [])])
     else:
         from podium.compliance.rulebook.text import print_settings
 

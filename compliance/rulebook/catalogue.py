@@ -8,12 +8,14 @@ from functools import cache
 from typing import Any
 
 from podium.compliance.rulebook.examples import counter_example
+from podium.compliance.rulebook.fixed_rules import FIXED_RULES
 from podium.compliance.rulebook.history import Kind, since
 from podium.compliance.rulebook.tables import Table, divisions, tables, tables_for
 from podium.rules.benchmark import Benchmark
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.checks import Check
-from podium.rules.finding import Severity, StatedBy
+from podium.rules.finding import Profile, Severity, StatedBy
+from podium.rules.fixed_rule import FixedRule
 from podium.rules.round import Round
 from podium.rules.table import End, Line, Row, Times
 
@@ -37,6 +39,7 @@ class Rule:
     """One rule as people read it. `policy` is the policy's own bound where it differs.
 
     The severities are those of a finding in either profile; empty where it is not reported there.
+    `message` is that of a finding, its fields named; `formerly` are ids that the rule had before.
     """
 
     id: str
@@ -55,7 +58,9 @@ class Rule:
     policy_exempt_reason: str
     policy_severity: str
     verifier_severity: str
-    source: Line | Check | None = field(default=None, repr=False, compare=False)
+    message: str = ""
+    formerly: tuple[str, ...] = ()
+    source: Line | Check | FixedRule | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The rule as JSON data."""
@@ -89,11 +94,11 @@ def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
     if isinstance(line, End):
         yield _end_rule(rules, table, line)
         return
-    told = line if rules.verified else line.as_policy()
-    yield _row_rule(rules, table, told, since(rules, table.name, line, Kind.ROW))
-    if told.some or told.policy_some:
+    row = line if rules.verified else line.as_policy()
+    yield _row_rule(rules, table, row, since(rules, table.name, line, Kind.ROW))
+    if row.some or row.policy_some:
         since_ = since(rules, table.name, line, Kind.TARGET)
-        yield _target_rule(rules, table, told, since_)
+        yield _target_rule(rules, table, row, since_)
 
 
 def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
@@ -219,13 +224,45 @@ def _check_rule(rules: Round, check: Check) -> Rule:
         policy_exempt_reason="",
         policy_severity=check.severity.value,
         verifier_severity=verifier,
+        formerly=check.formerly,
     )
+
+
+_KINDS = {"log": Kind.LOG, "internal": Kind.INTERNAL}
+
+
+def _fixed_rule(rule: FixedRule) -> Rule:
+    family = rule.id.partition(".")[0]
+    severities = rule.reported
+    return Rule(
+        id=rule.id,
+        kind=_KINDS.get(family, Kind.PACKAGE),
+        table=family,
+        key=None,
+        meaning="every round and division",
+        constraint=rule.says,
+        policy=None,
+        times="",
+        since="",
+        source=rule,
+        stated_by=rule.stated_by,
+        why=rule.why,
+        hint=rule.general_help,
+        cites=rule.cites,
+        policy_exempt_reason="",
+        policy_severity=severities[Profile.POLICY],
+        verifier_severity=severities[Profile.VERIFIER],
+        message=rule.general_message,
+        formerly=rule.formerly,
+    )
+
+
+FIXED: tuple[Rule, ...] = tuple(map(_fixed_rule, FIXED_RULES))
+"""Rules of every round, in the order pages list them."""
 
 
 @cache
 def _all_rules(usage: str, name: str) -> tuple[Rule, ...]:
-    from podium.compliance.rulebook.fixed import FIXED
-
     rules = find_round(usage, name)
     rows = [rule for table in tables(rules).values() for rule in rules_of(rules, table)]
     return (*rows, *check_rules(rules), *FIXED)
@@ -242,7 +279,7 @@ def rounds_with(rule: str, usages: tuple[str, ...] = USAGES) -> list[Round]:
         rules
         for usage in usages
         for rules in rounds_of(usage).values()
-        if any(each.id == rule for each in all_rules(rules))
+        if any(rule == each.id or rule in each.formerly for each in all_rules(rules))
     ]
 
 

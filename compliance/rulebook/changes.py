@@ -69,8 +69,8 @@ def _benchmarks(old: Round, new: Round) -> Iterator[Difference]:
 
 def _limits(old: Round, new: Round) -> Iterator[Difference]:
     if old.verified != new.verified:
-        said = {True: "public", False: "none is public"}
-        before, after = said[old.verified], said[new.verified]
+        words = {True: "public", False: "none is public"}
+        before, after = words[old.verified], words[new.verified]
         yield Difference("limits", "changed", "official verifier", before, after)
     for each in fields(new.limits):
         if each.name == "evaluates":
@@ -78,7 +78,7 @@ def _limits(old: Round, new: Round) -> Iterator[Difference]:
         before, after = getattr(old.limits, each.name), getattr(new.limits, each.name)
         if before != after:
             name = LIMITS.get(each.name, each.name.replace("_", " "))
-            yield Difference("limits", "changed", name, _shown(before), _shown(after))
+            yield Difference("limits", "changed", name, _text(before), _text(after))
 
 
 def _facts(old: Round, new: Round) -> Iterator[Difference]:
@@ -92,7 +92,7 @@ def _facts(old: Round, new: Round) -> Iterator[Difference]:
             yield Difference(now, "changed", "evaluations", before, after)
         if was.init_minutes != is_.init_minutes:
             label = "initialisation (minutes)"
-            before, after = _shown(was.init_minutes), _shown(is_.init_minutes)
+            before, after = _text(was.init_minutes), _text(is_.init_minutes)
             yield Difference(now, "changed", label, before, after)
 
 
@@ -136,19 +136,19 @@ def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
     for name, line in after.items():
         was = before.get(name)
         if was is None:
-            yield Difference(new.name, "added", name, "", _told(line))
+            yield Difference(new.name, "added", name, "", _line_text(line))
         elif _whole(was, stated) != _whole(line, stated):
             yield Difference(new.name, "changed", name, *_what_changed(was, line, stated))
     for name, line in before.items():
         if name not in after:
-            yield Difference(new.name, "dropped", name, _told(line), "")
+            yield Difference(new.name, "dropped", name, _line_text(line), "")
 
 
 def _whole(line: Line, stated: bool) -> tuple[Any, ...]:
     return (*essence(line, Kind.ROW, stated), *essence(line, Kind.TARGET, stated))
 
 
-def _told(line: Line) -> str:
+def _line_text(line: Line) -> str:
     """All that a line demands."""
     return "; ".join(part for part in _parts(line).values() if part != "by both")
 
@@ -164,11 +164,11 @@ def _what_changed(was: Line, line: Line, stated: bool) -> tuple[str, str]:
         "policy": "[policy: the same]",
         "aim": "[policy target: the same]",
     }
-    told = [
+    was_text, is_text = (
         "; ".join(parts.get(name, none.get(name, "")) for name in differ)
         for parts in (before, after)
-    ]
-    return told[0], told[1]
+    )
+    return was_text, is_text
 
 
 def _parts(line: Line) -> dict[str, str]:
@@ -204,7 +204,7 @@ def _checks(old: Round, new: Round) -> Iterator[Difference]:
             yield Difference("checks", "dropped", name, check.says, "")
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     return f"{value:g}" if isinstance(value, int | float) else str(value)

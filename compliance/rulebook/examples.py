@@ -1,4 +1,4 @@
-"""An example for each rule: records that break it, and the same mended; tried out, not only told.
+"""An example for each rule: records that violate it, and the same corrected; all are tried out.
 
 Nothing is kept by hand for any rule: candidates come from the bounds of its constraints, and those
 are taken of which the row itself says that they are wrong, or right.
@@ -229,7 +229,7 @@ def _better(
     run: Run,
     pool: list[Any],
 ) -> Record | None:
-    """The variation that leaves the fewest constraints broken, where it mends at least one."""
+    """The variation that leaves the fewest constraints unsatisfied, fewer than before; or None."""
     best, fewest = None, len(left)
     for other in _variations_of(left, record, run, pool):
         broken = len(_failing(constraints, other, run))

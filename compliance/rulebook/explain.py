@@ -1,4 +1,4 @@
-"""What one rule means: its bound, who states it, since when, how it is broken and mended."""
+"""What one rule means: its bound, who states it, since when, a violation of it, and its fix."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any
 from podium.compliance.errors import UsageFault
 from podium.compliance.rulebook.catalogue import Kind, Rule, all_rules, rounds_with
 from podium.compliance.rulebook.examples import Example, example
-from podium.compliance.rulebook.fixed import fixed_example
 from podium.compliance.rulebook.tables import tables
 from podium.logging_spec.keys import POINT_IN_TIME as POINT
 from podium.logging_spec.reader.record import TOKEN, Record
 from podium.rules.catalogue import USAGES
 from podium.rules.checks import Check
 from podium.rules.derived_records import GATHERED
+from podium.rules.fixed_rule import Example as FixedExample
+from podium.rules.fixed_rule import FixedRule
 from podium.rules.round import Round
 from podium.rules.table import Row
 
@@ -31,7 +32,10 @@ NEAR = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A rule in one round, and lines of a log that break it and that mend it."""
+    """A rule in one round, and an example that violates it and one that obeys it.
+
+    Each is a few lines: of a log, or edits of a complete submission.
+    """
 
     rules: Round
     rule: Rule
@@ -51,16 +55,16 @@ def explain(rules: Round, rule: Rule) -> Explanation:
     if isinstance(rule.source, Check):
         bad, good = rule.source.bad, rule.source.good
         return Explanation(rules, rule, _lines(bad), _lines(good))
-    if rule.kind in (Kind.LOG, Kind.PACKAGE, Kind.INTERNAL):
-        bad, good = fixed_example(rule.id)
-        return Explanation(rules, rule, _lines(bad), _lines(good))
+    if isinstance(rule.source, FixedRule):
+        fixed = rule.source
+        return Explanation(rules, rule, example_lines(fixed.bad), example_lines(fixed.good))
     found = example_of(rules, rule)
     if found is None:
         return Explanation(rules, rule, (), ())
     known = rules.benchmarks.get(tables(rules)[rule.table].benchmark)
     unit = known.gathers if known else ""
     bad_lines, good_lines = (
-        _shown(_apart(records, unit), rules) for records in (found.bad, found.good)
+        _rendered(_apart(records, unit), rules) for records in (found.bad, found.good)
     )
     return Explanation(rules, rule, bad_lines, good_lines, absent=not found.bad)
 
@@ -84,6 +88,11 @@ def _known(rules: Round, name: str) -> dict[str, Row]:
     return rows
 
 
+def example_lines(example: FixedExample) -> tuple[str, ...]:
+    """The lines of a fixed rule's example: its edits, or its sentence."""
+    return _lines(example) if isinstance(example, str) else tuple(map(str, example))
+
+
 def _lines(text: str) -> tuple[str, ...]:
     return tuple(text.splitlines())
 
@@ -91,18 +100,18 @@ def _lines(text: str) -> tuple[str, ...]:
 def _apart(records: tuple[Record, ...], unit: str) -> tuple[Record, ...]:
     """What a log holds instead of records that only a checker makes: a line for each metric."""
     apart: list[Record] = []
-    for place, record in enumerate(records):
+    for index, record in enumerate(records):
         if record.key != GATHERED:
             apart.append(record)
             continue
         for metric, value in record.value.items():
-            held = {"metric": metric, unit: 512_000 * (place + 1)}
+            metadata = {"metric": metric, unit: 512_000 * (index + 1)}
             if metric != unit:
-                apart.append(Record("eval_accuracy", record.time_ms, value, held, POINT, ""))
+                apart.append(Record("eval_accuracy", record.time_ms, value, metadata, POINT, ""))
     return tuple(apart)
 
 
-def _shown(records: tuple[Record, ...], rules: Round) -> tuple[str, ...]:
+def _rendered(records: tuple[Record, ...], rules: Round) -> tuple[str, ...]:
     lines = [line_of(record, rules.generation) for record in records[-MOST_SHOWN:]]
     return ("…", *lines) if len(records) > MOST_SHOWN else tuple(lines)
 
@@ -128,11 +137,12 @@ def line_of(record: Record, generation: str) -> str:
 
 
 def find(rules: Round, wanted: str) -> list[Rule]:
-    """The rules of an id, a glob or a bare key; raises UsageFault, which says what is near."""
+    """The rules of an id, old or new, a glob or a bare key; raises UsageFault: what is near."""
     wanted = wanted.strip().strip("[]")
     known = all_rules(rules)
     for found in (
         [rule for rule in known if rule.id == wanted],
+        [rule for rule in known if wanted in rule.formerly],
         [rule for rule in known if fnmatch.fnmatchcase(rule.id, wanted)],
         [rule for rule in known if wanted in (rule.key, rule.name)],
     ):

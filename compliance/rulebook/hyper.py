@@ -149,13 +149,13 @@ def evaluations(
         return found
     batch = as_number(given.get(k.GLOBAL_BATCH_SIZE.name))
     dues = schedule.due(batch) if batch is not None else ()
-    told: dict[str, Any] = {"stated_by": "policy", "text": schedule.text}
+    entry: dict[str, Any] = {"stated_by": "policy", "text": schedule.text}
     for due in dues[:1]:
         start = "" if due.first is None else f"first at {formula.show(round(due.first, 6))}, then "
-        said = f"{start}every {formula.show(round(due.interval, 6))} {due.unit}"
-        told |= {"first": due.first, "interval": due.interval, "unit": due.unit}
-        told["text"] = said if schedule.text.startswith(said) else f"{said}: {schedule.text}"
-    return [*found, told]
+        grid = f"{start}every {formula.show(round(due.interval, 6))} {due.unit}"
+        entry |= {"first": due.first, "interval": due.interval, "unit": due.unit}
+        entry["text"] = grid if schedule.text.startswith(grid) else f"{grid}: {schedule.text}"
+    return [*found, entry]
 
 
 def _when(constraint: s._OnSamples, run: Run) -> str:
@@ -176,13 +176,13 @@ def _missing(constraints: tuple[c.Constraint, ...], own: str, run: Run) -> tuple
 
 def _allowed(constraints: tuple[c.Constraint, ...], run: Run) -> str:
     """What may be logged, in words, formulas worked out."""
-    told = []
+    bounds = []
     for constraint in constraints:
         if isinstance(constraint, c.computes):
             continue
         lacking = _missing((constraint,), "", run)
-        told.append(constraint.text() if lacking else constraint.expected(run))
-    return "; ".join(dict.fromkeys(told)) or "any value"
+        bounds.append(constraint.text() if lacking else constraint.expected(run))
+    return "; ".join(dict.fromkeys(bounds)) or "any value"
 
 
 def _allows(constraints: tuple[c.Constraint, ...], value: Any, run: Run, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""The rules of a round as Markdown: one page per benchmark, one per round, and an index.
+"""The rules as Markdown: a page per benchmark, one per round, one of the fixed rules, an index.
 
 The pages lie in `rules/pages`; `podium rules pages --write` makes them anew.
 """
@@ -10,9 +10,7 @@ from pathlib import Path
 
 from podium.compliance.rulebook.catalogue import (
     UNCONSTRAINED,
-    Kind,
     Rule,
-    all_rules,
     check_rules,
     divisions,
     rules_of,
@@ -20,15 +18,16 @@ from podium.compliance.rulebook.catalogue import (
     target_text,
 )
 from podium.compliance.rulebook.changes import LIMITS
+from podium.compliance.rulebook.fixed_page import fixed_page
+from podium.compliance.rulebook.markdown import MADE, check_table, escape
 from podium.compliance.rulebook.tables import Table
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.round import Round
 
+FIXED_PAGE = "fixed.md"
+"""The page of the rules that every round has."""
+
 COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
-
-_MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
-
-_NEEDS_ESCAPE = str.maketrans({mark: f"\\{mark}" for mark in "\\`*|<>[]"})
 
 
 def place() -> Path:
@@ -40,7 +39,7 @@ def place() -> Path:
 
 def pages() -> dict[str, str]:
     """Every page: its path below `rules/pages`, and its text."""
-    found = {"README.md": _index()}
+    found = {"README.md": _index(), FIXED_PAGE: fixed_page()}
     for usage in USAGES:
         for rules in rounds_of(usage).values():
             folder = f"{usage}-{rules.name}"
@@ -51,7 +50,7 @@ def pages() -> dict[str, str]:
 
 
 def stale_pages(folder: Path | None = None) -> list[str]:
-    """The pages that are not as the rules are now: wrong, missing or left over."""
+    """The pages that are not as the rules are now: wrong, missing or obsolete."""
     base = folder or place()
     wanted = pages()
     there = {path.relative_to(base).as_posix(): path for path in base.glob("**/*.md")}
@@ -84,7 +83,7 @@ def benchmark_page(rules: Round, name: str) -> str:
     """One benchmark in one round."""
     known = rules.benchmarks[name]
     left = name in rules.retired_with_rules
-    lines = [f"# {name}, {rules.title}", "", _MADE, "", f"{known.title}.", ""]
+    lines = [f"# {name}, {rules.title}", "", MADE, "", f"{known.title}.", ""]
     if left:
         lines += [
             "The round does not list this benchmark; the official verifier still judges it.",
@@ -157,10 +156,10 @@ def rows(found: Iterable[Rule]) -> Iterator[str]:
 
 def differences_section(found: Iterable[Rule]) -> Iterator[str]:
     """Where the verifier and the policy differ, and why."""
-    told = [(rule, text) for rule in found if (text := difference(rule))]
-    if told:
+    differing = [(rule, text) for rule in found if (text := difference(rule))]
+    if differing:
         yield from ("", "## Where verifier and policy differ", "")
-    for rule, text in told:
+    for rule, text in differing:
         yield f"- `{rule.id}`: {escape(text)}"
 
 
@@ -168,46 +167,26 @@ def difference(rule: Rule) -> str:
     """How the two texts differ about a rule, in a sentence; empty where they agree."""
     if rule.policy is not None:
         asked = "only that it is logged" if rule.constraint == UNCONSTRAINED else rule.constraint
-        said = f"verifier: {asked}; policy: {rule.policy}"
+        words = f"verifier: {asked}; policy: {rule.policy}"
     elif rule.policy_exempt_reason:
-        said = "only the verifier asks for it"
+        words = "only the verifier asks for it"
     elif rule.stated_by == "policy" and rule.policy_severity != "error":
-        said = "only the policy asks for it"
+        words = "only the policy asks for it"
     elif rule.stated_by == "verifier":
-        said = "only the verifier asks for it"
+        words = "only the verifier asks for it"
     else:
         return ""
     reason = "; ".join(
         dict.fromkeys(text for text in (rule.why, rule.policy_exempt_reason) if text)
     )
-    return f"{said} ({reason})" if reason else said
+    return f"{words} ({reason})" if reason else words
 
 
 def _checks(rules: Round) -> Iterator[str]:
     found = check_rules(rules)
     if found:
         names = ", ".join(f"`{rule.id}`" for rule in found)
-        yield from ("", "## Checks", "", f"Told of [with the round](README.md#checks): {names}.")
-
-
-def check_table(found: Iterable[Rule]) -> Iterator[str]:
-    """Checks as a Markdown table."""
-    yield "| Rule | Says | Applies to | Severity | Cites |"
-    yield "| --- | --- | --- | --- | --- |"
-    for rule in found:
-        cells = (
-            f"`{rule.id}`",
-            escape(rule.constraint),
-            rule.meaning,
-            rule.policy_severity,
-            escape(rule.cites),
-        )
-        yield f"| {' | '.join(cells)} |"
-
-
-def escape(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return text.translate(_NEEDS_ESCAPE)
+        yield from ("", "## Checks", "", f"Described [with the round](README.md#checks): {names}.")
 
 
 # --- one round, and the index ---------------------------------------------------------------------
@@ -216,7 +195,7 @@ def escape(text: str) -> str:
 def round_page(rules: Round) -> str:
     """What holds for every benchmark of a round, and which benchmarks there are."""
     lines = [f"# {rules.usage.capitalize() if rules.usage != 'hpc' else 'HPC'} {rules.name}", ""]
-    lines += [_MADE, "", "## Benchmarks", ""]
+    lines += [MADE, "", "## Benchmarks", ""]
     lines += benchmark_table(rules, links=True)
     lines += _limits(rules)
     shared = [table for table in tables(rules).values() if not table.benchmark]
@@ -229,8 +208,7 @@ def round_page(rules: Round) -> str:
     if checks:
         lines += ["", "## Checks", "", *check_table(checks)]
     lines += ["", "## Lines, files and packages", ""]
-    fixed = (Kind.LOG, Kind.PACKAGE, Kind.INTERNAL)
-    lines += check_table(rule for rule in all_rules(rules) if rule.kind in fixed)
+    lines += [f"The rules that hold in [every round](../{FIXED_PAGE})."]
     return "\n".join(lines) + "\n"
 
 
@@ -240,11 +218,11 @@ def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
     yield f"| Name | Title | Runs | Target | {' | '.join(heads)} |"
     yield f"| --- | --- | ---: | --- | {' | '.join('---:' for _ in heads)} |"
     for name, known in rules.benchmarks.items():
-        display_path = f"[{name}]({name}.md)" if links else name
+        title = f"[{name}]({name}.md)" if links else name
         left = " (not listed any more)" if name in rules.retired_with_rules else ""
         counts = [str(count(rules, name, division)) for division in divisions(rules)]
         cells = (
-            f"{display_path}{left}",
+            f"{title}{left}",
             escape(known.title),
             str(known.runs),
             escape(target_text(known)),
@@ -267,7 +245,8 @@ def _limits(rules: Round) -> Iterator[str]:
 
 
 def _index() -> str:
-    lines = ["# Rules", "", _MADE, ""]
+    lines = ["# Rules", "", MADE, ""]
+    lines += [f"- [Rules of lines, files and packages]({FIXED_PAGE}), in every round", ""]
     for usage in USAGES:
         lines += [f"## {usage.capitalize() if usage != 'hpc' else 'HPC'}", ""]
         lines += ["| Round | Benchmarks |", "| --- | --- |"]

@@ -11,7 +11,7 @@ from podium.rules.catalogue import USAGES, rounds_of
 
 
 def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
-    """A sentence for each glob that matches no rule of any round: nothing would come of it."""
+    """A sentence for each glob that matches no rule of any round: a slip of the pen."""
     for glob in globs:
         if not any(fnmatch.fnmatchcase(rule, glob) for rule in _ids()):
             near = nearest(glob, sorted({*_ids()}))
@@ -20,7 +20,8 @@ def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
 
 
 def _ids() -> Iterator[str]:
-    """Every rule's id, those of the newest rounds first: a rule wanted is mostly one of theirs."""
+    """Every rule's ids, old ones too; the newest rounds come first."""
     for usage in USAGES:
         for rules in reversed([*rounds_of(usage).values()]):
-            yield from (rule.id for rule in all_rules(rules))
+            for rule in all_rules(rules):
+                yield from (rule.id, *rule.formerly)

@@ -44,7 +44,7 @@ def print_benchmarks(to: Printer, rules: Round) -> None:
     heads = [division.capitalize() or "Rules" for division in divisions(rules)]
     cells = tuple(
         (
-            f"{name} (left over)" if name in rules.retired_with_rules else name,
+            f"{name} (retired)" if name in rules.retired_with_rules else name,
             known.title,
             str(known.runs),
             target_text(known),
@@ -115,17 +115,17 @@ def print_legend(to: Printer) -> None:
 
 
 def print_page(to: Printer, rules: Round, name: str) -> None:
-    """One benchmark: its facts, its tables, what is disputed, its checks."""
+    """One benchmark: its facts, its tables, where the two texts differ, its checks."""
     known = rules.benchmarks[name]
     to.say(f"{name}, {rules.title}: {known.title}")
     for fact in facts(rules, name):
         to.say(fact, "  ", "    ")
     own = [t for t in tables(rules).values() if t.benchmark == name and not t.hidden]
     print_tables(to, rules, own)
-    told = [(r, text) for t in own for r in rules_of(rules, t) if (text := difference(r))]
-    if told:
+    found = [(r, text) for t in own for r in rules_of(rules, t) if (text := difference(r))]
+    if found:
         to.head("where verifier and policy differ")
-    for rule, text in told:
+    for rule, text in found:
         to.say(f"{rule.id}: {text}", "  ", "    ")
     print_checks(to, rules)
     print_legend(to)
@@ -134,39 +134,36 @@ def print_page(to: Printer, rules: Round, name: str) -> None:
 # --- one rule -------------------------------------------------------------------------------------
 
 
-def print_explanation(to: Printer, told: Explanation) -> None:
-    """One rule: what it asks, by whom, since when, how it is broken and mended."""
-    rule = told.rule
+def print_explanation(to: Printer, explanation: Explanation) -> None:
+    """One rule: what it asks, by whom, since when; a violation of it, and its fix."""
+    rule = explanation.rule
     to.head(rule.id)
     to.say(rule.meaning, "  ")
     to.say()
-    for label, text in explained(told):
+    for label, text in explained(explanation):
         to.say(text, f"  {label:<11}", " " * 13)
-    for label, lines in (("breaks it", told.bad), ("mended", told.good)):
-        if lines or (label == "breaks it" and told.absent):
+    absent = (f"no {rule.key} at all",) if explanation.absent else ()
+    for label, lines in (("violation", explanation.bad or absent), ("fixed", explanation.good)):
+        if lines:
             to.say()
             to.say(f"{label}:", "  ")
         for line in lines:
             to.say(line, "    ", "      ")
-    if told.absent:
-        to.say(f"no {rule.key} at all", "    ")
-    if not (told.bad or told.good or told.absent):
+    if not (explanation.bad or explanation.good or absent):
         to.say()
-        to.say(_no_example(told), "  ")
+        to.say(_no_example(explanation), "  ")
 
 
-def _no_example(told: Explanation) -> str:
-    row = told.rule.source
+def _no_example(explanation: Explanation) -> str:
+    row = explanation.rule.source
     if isinstance(row, Row) and not row.times.least and not row.each:
-        return "Nothing that is logged can break this rule: it only names the key."
-    if told.rule.kind is Kind.PACKAGE:
-        return "No line of a log can show it: it is about folders and files."
+        return "Nothing that is logged can violate this rule: it only names the key."
     return "No few lines can show it: it is about the whole log or file."
 
 
-def explained(told: Explanation) -> Iterator[tuple[str, str]]:
+def explained(explanation: Explanation) -> Iterator[tuple[str, str]]:
     """What there is to say about a rule: (label, text)."""
-    rule, rules = told.rule, told.rules
+    rule, rules = explanation.rule, explanation.rules
     if rule.policy is None:
         yield "must be" if rule.kind in (Kind.ROW, Kind.TARGET) else "says", rule.constraint
     else:
@@ -174,17 +171,21 @@ def explained(told: Explanation) -> Iterator[tuple[str, str]]:
         yield "policy", rule.policy
     if rule.times:
         yield "logged", rule.times
+    if rule.message:
+        yield "message", rule.message
     if rule.kind is not Kind.INTERNAL:
-        by = STATED_BY[rule.stated_by]
-        yield "stated by", by if rules.verified else "the policy; no verifier is public"
+        stated_by = STATED_BY[rule.stated_by]
+        yield "stated by", stated_by if rules.verified else "the policy; no verifier is public"
     yield from ((label, text) for label, text in _reasons(rule) if text)
     yield "since", f"{rules.usage} {rule.since}" if rule.since else "every round"
+    if rule.formerly:
+        yield "formerly", ", ".join(rule.formerly)
     if rule.cites:
         yield "cites", rule.cites
     verifier = rule.verifier_severity or "not reported"
     yield "severity", f"{rule.policy_severity} (policy profile); {verifier} (verifier profile)"
     if rule.hint:
-        yield "mend", rule.hint
+        yield "help", rule.hint
 
 
 def _reasons(rule: Rule) -> tuple[tuple[str, str], ...]:
@@ -244,5 +245,5 @@ def value_text(each: Setting) -> str:
 def _allowed_text(each: Setting) -> str:
     if each.missing:
         return f"{each.allowed} (give {', '.join(f'--set {key}=…' for key in each.missing)})"
-    said = value_text(each) == each.allowed.replace("_", "") or value_text(each) == each.allowed
-    return "" if each.state == "fixed" and said else each.allowed
+    same = value_text(each) in (each.allowed.replace("_", ""), each.allowed)
+    return "" if each.state == "fixed" and same else each.allowed

@@ -5,121 +5,137 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from podium.compliance.inputs.benchmark_names import is_early
-from podium.compliance.inputs.layout import Misplaced, Tree
+from podium.compliance.inputs.layout import Tree
+from podium.compliance.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
 from podium.compliance.results.model import JudgingContext
-from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.edits import SYSTEM, copy, remove, rename
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.fixed_rule import FixedRule, both, note, policy
+
+NO_RESULTS = policy(
+    "tree.no-results",
+    Severity.ERROR,
+    says="a submission has logs under results/<system>/<benchmark>",
+    why="without them there is nothing to judge",
+    message="the submission holds no result",
+    help="put logs into results/<system>/<benchmark>/result_<i>.txt",
+    cites=STRUCTURE,
+    bad=(remove("results"),),
+)
+NO_DESCRIPTION = both(
+    "tree.no-system-description",
+    says="every system with results is described in systems/<system>.json",
+    why="a result is published with the system it was made on",
+    message="results/{system} has no description in systems; must have {system}.json",
+    help="run `podium system init` on the system, or rename the folder to that of one described "
+    "({known})",
+    cites=STRUCTURE,
+    varies="a warning of the policy for a system without a benchmark's folder, and in rounds "
+    "without a verifier; by the official verifier alone for a system of 0.6 that is described "
+    "beside its results, as in 0.5",
+    bad=(rename(SYSTEM, "systems/other.json"),),
+)
+NO_RESULTS_OF_SYSTEM = policy(
+    "tree.system-without-results",
+    says="every system that is described has results",
+    why="a description without results was left behind, or its results are missing",
+    message="{description} describes a system that has no results",
+    help="add results/{system}, or remove the description",
+    cites=STRUCTURE,
+    bad=(copy(SYSTEM, "systems/spare.json"),),
+)
+NO_SYSTEMS = note(
+    "tree.no-systems",
+    says="a folder with results has systems beside them",
+    why="without descriptions of its systems a folder is no submission: its logs are judged, but "
+    "not the number of runs, their seeds or what they reach together",
+    message="the folder has results, but no systems: its logs are judged one by one, not as a "
+    "submission",
+    help="describe each system in systems/<system>.json: podium doctor says how",
+    cites=STRUCTURE,
+    bad=(remove("systems"),),
+)
+
+RULES: tuple[FixedRule, ...] = (NO_RESULTS, NO_DESCRIPTION, NO_RESULTS_OF_SYSTEM, NO_SYSTEMS)
 
 MOST_PER_RULE = 50
 """Findings of one rule beyond this many are counted in the last one."""
 
-_NOTES = frozenset({"tree.unknown-folder"})
 
-
-def judge_tree(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
+def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     """What is misplaced, missing or unknown in a submission's tree."""
-    if not tree.results and not by.verifier:
-        hint = "put logs into results/<system>/<benchmark>/result_<i>.txt"
-        yield by.finding(
-            "tree.no-results", tree.place("results"), "the submission holds no result", hint
-        )
-    yield from _descriptions(tree, by)
-    yield from _surplus(tree, by)
-    yield from _misplaced(tree, by)
+    if not tree.results and not context.verifier:
+        yield NO_RESULTS.found(context.profile, tree.place("results"))
+    yield from _descriptions(tree, context)
+    if not context.verifier:
+        yield from _surplus(tree, context)
+    yield from _misplaced(tree, context)
 
 
 def no_systems(folder: str) -> Finding:
     """A folder that would be a submission if it had `systems`: a note, as its logs are judged."""
-    return Finding(
-        "tree.no-systems",
-        Severity.NOTE,
-        folder,
-        None,
-        None,
-        "the folder has results, but no systems: its logs are judged one by one, not as a "
-        "submission",
-        hint="describe each system in systems/<system>.json: podium doctor says how",
-        cites="submission rules, Directory structure",
-        stated_by=StatedBy.POLICY,
-    )
+    return NO_SYSTEMS.found(Profile.POLICY, folder)
 
 
 def linked_folder(link: str) -> Finding:
     """A link to a folder beside submissions: it is not followed, and nothing in it judged."""
-    return Finding(
-        "tree.linked-folder",
-        Severity.WARNING,
-        link,
-        None,
-        None,
-        "a link to a folder stands where submissions do; links are not followed, so that nothing "
-        "in it is judged here",
-        hint="name the folder that it leads to as a PATH of its own",
-        stated_by=StatedBy.POLICY,
+    name = link.rpartition("/")[2]
+    problem = ", beside submissions; links are not followed, so nothing in it is judged here"
+    return LINKED_FOLDER.found(
+        Profile.POLICY, link, stated_by=StatedBy.POLICY, name=name, problem=problem
     )
 
 
-def _descriptions(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
+def _descriptions(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     for system in tree.result_systems:
         if system in tree.systems:
             continue
-        stated_by = _who_wants_description(tree, system, by)
-        if by.verifier and stated_by is StatedBy.POLICY:
+        stated_by = _who_wants_description(tree, system, context)
+        if context.verifier and stated_by is StatedBy.POLICY:
             continue
         described = ", ".join(sorted(tree.systems))
-        yield by.finding(
-            "tree.no-system-description",
+        yield NO_DESCRIPTION.found(
+            context.profile,
             tree.place(f"systems/{system}.json"),
-            f"results/{system} has no description in systems; must have {system}.json",
-            f"run `podium system init`, or rename the folder to one of {described}"
-            if described
-            else "run `podium system init` on the system",
             stated_by=stated_by,
+            system=system,
+            known=described or "none is described",
         )
 
 
-def _who_wants_description(tree: Tree, system: str, by: JudgingContext) -> StatedBy:
+def _who_wants_description(tree: Tree, system: str, context: JudgingContext) -> StatedBy:
     """Who misses a description: the official verifier only of systems with benchmarks."""
-    if not by.rules.verified or system not in tree.holding:
+    if not context.rules.verified or system not in tree.holding:
         return StatedBy.POLICY
     # The policy of 0.6 still took the description of 0.5, beside the results.
-    early = is_early(by.rules) and system in tree.entries
+    early = is_early(context.rules) and system in tree.entries
     return StatedBy.VERIFIER if early else StatedBy.BOTH
 
 
-def _surplus(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
-    if by.verifier:
-        return
+def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     for system, path in sorted(tree.systems.items()):
         if system not in tree.result_systems:
-            yield by.finding(
-                "tree.system-without-results",
-                tree.place(path),
-                f"{path} describes a system that has no results",
-                f"add results/{system}, or remove the description",
-                stated_by=StatedBy.POLICY,
+            yield NO_RESULTS_OF_SYSTEM.found(
+                context.profile, tree.place(path), description=path, system=system
             )
 
 
-def _misplaced(tree: Tree, by: JudgingContext) -> Iterator[Finding]:
-    counts = Counter(thing.rule for thing in tree.misplaced)
-    told: Counter[str] = Counter()
-    for thing in tree.misplaced:
-        if by.verifier and not thing.official:
+def _misplaced(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+    counts = Counter(finding.id for finding in tree.misplaced)
+    reported: Counter[str] = Counter()
+    for finding in tree.misplaced:
+        official = finding.stated_by is not StatedBy.POLICY
+        if context.verifier and not official:
             continue
-        told[thing.rule] += 1
-        if told[thing.rule] <= MOST_PER_RULE or thing.official:
-            last = told[thing.rule] == MOST_PER_RULE
-            more = counts[thing.rule] - MOST_PER_RULE if last else 0
-            yield _about(tree, thing, more, by)
+        reported[finding.id] += 1
+        if reported[finding.id] <= MOST_PER_RULE or official:
+            last = reported[finding.id] == MOST_PER_RULE
+            more = counts[finding.id] - MOST_PER_RULE if last else 0
+            yield _with_more(finding, more) if more > 0 else finding
 
 
-def _about(tree: Tree, thing: Misplaced, more: int, by: JudgingContext) -> Finding:
-    return by.finding(
-        thing.rule,
-        tree.place(thing.path),
-        f"{thing.why} (and {more} more such things)" if more > 0 else thing.why,
-        thing.hint,
-        stated_by=StatedBy.BOTH if thing.official else StatedBy.POLICY,
-        note=thing.rule in _NOTES,
-    )
+def _with_more(finding: Finding, more: int) -> Finding:
+    return replace(finding, message=f"{finding.message} (and {more} more such things)")

@@ -1,6 +1,6 @@
 """Exceptions granted in review, applied: what one covers stays in the report, marked as waived.
 
-How they are written is for `podium.compliance.waivers.file`: as good as no submission has any.
+How they are written is for `podium.compliance.waivers.file`: hardly any submission has one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from podium.rules.finding import Finding, Severity
+from podium.compliance.waivers.waiver_rules import EXPIRED, UNUSED
+from podium.rules.finding import Finding, Profile
 
 if TYPE_CHECKING:
     from podium.compliance.waivers.file import Waiver
@@ -57,7 +58,7 @@ def plain_file(path: Path) -> bytes:
 
 
 def apply_waivers(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
-    """The findings, those that a waiver of today covers marked, and what is told of the waivers."""
+    """The findings, those that a waiver of today covers marked, and those about waivers."""
     marked = mark(findings, waivers, today)
     return [*marked, *_about(waivers, marked, today)]
 
@@ -77,27 +78,18 @@ def _about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[F
     for waiver, line in zip(waivers.items, waivers.lines, strict=True):
         what = f"the waiver of {waiver.rule} at {waiver.place} (by {waiver.who})"
         if waiver.until < today:
-            yield Finding(
-                "waivers.expired",
-                Severity.WARNING,
+            until = str(waiver.until)
+            yield EXPIRED.found(
+                Profile.POLICY,
                 waivers.path,
-                line,
-                "until",
-                f"{what} ended on {waiver.until} and does not hold any more",
-                expected=f"a day from {today} on",
-                actual=str(waiver.until),
-                hint="remove it, or have it granted again",
+                line=line,
+                key="until",
+                waiver=what,
+                until=until,
+                today=today,
             )
         elif not any(waiver.covers(finding) for finding in findings):
-            yield Finding(
-                "waivers.unused",
-                Severity.NOTE,
-                waivers.path,
-                line,
-                "rule",
-                f"{what} covers no finding",
-                hint="remove it, or look whether rule and place are written as the report has them",
-            )
+            yield UNUSED.found(Profile.POLICY, waivers.path, line=line, key="rule", waiver=what)
 
 
 def summary(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Waived]:

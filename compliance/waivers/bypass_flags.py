@@ -11,15 +11,24 @@ import difflib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from podium.compliance.inputs.listing import Disk
 from podium.compliance.waivers.apply import plain_file
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.compliance.waivers.waiver_rules import (
+    IN_FORCE,
+    REFUSED,
+    UNKNOWN_FLAG,
+    UNREADABLE,
+    UNSEEN,
+    VERIFIER_CRASH,
+)
+from podium.rules.finding import Finding, Profile
+from podium.rules.fixed_rule import FixedRule
 
 PARAMS_FILE = "package_checker_params"
-CITES = "training rules, RCP Rules and Guidelines"
 
 RCP, SEEDS, TRAIN_SAMPLES = "rcp-bypass", "seed-checker-bypass", "rcp-bert-train-samples"
 FLAGS = {
@@ -43,8 +52,8 @@ class _Read(msgspec.Struct):
 class Params:
     """The flag files of one submission, each read once and when it is asked for.
 
-    `shown` gives a path as reports show it; `disk` is what was listed of the submission already;
-    `findings` tells of the files read so far.
+    `display_path` gives a path as reports show it; `disk` is what was listed of the submission
+    already; `findings` are about the files read so far.
     """
 
     def __init__(
@@ -83,15 +92,15 @@ class _Reading:
     def __init__(self, path: Path, params: Params) -> None:
         self.path = path
         self.top = path.parent == params._root
-        self.verifier = params._profile is Profile.VERIFIER
+        self.profile = params._profile
+        self.verifier = self.profile is Profile.VERIFIER
         self.params = params
 
     def read(self) -> _Read:
         try:
             data = plain_file(self.path)
         except OSError as error:
-            said = f"cannot be read: {error.strerror or error}"
-            return _Read(findings=[self._tell("unreadable", None, said, StatedBy.BOTH)])
+            return _Read(findings=[self._found(UNREADABLE, None, reason=error.strerror or error)])
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         read = _Read()
         for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
@@ -102,20 +111,17 @@ class _Reading:
                 read.findings.append(self._unknown(name, number))
         read.findings += self._official(data, read)
         in_force = read.official if self.verifier else read.flags
+        scope = "the whole submission" if self.top else f"all below {self.path.parent.name}"
         for flag in sorted(in_force):
-            read.findings.append(self._in_force(flag, read.flags.get(flag)))
+            line_of = read.flags.get(flag)
+            found = self._found(IN_FORCE, line_of, flag=flag, scope=scope, effect=FLAGS[flag])
+            read.findings.append(found)
         return read
 
     def _unknown(self, name: str, number: int) -> Finding:
         near = difflib.get_close_matches(name.lower(), FLAGS, 1, 0.5)
-        mend = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(FLAGS)}"
-        said = f"unknown flag {name[:60]!r}; {mend}"
-        return self._tell("unknown-flag", number, said, StatedBy.POLICY)
-
-    def _in_force(self, flag: str, number: int | None) -> Finding:
-        where = "the whole submission" if self.top else f"all below {self.path.parent.name}"
-        said = f"{flag} is in force for {where}: {FLAGS[flag]}"
-        return self._tell("in-force", number, said, StatedBy.BOTH, Severity.NOTE)
+        advice = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(FLAGS)}"
+        return self._found(UNKNOWN_FLAG, number, flag=name[:60], advice=advice)
 
     # --- as the official programs ---
 
@@ -130,61 +136,24 @@ class _Reading:
             try:
                 text = data.decode()
             except UnicodeDecodeError:
-                said = "the official verifier ends without a verdict: the file is not UTF-8 text"
-                yield self._tell("verifier-crash", None, said, StatedBy.VERIFIER)
+                yield self._found(VERIFIER_CRASH, None)
                 return
+            # It compares whole lines as readlines() gives them: only a last one has no line end.
             last = re.split("\r\n|\r|\n", text)[-1]
             read.official = _OFFICIAL_BELOW & {last}
         for number, line in refused:
-            said = (
-                f"the official verifier refuses --{line:.60}, the argument that its scripts make "
-            )
-            said += "of this line, and judges nothing"
-            yield self._tell("refused", number, said, StatedBy.VERIFIER)
-        told = {number for number, _ in refused}
+            yield self._found(REFUSED, number, flag=line[:60])
+        reported = {number for number, _ in refused}
         for flag, number in read.flags.items():
-            if flag not in read.official and number not in told:
-                yield self._unseen(flag, number)
+            if flag not in read.official and number not in reported:
+                yield self._found(UNSEEN, number, flag=flag, reason=self._why_unseen(flag))
 
-    def _unseen(self, flag: str, number: int) -> Finding:
-        said = f"the official verifier does not see {flag} here"
+    def _why_unseen(self, flag: str) -> str:
         if self.top:
-            said += ": its scripts drop a line that has no line end"
-        elif flag in _OFFICIAL_BELOW:
-            said += f": it wants {flag}, so spelled, on the last line and no line end after it"
-        else:
-            said += ": it takes this flag in the submission's own folder only"
-        return self._tell("unseen", number, said, StatedBy.VERIFIER, Severity.WARNING)
+            return "its scripts drop a line that has no line end"
+        if flag in _OFFICIAL_BELOW:
+            return f"it wants {flag}, spelled so, on the last line and no line end after it"
+        return "it takes this flag in the submission's own folder only"
 
-    def _tell(
-        self,
-        rule: str,
-        line: int | None,
-        said: str,
-        stated_by: StatedBy,
-        severity: Severity | None = None,
-    ) -> Finding:
-        if severity is None:
-            error = stated_by is StatedBy.BOTH or (stated_by is StatedBy.VERIFIER and self.verifier)
-            severity = Severity.ERROR if error else Severity.WARNING
-        return Finding(
-            f"params.{rule}",
-            severity,
-            self.params._shown(self.path),
-            line,
-            None,
-            said,
-            hint=_HINTS.get(rule, ""),
-            cites=CITES,
-            stated_by=stated_by,
-        )
-
-
-_HINTS = {
-    "unreadable": "make it a plain file with one flag per line",
-    "unknown-flag": "write one flag per line",
-    "refused": "write the flag with hyphens, without leading ones, and end the line",
-    "unseen": "give the flag in the form the official verifier sees, too",
-    "verifier-crash": "write the file as plain ASCII text",
-}
-"""By rule: how to mend what was found."""
+    def _found(self, rule: FixedRule, line: int | None, **fields: Any) -> Finding:
+        return rule.found(self.profile, self.params._shown(self.path), line=line, **fields)

@@ -15,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.waivers.apply import Waivers, plain_file
-from podium.rules.finding import Finding, Severity
+from podium.compliance.waivers.waiver_rules import INVALID
+from podium.rules.finding import Finding, Profile
+from podium.rules.former_ids import matches
 
 NEVER_WAIVED = ("internal.", "waivers.")
 """Rules whose findings no waiver covers: faults of podium, and of the waivers themselves."""
@@ -38,7 +40,7 @@ class Waiver(BaseModel):
 
     def covers(self, finding: Finding) -> bool:
         """Whether the finding is of this rule and at this place."""
-        if finding.id.startswith(NEVER_WAIVED) or not fnmatch.fnmatchcase(finding.id, self.rule):
+        if finding.id.startswith(NEVER_WAIVED) or not matches(finding.id, [self.rule]):
             return False
         place = "*" if self.place == "." else self.place.rstrip("/")
         return any(fnmatch.fnmatchcase(finding.path, glob) for glob in (place, f"{place}/*"))
@@ -55,8 +57,8 @@ def read_waivers(path: Path, display_path: str = "") -> Waivers:
     # A link is followed: it is the user's own.
     waivers, faults = _read(Path(os.path.realpath(path)), display_path or str(path))
     if faults:
-        said = (f"{'' if f.line is None else f'line {f.line}: '}{f.message}" for f in faults)
-        raise UsageFault(f"{waivers.path}: {'; '.join(said)}")
+        problems = (f"{'' if f.line is None else f'line {f.line}: '}{f.message}" for f in faults)
+        raise UsageFault(f"{waivers.path}: {'; '.join(problems)}")
     return waivers
 
 
@@ -67,10 +69,7 @@ def waivers_in_tree(path: Path, display_path: str) -> tuple[Waivers, list[Findin
 
 def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
     def fault(message: str, line: int | None = None, key: str | None = None) -> Finding:
-        hint = "give each [[waiver]] rule, place, reason, who and until"
-        return Finding(
-            "waivers.invalid", Severity.ERROR, display_path, line, key, message, hint=hint
-        )
+        return INVALID.found(Profile.POLICY, display_path, line=line, key=key, problem=message)
 
     try:
         text = plain_file(path).decode("utf-8-sig")
@@ -81,7 +80,9 @@ def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
         return Waivers(display_path), [fault("cannot be read: it is not UTF-8 text")]
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         where = re.search(r"line (\d+)", str(error))
-        return Waivers(display_path), [fault(f"no TOML: {error}", int(where[1]) if where else None)]
+        return Waivers(display_path), [
+            fault(f"not valid TOML: {error}", int(where[1]) if where else None)
+        ]
     lines = _lines_of(text, loaded)
     try:
         file = _File.model_validate(loaded)
@@ -101,16 +102,16 @@ def _lines_of(text: str, loaded: dict[str, Any]) -> tuple[int | None, ...]:
 
 def _explained(error: Any, lines: tuple[int | None, ...]) -> tuple[str, int | None, str | None]:
     """(message, line, key) of one pydantic error."""
-    place = error["loc"]
-    index = place[1] if len(place) > 1 else None
+    location = error["loc"]
+    index = location[1] if len(location) > 1 else None
     line = lines[index] if isinstance(index, int) and index < len(lines) else None
-    key = str(place[-1])
+    key = str(location[-1])
     if error["type"] == "extra_forbidden":
-        names = list(Waiver.model_fields) if len(place) > 1 else ["waiver"]
+        names = list(Waiver.model_fields) if len(location) > 1 else ["waiver"]
         near = difflib.get_close_matches(key, names, 1, 0.5)
-        mend = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
-        return f"unknown field {key}; {mend}", line, key
+        advice = f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
+        return f"unknown field {key}; {advice}", line, key
     if error["type"] == "missing":
         return f"{key} is missing; must be given", line, key
-    said = str(error["msg"])
-    return f"{'.'.join(map(str, place))}: {said[:1].lower()}{said[1:]}", line, key
+    message = str(error["msg"])
+    return f"{'.'.join(map(str, location))}: {message[:1].lower()}{message[1:]}", line, key

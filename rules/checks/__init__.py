@@ -68,6 +68,7 @@ class Check(msgspec.Struct, frozen=True):
     bad: str
     good: str
     divisions: tuple[str, ...]
+    formerly: tuple[str, ...] = ()
 
     def applies(self, context: Context) -> bool:
         """Whether the check is about this division."""
@@ -84,16 +85,29 @@ def check(
     good: str = "",
     severity: Severity = Severity.WARNING,
     divisions: tuple[str, ...] = (),
+    formerly: tuple[str, ...] = (),
 ) -> Callable[[Find], Check]:
     """Declare a check: `says` is its one-sentence meaning; `bad` and `good` are an example.
 
-    The docstring of the decorated function says why the rule is there.
+    `formerly` are ids that it had before: they still select, waive and explain it. The docstring of
+    the decorated function says why the rule is there.
     """
 
     def declare(find: Find) -> Check:
         why = " ".join((find.__doc__ or "").split())
         return Check(
-            id, find, says, why, key, cites, severity, StatedBy.POLICY, bad, good, divisions
+            id,
+            find,
+            says,
+            why,
+            key,
+            cites,
+            severity,
+            StatedBy.POLICY,
+            bad,
+            good,
+            divisions,
+            formerly,
         )
 
     return declare

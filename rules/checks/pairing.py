@@ -30,7 +30,8 @@ BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
 
 
 @check(
-    "pairing.left-open",
+    "pairing.unclosed-interval",
+    formerly=("pairing.left-open",),
     says="every block, epoch and evaluation that begins also ends, but perhaps the last",
     cites=CITES,
     severity=Severity.NOTE,
@@ -228,7 +229,8 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
 
 
 @check(
-    "progress.goes-back",
+    "progress.not-monotonic",
+    formerly=("progress.goes-back",),
     says="positions in training never decrease as time goes on",
     cites=CITES,
     bad=excerpt(

@@ -23,7 +23,7 @@ OUTCOMES = ("eval_accuracy", "eval_error")
 
 AT_END = frozenset(
     {
-        "pairing.left-open",
+        "pairing.unclosed-interval",
         "pairing.stop-without-start",
         "pairing.unstarted-evaluation",
         "pairing.evaluation-positions",
@@ -103,7 +103,7 @@ GATES: Mapping[str, Gate] = {
     "evaluation.epoch-numbering": Gate(OUTCOMES, _once),
     "epoch.numbered-from-zero": Gate(("epoch_start",), _once),
     "pairing.final-position": Gate(("run_stop",)),
-    "progress.goes-back": Gate(()),
+    "progress.not-monotonic": Gate(()),
     "log.not-a-number": Gate(tuple(sorted(COMPARED)), _odd),
     "log.wrong-type": Gate(tuple(sorted(NUMERIC)), _no_number),
     "seed.not-integer": Gate(("seed",), _no_integer),
@@ -139,7 +139,7 @@ class Gates:
         if check.id == "evaluation.off-schedule":
             grids = Grids(context)
             ways += [(key, grids.leaves) for key in OUTCOMES]
-        elif check.id == "progress.goes-back":
+        elif check.id == "progress.not-monotonic":
             ways += [(key, Progress(POSITIONS).goes_back) for key in (*OUTCOMES, "epoch_start")]
             ways.append(("block_start", Progress(BLOCK).goes_back))
         return ways

@@ -24,7 +24,7 @@ from podium.compliance.packing.writing.pack import (
 from podium.compliance.packing.writing.summary import number
 from podium.compliance.packing.writing.write import Stage, clear, locked
 from podium.compliance.repository.check import REFUSED
-from podium.compliance.repository.file_names import official_name
+from podium.compliance.repository.file_names import official_rule
 
 
 def plan_for(job: PackJob, place: Path) -> Packed:
@@ -60,9 +60,9 @@ def _into(job: PackJob, clone: Clone) -> PackJob:
 def _refuse_names(plan: Plan) -> None:
     """Make conflicts of what GitHub or the official checker would not take, before any copy."""
     for entry in plan.sorted():
-        fault = next(filter(None, map(official_name, entry.place.split("/"))), None)
-        if fault is not None:
-            plan.conflict(entry.place, f"{fault.message}; the review repository does not take it")
+        rule = next(filter(None, map(official_rule, entry.place.split("/"))), None)
+        if rule is not None:
+            plan.conflict(entry.place, f"{rule.message}; the review repository does not take it")
         if entry.source.size > REFUSED:
             said = f"it has {entry.source.size >> 20} MiB; GitHub takes no file over 100 MiB"
             plan.conflict(entry.place, said)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from podium.compliance.repository import secrets as leaks
 from podium.compliance.repository.check import LARGE, MOST_PER_RULE, check_repository
-from podium.compliance.repository.file_names import collisions, name_faults, plain
+from podium.compliance.repository.file_names import collisions, plain, violated_rules
 from podium.compliance.repository.secret_detectors import kind_of_secret
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import find_round
@@ -95,8 +95,8 @@ def test_a_name_that_is_no_text_can_be_reported(tree: Path) -> None:
 
 
 def test_long_names_and_paths(tree: Path) -> None:
-    assert [f.id for f in name_faults("x" * 256, "x" * 150)] == ["repo.long-name"]
-    assert [f.id for f in name_faults("é" * 128, "é" * 128)] == ["repo.long-name"]
+    assert [rule.id for rule in violated_rules("x" * 256, "x" * 150)] == ["repo.long-name"]
+    assert [rule.id for rule in violated_rules("é" * 128, "é" * 128)] == ["repo.long-name"]
     folder = tree / ("a" * 100) / ("b" * 100)
     folder.mkdir(parents=True)
     assert said(tree) == [("long-path", f"{'a' * 100}/{'b' * 100}", WARNING)]

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 from markdown_it import MarkdownIt
 
-from podium.compliance.rulebook.catalogue import all_rules, tables
-from podium.compliance.rulebook.pages import COLUMNS, pages, place, stale_pages, write_pages
+from podium.compliance.rulebook.catalogue import FIXED, all_rules, tables
+from podium.compliance.rulebook.pages import (
+    COLUMNS,
+    FIXED_PAGE,
+    pages,
+    place,
+    stale_pages,
+    write_pages,
+)
 from podium.rules.catalogue import USAGES, rounds_of
 from tests.compliance.command_line import podium
 
@@ -33,10 +40,19 @@ def test_every_rule_of_a_round_is_on_a_page(usage: str) -> None:
     for rules in rounds_of(usage).values():
         folder = f"{usage}-{rules.name}"
         text = "".join(page for name, page in made.items() if name.startswith(f"{folder}/"))
+        assert f"(../{FIXED_PAGE})" in made[f"{folder}/README.md"]
+        text += made[FIXED_PAGE]
         hidden = {table.name for table in tables(rules).values() if table.hidden}
         for rule in all_rules(rules):
             assert rule.table in hidden or f"`{rule.id}`" in text
         assert f"({folder}/README.md)" in made["README.md"]
+
+
+def test_the_fixed_rules_are_on_one_page_only() -> None:
+    made = pages()
+    for rule in FIXED:
+        where = [name for name, page in made.items() if f"`{rule.id}`" in page]
+        assert where == [FIXED_PAGE], rule.id
 
 
 def test_tables_have_the_columns_of_their_head() -> None:

@@ -13,6 +13,7 @@ from podium.compliance.inputs.benchmark_names import about_name, benchmark_calle
 from podium.compliance.inputs.layout import Tree, has_scalings, natural, scan
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
+from podium.rules.finding import StatedBy
 
 
 def made(root: Path, *paths: str) -> Path:
@@ -32,7 +33,7 @@ def scanned(root: Path, usage: str = "training", round_: str = "5.1") -> Tree:
 
 def faults(tree: Tree) -> dict[str, str]:
     """By path, the rule that is broken."""
-    return {thing.path: thing.rule for thing in tree.misplaced}
+    return {finding.path: finding.id for finding in tree.misplaced}
 
 
 # --- layouts ---
@@ -188,8 +189,9 @@ def test_the_verifier_stumbles_over_what_lies_in_another_scaling(
     inside: str, official: bool, tmp_path: Path
 ) -> None:
     made(tmp_path, f"results/a/medium/{inside}")
-    [thing] = scanned(tmp_path, "hpc", "3.0").misplaced
-    assert thing.official is official
+    [finding] = scanned(tmp_path, "hpc", "3.0").misplaced
+    assert (finding.stated_by is StatedBy.BOTH) is official
+    assert finding.severity == ("error" if official else "warning")
 
 
 # --- links, and what cannot be read ---

@@ -89,7 +89,7 @@ FAULTS: dict[str, tuple[str, str, str, int | None]] = {
     "no such day": ("2026-12-31", '"2026-02-30"', "valid date", 2),
     "a moment": ("2026-12-31", "2026-12-31T10:00:00", "date", 2),
     "a number": ('"review committee"', "5", "valid string", 2),
-    "no TOML": ("who =", "who", "no TOML: ", 6),
+    "no TOML": ("who =", "who", "not valid TOML: ", 6),
 }
 
 

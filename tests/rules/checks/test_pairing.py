@@ -27,12 +27,12 @@ def test_more_open_intervals_are_noted(good: Make, name: str) -> None:
     log = good()
     for _ in range(2):
         del log.records[nth(log, f"{name}_stop", 0)]
-    assert log.faults() == ["pairing.left-open"]
+    assert log.faults() == ["pairing.unclosed-interval"]
 
 
 def test_epochs_are_paired_too(good: Make) -> None:
     log = good().add(at(1, "epoch_start", epoch_num=1), at(2, "epoch_start", epoch_num=2))
-    assert log.faults() == ["pairing.left-open"]
+    assert log.faults() == ["pairing.unclosed-interval"]
 
 
 @pytest.mark.parametrize("name", ["block", "eval"])
@@ -60,7 +60,7 @@ def test_starts_that_count_otherwise_are_left_alone(good: Make) -> None:
         .drop("eval_stop", "eval_start")
         .add(*(at(minute, "eval_start", samples_count=minute) for minute in (9, 19, 29)))
     )
-    assert log.faults() == ["pairing.left-open"]
+    assert log.faults() == ["pairing.unclosed-interval"]
 
 
 def test_both_ends_of_an_evaluation_agree(good: Make) -> None:
@@ -101,7 +101,7 @@ def test_run_stop_is_where_the_last_evaluation_was(
     ],
 )
 def test_progress_never_goes_back(good: Make, line: str) -> None:
-    assert good().add(line).faults() == ["progress.goes-back"]
+    assert good().add(line).faults() == ["progress.not-monotonic"]
 
 
 def test_lines_may_stand_in_any_order(good: Make) -> None:

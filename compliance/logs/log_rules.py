@@ -1,0 +1,193 @@
+"""Lines and files that cannot be read as logs, and podium's own faults: one value for each rule."""
+
+from __future__ import annotations
+
+from podium.logging_spec.reader.read import Fault
+from podium.rules.edits import RESULT, append, write
+from podium.rules.finding import Severity
+from podium.rules.fixed_rule import FixedRule, both, verifier
+
+_LOG = f"{RESULT}/result_0.txt"
+_FIELDS = '"namespace": "", "event_type": "POINT_IN_TIME"'
+_TIME = '"time_ms": 1735689600000'
+_RECORD = f'{{{_FIELDS}, {_TIME}, "key": "seed", "value": 42, "metadata": {{}}}}'
+_LINE = f":::MLLOG {_RECORD}"
+
+NOT_JSON = both(
+    "log.not-json",
+    says="what follows the token of a log line is valid JSON",
+    why="a line that cannot be read holds no record: what it was to record is lost",
+    message="{problem}",
+    help="write each record as one line of JSON after the token, from one process",
+    actual="excerpt",
+    bad=(append(_LOG, f':::MLLOG {{{_FIELDS}, {_TIME}, "key": "seed", "val'),),
+    good=(append(_LOG, _LINE),),
+)
+NOT_AN_OBJECT = both(
+    "log.not-an-object",
+    says="what follows the token of a log line is a JSON object",
+    why="the official verifier crashes on a list, a number or a string",
+    message="{problem}",
+    help="write each record as a JSON object with key, value, time_ms and metadata",
+    actual="excerpt",
+    bad=(append(_LOG, ":::MLLOG [42]"),),
+    good=(append(_LOG, _LINE),),
+)
+MISSING_FIELD = both(
+    "log.missing-field",
+    says="a record has time_ms, key, value and metadata, and time_ms is a number",
+    why="the official verifier crashes where one of the four is absent",
+    message="{problem}",
+    help="give every record key, value, time_ms and metadata; value may be null",
+    actual="excerpt",
+    bad=(append(_LOG, f':::MLLOG {{{_TIME}, "key": "seed", "value": 42}}'),),
+    good=(append(_LOG, _LINE),),
+)
+BAD_TIME = both(
+    "log.bad-time",
+    says="time_ms is a number",
+    why="every duration is a difference of such times",
+    message="{problem}",
+    help="give time_ms as integer milliseconds since 1970",
+    cites="logging rules, time_ms",
+    actual="excerpt",
+    bad=(append(_LOG, _LINE.replace("1735689600000", '"12:00:00"')),),
+    good=(append(_LOG, _LINE),),
+)
+BAD_KEY = both(
+    "log.bad-key",
+    Severity.WARNING,
+    says="the key of a record is a string",
+    why="a record under any other key is looked up by no rule",
+    message="{problem}",
+    help="give the key as a string",
+    cites="logging rules, keys",
+    actual="excerpt",
+    bad=(append(_LOG, _LINE.replace('"seed"', "7")),),
+    good=(append(_LOG, _LINE),),
+)
+SEVERAL_RECORDS = both(
+    "log.several-records",
+    Severity.WARNING,
+    says="a line holds one record",
+    why="the official verifier sees only the last record of a line; the others are lost",
+    message="{problem}",
+    help="end each record with a line end before the next is written",
+    actual="excerpt",
+    bad=(append(_LOG, f"{_LINE}{_LINE}"),),
+    good=(append(_LOG, _LINE), append(_LOG, _LINE)),
+)
+NONSTANDARD_DIALECT = both(
+    "log.nonstandard-dialect",
+    says="a line of the rounds before 0.7 follows their layout",
+    why="the official verifier of 0.6 cannot read it, though its meaning is plain",
+    message="{problem}",
+    help="write the record as JSON, as the round's format demands",
+    actual="excerpt",
+    bad=":::MLL 1735689600.000 seed: {'value': 42, 'metadata': {}}",
+    good=':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}',
+)
+IGNORED_LINE = both(
+    "log.ignored-line",
+    Severity.WARNING,
+    says="a line of 0.6 gives its value in an object",
+    why="the official verifier of 0.6 skips a line without one",
+    message="{problem}",
+    help="give every record a value, null where there is none",
+    actual="excerpt",
+    bad=":::MLL 1735689600.000 seed: 42",
+    good=':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}',
+)
+LINE_TOO_LONG = both(
+    "log.line-too-long",
+    says="a line is no longer than 256 MiB",
+    why="a line of that length is never a record; it is not decoded",
+    message="{problem}",
+    help="keep each record well below a mebibyte",
+    actual="excerpt",
+    bad="a log has a line of more than 256 MiB",
+    good="its lines have a few hundred bytes",
+)
+UNREADABLE_FILE = both(
+    "log.unreadable-file",
+    says="the file can be opened and read",
+    why="what cannot be read cannot be judged, and is not accepted",
+    message="{problem}",
+    help="check the path and its permissions",
+    actual="excerpt",
+    bad=(write(f"{_LOG}/notes.md"),),
+)
+BROKEN_COMPRESSION = both(
+    "log.broken-compression",
+    says="a compressed log can be decompressed to its end",
+    why="a file cut short lacks the end of the run",
+    message="{problem}",
+    help="compress the log again from the original",
+    actual="excerpt",
+    bad="a log that was compressed with gzip lacks its last bytes",
+    good="the file is whole",
+)
+NO_RECORDS = both(
+    "log.no-records",
+    says="the file holds at least one record in the format of the round",
+    why="an empty log, or one in the format of another round, shows no run",
+    message="{round} finds no record in this file: {contents}",
+    help="check that this is the log of a run, and that --round names its round",
+    expected="the log lines of one run",
+    bad=(write(_LOG, "epoch 1: loss 2.31\n"),),
+)
+VERIFIER_CRASH = verifier(
+    "log.verifier-crash",
+    Severity.ERROR,
+    says="the official verifier comes to a verdict",
+    why="it crashes on some logs, most of which violate other rules as well; the upload is then "
+    "refused without a reason",
+    message="the official verifier ends without a verdict on this log: {reason}",
+    help="see the other findings; without them it would reach one",
+    varies="a warning in the policy profile where the log gives the benchmark an older name",
+    bad=(append(_LOG, ":::MLLOG [42]"),),
+    good=(append(_LOG, _LINE),),
+)
+
+CRASHED = both(
+    "internal.rule-crashed",
+    says="podium itself does not fail on a file",
+    why="a fault of podium must hide no other finding: the rest of the report is still printed, "
+    "and the exit status is 3",
+    message="podium itself failed on this: {error} ({where})",
+    help="please report this, with the file if you may share it",
+    bad="a rule of podium divides by zero on a log",
+    good="it finds what is wrong, or nothing",
+)
+
+RULES: tuple[FixedRule, ...] = (
+    NOT_JSON,
+    NOT_AN_OBJECT,
+    MISSING_FIELD,
+    BAD_TIME,
+    BAD_KEY,
+    SEVERAL_RECORDS,
+    NONSTANDARD_DIALECT,
+    IGNORED_LINE,
+    LINE_TOO_LONG,
+    UNREADABLE_FILE,
+    BROKEN_COMPRESSION,
+    NO_RECORDS,
+    VERIFIER_CRASH,
+    CRASHED,
+)
+
+RULE_OF_FAULT = {
+    Fault.JSON: NOT_JSON,
+    Fault.OBJECT: NOT_AN_OBJECT,
+    Fault.MISSING: MISSING_FIELD,
+    Fault.TIME: BAD_TIME,
+    Fault.KEY: BAD_KEY,
+    Fault.GLUED: SEVERAL_RECORDS,
+    Fault.DIALECT: NONSTANDARD_DIALECT,
+    Fault.IGNORED: IGNORED_LINE,
+    Fault.LONG: LINE_TOO_LONG,
+    Fault.UNREADABLE: UNREADABLE_FILE,
+    Fault.COMPRESSED: BROKEN_COMPRESSION,
+}
+"""The rule of each fault of a line; the reader words the message, as it has the line at hand."""

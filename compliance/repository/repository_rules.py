@@ -1,0 +1,239 @@
+"""What a tree must be to live in a repository: one value for each rule."""
+
+from __future__ import annotations
+
+from podium.rules.edits import link, rename, write
+from podium.rules.finding import Severity
+from podium.rules.fixed_rule import FixedRule, both, note, policy, verifier
+
+OFFICIAL = "official repository checker"
+
+_NAMES = "the review repository is checked out on systems that treat such names differently"
+_LINKS = "a link must lead to the same file on every machine that the tree is copied to"
+_REMOVE = "remove it, or rename it with letters, digits, - and _"
+_RENAME = "rename it with letters, digits, - and _"
+_INSTEAD = "put the file itself in the link's place"
+_NOT_SUBMITTED = "a warning in a clone's own .git folder and on links to folders"
+
+_README = "benchmarks/llama31_405b/README.md"
+
+# --- names ---
+
+SPACE = verifier(
+    "repo.space-in-name",
+    Severity.ERROR,
+    says="no name holds a space",
+    why=_NAMES,
+    message="the name has a space",
+    help=_REMOVE,
+    cites=OFFICIAL,
+    varies=_NOT_SUBMITTED,
+    bad=(write("benchmarks/run notes.txt"),),
+    good=(write("benchmarks/run_notes.txt"),),
+)
+DOT = verifier(
+    "repo.leading-dot",
+    Severity.ERROR,
+    says="no name begins with a dot",
+    why=_NAMES,
+    message="the name begins with a dot",
+    help=_REMOVE,
+    cites=OFFICIAL,
+    varies=_NOT_SUBMITTED,
+    bad=(write("benchmarks/.hidden"),),
+    good=(write("benchmarks/hidden"),),
+)
+CONTROL_CHARACTER = policy(
+    "repo.control-character",
+    says="no name holds control characters",
+    why=_NAMES,
+    message="the name has a control character or a direction override",
+    help=_RENAME,
+    bad=(write("benchmarks/a\tb"),),
+    good=(write("benchmarks/a_b"),),
+)
+WINDOWS_NAME = policy(
+    "repo.windows-name",
+    says="Windows accepts every name",
+    why=_NAMES,
+    message="Windows rejects the name: {reason}",
+    help=_RENAME,
+    bad=(write("benchmarks/aux.txt"),),
+    good=(write("benchmarks/auxiliary.txt"),),
+)
+LONG_NAME = policy(
+    "repo.long-name",
+    says="a name has at most 255 bytes",
+    why=_NAMES,
+    message="the name has more than {longest} bytes",
+    help="shorten it",
+    bad="the name of a file has 256 bytes",
+    good="it has 255",
+)
+LONG_PATH = policy(
+    "repo.long-path",
+    says="no path is too long to be checked out",
+    why=_NAMES,
+    message="the path has {length} characters: a clone on Windows may fail on it",
+    help="keep paths within {longest} characters",
+    bad=(write(f"benchmarks/{'a' * 100}/{'b' * 100}"),),
+    good=(write(f"benchmarks/{'a' * 90}/{'b' * 90}"),),
+)
+NOT_NFC = policy(
+    "repo.not-nfc",
+    says="names are in composed Unicode",
+    why=_NAMES,
+    message="the name has decomposed characters, which other systems write differently (not NFC)",
+    help="rename it in composed characters, or in ASCII",
+    bad=(write("benchmarks/re\N{COMBINING ACUTE ACCENT}sume.txt"),),
+    good=(write("benchmarks/r\N{LATIN SMALL LETTER E WITH ACUTE}sume.txt"),),
+)
+NOT_UTF8 = policy(
+    "repo.not-utf8",
+    says="names are UTF-8 text",
+    why=_NAMES,
+    message="the name is not UTF-8 text",
+    help=_RENAME,
+    bad="the name of a file holds the byte ff",
+    good="it holds ASCII characters only",
+)
+CASE_COLLISION = policy(
+    "repo.case-collision",
+    says="names differ by more than case",
+    why=_NAMES,
+    message="the name differs from {other!r} only in capitals: some systems keep one of them",
+    help="rename one of them",
+    bad=(write("benchmarks/llama31_405b/readme.MD"),),
+    good=(write("benchmarks/llama31_405b/notes.md"),),
+)
+
+# --- sizes and kinds ---
+
+LARGE_FILE = verifier(
+    "repo.large-file",
+    Severity.ERROR,
+    says="no file is larger than 50 MiB",
+    why="the review repository refuses large files",
+    message="the file has {mebibytes:.1f} MiB, and 50 MiB is the most",
+    help="keep large files out of the tree",
+    cites=OFFICIAL,
+    bad="a file has 50 MiB and one byte",
+    good="it has 50 MiB",
+)
+LFS_POINTER = policy(
+    "repo.lfs-pointer",
+    says="files are there, not pointers to them",
+    why="reviewers do not have the store behind it",
+    message="a pointer to a large file kept elsewhere (git LFS), not the file itself",
+    help="commit the file itself",
+    bad=(write("benchmarks/data.bin", "version https://git-lfs.github.com/spec/v1\n"),),
+    good=(write("benchmarks/data.bin", "the data\n"),),
+)
+SPECIAL_FILE = policy(
+    "repo.special-file",
+    says="the tree holds files, folders and links only",
+    why="a repository stores nothing else",
+    message="neither a file, a folder nor a link: a repository cannot hold it",
+    help="remove it",
+    bad="a named pipe lies in the tree",
+    good="it is removed",
+)
+UNREADABLE = policy(
+    "repo.unreadable",
+    Severity.ERROR,
+    says="everything in the tree can be read",
+    why="what cannot be read cannot be judged, and is not accepted",
+    message="it cannot be read",
+    help="correct its permissions, or move it",
+    bad="a folder may not be listed",
+    good="everybody may list it",
+)
+
+# --- links ---
+
+BROKEN_LINK = both(
+    "repo.broken-link",
+    says="every link leads to something",
+    why=_LINKS,
+    message="the link {problem}",
+    help=_INSTEAD,
+    cites=OFFICIAL,
+    varies="by the official verifier alone where the target exists, but not as seen from the "
+    "folder that the checker is started in",
+    bad=(link("benchmarks/link", "nothing"),),
+    good=(write("benchmarks/link", "the file\n"),),
+)
+ABSOLUTE_LINK = policy(
+    "repo.absolute-link",
+    says="links are relative",
+    why=_LINKS,
+    message="the link is absolute ({target}): on another machine it leads nowhere",
+    help="write it from its folder",
+    bad=(link("benchmarks/link", "/etc/passwd"),),
+    good=(link("benchmarks/link", "llama31_405b"),),
+)
+ESCAPING_LINK = policy(
+    "repo.escaping-link",
+    says="links stay in the tree",
+    why=_LINKS,
+    message="the link leads out of the tree ({target})",
+    help=_INSTEAD,
+    bad=(link("benchmarks/link", "../../"),),
+    good=(link("benchmarks/link", "../systems"),),
+)
+LINK_FROM_ELSEWHERE = verifier(
+    "repo.link-from-elsewhere",
+    in_verifier=None,
+    says="a link can be followed from the current folder, too",
+    why="the official program follows links from where it was started, and then reports them as "
+    "broken links",
+    message="the official checker takes the target from the folder it is started in, so that it "
+    "may call this link broken",
+    help=_INSTEAD,
+    cites=OFFICIAL,
+    bad=(link("benchmarks/link", _README.removeprefix("benchmarks/")),),
+    good=(rename(_README, "benchmarks/llama31_405b/README.txt"),),
+)
+
+# --- contents ---
+
+SECRET = policy(
+    "repo.secret",
+    says="no password, key or token is left in the tree",
+    why="the tree is published",
+    message="what looks like a secret stands here ({kind})",
+    help="remove it and revoke it: whoever reads the tree can use it",
+    bad=(write("benchmarks/run.sh", "pip --index https://joe:Zx9Qw8Er7T@example.org/simple\n"),),
+    good=(write("benchmarks/run.sh", "pip --index https://$USER:$TOKEN@example.org/simple\n"),),
+)
+SEARCH_ENDED = note(
+    "repo.search-ended",
+    says="all of the tree was searched for secrets",
+    why="very large trees are searched in part only",
+    message="{files} files were not searched for secrets: the tree is too large",
+    help="search them by another tool",
+    bad="the files of a tree have more than 256 MiB",
+    good="they have less",
+)
+
+RULES: tuple[FixedRule, ...] = (
+    SPACE,
+    DOT,
+    CONTROL_CHARACTER,
+    WINDOWS_NAME,
+    LONG_NAME,
+    LONG_PATH,
+    NOT_NFC,
+    NOT_UTF8,
+    CASE_COLLISION,
+    LARGE_FILE,
+    BROKEN_LINK,
+    ABSOLUTE_LINK,
+    ESCAPING_LINK,
+    LINK_FROM_ELSEWHERE,
+    LFS_POINTER,
+    SECRET,
+    SPECIAL_FILE,
+    UNREADABLE,
+    SEARCH_ENDED,
+)

@@ -1,0 +1,78 @@
+"""Runs that are repetitions of one experiment, and each its own: one value for each rule."""
+
+from __future__ import annotations
+
+from podium.rules.edits import RESULT, SYSTEM, copy, set_to
+from podium.rules.fixed_rule import FixedRule, note, policy
+
+RUNS = "training rules, Benchmark Results"
+DIVISIONS = "training rules, Divisions"
+DIRECTORIES = "submission rules, Directory structure"
+
+_FIRST = f"{RESULT}/result_0.txt"
+
+OTHER_BENCHMARK = policy(
+    "result.other-benchmark",
+    says="a log names the benchmark of the folder it lies in",
+    why="a log in the wrong folder is judged and scored with the wrong result",
+    message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
+    help="move the log to its benchmark's folder",
+    cites=DIRECTORIES,
+    bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
+)
+OTHER_DIVISION = policy(
+    "result.other-division",
+    says="a log and its system description name the same division",
+    why="closed and open results are published apart",
+    message="the log has division {logged}; the system description has {described}",
+    help="state the same division in both",
+    cites=DIVISIONS,
+    bad=(set_to(SYSTEM, "division", "open"),),
+)
+MIXED_SETTINGS = policy(
+    "result.mixed-settings",
+    says="all runs of a result have the same settings",
+    why="the runs of a result are repetitions of one experiment, but for the seed",
+    message="{setting} differs between the runs ({values}); must be the same in all",
+    help="repeat the runs that differ with the settings of the others",
+    cites=RUNS,
+    bad=(set_to(_FIRST, "opt_base_learning_rate", 0.5),),
+)
+COPIED_RUN = policy(
+    "result.copied-run",
+    says="every run of a submission was made on its own",
+    why="two logs with the same times and evaluations are one run submitted twice",
+    message="this log {likeness}; each run must be its own",
+    help="remove the copy and add another run",
+    cites=RUNS,
+    bad=(copy(_FIRST, f"{RESULT}/result_1.txt"),),
+)
+SAME_SCORE = note(
+    "result.same-score",
+    says="no two results have a mean time that is equal to the millisecond",
+    why="sets of runs of their own hardly ever take equally long: one may be made of the other",
+    message="the mean of the scored runs, {minutes:.6f} min, is that of {other} to the "
+    "millisecond; two sets of runs hardly ever take equally long",
+    help="look at the logs of both",
+    bad="the runs of two results take equally long on average",
+    good="they do not",
+)
+OVERLAPPING_RUNS = note(
+    "result.overlapping-runs",
+    says="runs on one system are made one after the other",
+    why="two at once share the system, unless it is large enough for both; then all is well",
+    message="{count} of {total} runs began while another ran on the same system, such as {second} "
+    "during {first}",
+    help="if the system is too small for two at once, look at the clocks of the logs",
+    bad="a run begins while another run of the result is still going on",
+    good="it begins an hour later",
+)
+
+RULES: tuple[FixedRule, ...] = (
+    OTHER_BENCHMARK,
+    OTHER_DIVISION,
+    MIXED_SETTINGS,
+    COPIED_RUN,
+    SAME_SCORE,
+    OVERLAPPING_RUNS,
+)

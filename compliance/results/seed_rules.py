@@ -1,0 +1,153 @@
+"""Seeds of a result's runs: one value for each rule."""
+
+from __future__ import annotations
+
+from podium.rules.edits import RESULT, drop, set_to
+from podium.rules.finding import Severity
+from podium.rules.fixed_rule import FixedRule, both, policy, verifier
+
+CITES = "training rules, Random Numbers"
+
+SOURCE_EXTENSIONS = frozenset(
+    ".py .cc .cpp .cxx .c .h .hh .hpp .hxx .sh .sub .cu .cuh".split()  # noqa: SIM905
+)
+"""Endings of the files in which a seed may be logged."""
+
+_SAME_RUN = "runs that start from the same numbers are one run, not several"
+_OWN_SEED = "give each run its own seed, and repeat the run"
+_BEFORE_4_1 = "by the official verifier alone before training 4.1, and in HPC rounds"
+_FIRST, _SECOND = f"{RESULT}/result_0.txt", f"{RESULT}/result_1.txt"
+
+NONE = both(
+    "seeds.none",
+    says="every closed run logs a seed",
+    why=_SAME_RUN,
+    message="the run logs no seed; must log at least one",
+    help="log the seed that the run's random generators were given",
+    cites=CITES,
+    expected="at least one",
+    varies=_BEFORE_4_1,
+    bad=(drop(_FIRST, "seed"),),
+)
+NOT_INTEGER = both(
+    "seeds.not-integer",
+    says="a seed is an integer",
+    why=_SAME_RUN,
+    message="seed is {seed}; must be an integer",
+    help="log the seed as the random generator takes it",
+    cites=CITES,
+    expected="an integer",
+    actual="seed",
+    varies=_BEFORE_4_1,
+    bad=(set_to(_FIRST, "seed", "random"),),
+    good=(set_to(_FIRST, "seed", "42"),),
+)
+NO_PLACE = both(
+    "seeds.no-place",
+    says="a seed's record says where it was logged",
+    why="seeds are compared by source file and line",
+    message="the seed's record lacks {missing}, the place where it was logged",
+    help="log seeds through mllog, which adds both",
+    cites=CITES,
+    expected="file and lineno",
+    varies=_BEFORE_4_1,
+    bad="the metadata of a run's seed has no lineno",
+    good="it has file and lineno",
+)
+REPEATED = both(
+    "seeds.repeated",
+    says="no two runs of a result log the same seed at the same source line",
+    why=_SAME_RUN,
+    message="seed {seed} of {source} was already logged there by {other}, line {other_line}",
+    help=_OWN_SEED,
+    cites=CITES,
+    expected="a seed that no other run has",
+    actual="seed",
+    varies=f"{_BEFORE_4_1}; and of seeds that differ until the official verifier truncates them",
+    bad=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 7)),
+    good=(set_to(_FIRST, "seed", 7), set_to(_SECOND, "seed", 8)),
+)
+REPEATED_IN_RUN = verifier(
+    "seeds.repeated-in-run",
+    says="a run logs a seed once",
+    why="the official verifier takes ranks that log the same seed for runs that share one",
+    message="seed {seed} of {source} is logged again in the same run{count}; the official verifier "
+    "rejects that, though a run's processes may share it",
+    help="log the seed from one process only",
+    cites=CITES,
+    expected="one record of a seed",
+    actual="seed",
+    bad="a run logs its seed twice at the same source line",
+    good="it logs it once",
+)
+UNREADABLE_LOG = verifier(
+    "seeds.unreadable-log",
+    says="the log that seeds are looked for in can be read",
+    why="the official seed check gives up at a line that it cannot read",
+    message="the official verifier cannot compare this run's seeds: {problem}",
+    help="correct the line",
+    cites=CITES,
+    expected="a log that can be read",
+    bad="a line of a run's log is cut short",
+    good="the line is whole",
+)
+VERIFIER_CRASH = verifier(
+    "seeds.verifier-crash",
+    says="the official seed check can compare what is logged",
+    why="it crashes on a list or an object where it expects a file or a line, without a verdict",
+    message="the official verifier crashes on this seed's file or lineno",
+    help="log seeds through mllog",
+    cites=CITES,
+    expected="a text, a number",
+    bad="the metadata of a run's seed has lineno: [3]",
+    good="it has lineno: 3",
+)
+SEVERAL = both(
+    "seeds.several",
+    Severity.WARNING,
+    says="a run logs one seed",
+    why="of several it is unclear which one the run depends on",
+    message="the run logs {count} seeds; one is enough",
+    help="log the one seed from which the others are drawn",
+    cites=CITES,
+    expected="one seed",
+    bad="a run logs the seeds 100 and 7",
+    good="it logs the seed 100",
+)
+SHARED = policy(
+    "seeds.shared",
+    says="no seed stands in two runs of a result, wherever they log it",
+    why=_SAME_RUN,
+    message="seed {seed} is also a seed of {other}",
+    help=_OWN_SEED,
+    cites=CITES,
+    expected="a seed that no other run has",
+    actual="seed",
+    bad="two runs log the seed 100, one of them at line 4 of train.py, the other at line 3",
+    good="the second logs the seed 101",
+)
+SOURCE = policy(
+    "seeds.source",
+    says="a seed is logged by a source file of the submission",
+    why="reviewers follow it to where it is used",
+    message="the seed was logged in {file}{problem}",
+    help="submit the code that ran, and log the seed in it",
+    cites=CITES,
+    expected="a file of the submission, ending in " + ", ".join(sorted(SOURCE_EXTENSIONS)),
+    actual="file",
+    bad="the metadata of the seeds has file: /workspace/notes.txt",
+    good="it has file: /workspace/train.py",
+)
+
+RULES: tuple[FixedRule, ...] = (
+    NONE,
+    NOT_INTEGER,
+    NO_PLACE,
+    REPEATED,
+    REPEATED_IN_RUN,
+    SEVERAL,
+    SHARED,
+    SOURCE,
+    UNREADABLE_LOG,
+    VERIFIER_CRASH,
+)

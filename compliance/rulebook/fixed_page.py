@@ -1,0 +1,57 @@
+"""The page of the rules that every round has: of lines, files, packages and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from podium.compliance.rulebook.catalogue import FIXED, Rule
+from podium.compliance.rulebook.explain import example_lines
+from podium.compliance.rulebook.markdown import MADE, escape
+from podium.rules.fixed_rule import FixedRule
+
+_INTRODUCTION = (
+    "These rules are the same in every round. A message names in angle brackets what each finding "
+    "fills in. An example is an edit of a complete submission: that of submitter Acme to training "
+    "5.1, with one result of three runs."
+)
+
+
+def fixed_page() -> str:
+    """Every fixed rule: what it says, why, how it is reported, and an example."""
+    lines = ["# Rules of lines, files and packages", "", MADE, "", _INTRODUCTION]
+    for family, rules in groupby(sorted(FIXED, key=_family), key=_family):
+        lines += ["", f"## {family}"]
+        for rule in rules:
+            lines += ["", *_section(rule)]
+    return "\n".join(lines) + "\n"
+
+
+def _family(rule: Rule) -> str:
+    return rule.table
+
+
+def _section(rule: Rule) -> Iterator[str]:
+    yield f"### `{rule.id}`"
+    yield ""
+    yield f"{_sentence(rule.constraint)} {_sentence(rule.why)}"
+    yield ""
+    verifier = rule.verifier_severity or "not reported"
+    labelled = (
+        ("Policy profile", rule.policy_severity),
+        ("Verifier profile", verifier),
+        ("Message", rule.message),
+        ("Help", rule.hint),
+        ("Cites", rule.cites),
+        ("Formerly", ", ".join(rule.formerly)),
+    )
+    yield from (f"- {label}: {escape(text)}" for label, text in labelled if text)
+    if isinstance(rule.source, FixedRule):
+        for label, example in (("Violation", rule.source.bad), ("Fixed", rule.source.good)):
+            lines = example_lines(example)
+            if lines:
+                yield from ("", f"{label}:", "", "```text", *lines, "```")
+
+
+def _sentence(text: str) -> str:
+    return f"{escape(text[:1].upper() + text[1:])}."

@@ -1,0 +1,37 @@
+"""The rules of every round that no table and no check states, from the modules that report them."""
+
+from __future__ import annotations
+
+from podium.compliance.history import rules as history_rules
+from podium.compliance.inputs import tree_rules
+from podium.compliance.live import rules as live_rules
+from podium.compliance.logs import log_rules
+from podium.compliance.power import rules as power_rules
+from podium.compliance.rcp import rules as rcp_rules
+from podium.compliance.repository import repository_rules
+from podium.compliance.results import consistency_rules, run_rules, seed_rules, throughput
+from podium.compliance.scoring import rules as score_rules
+from podium.compliance.submission import code_rules, layout_rules
+from podium.compliance.systems import rules as system_rules
+from podium.compliance.waivers import waiver_rules
+from podium.rules.fixed_rule import FixedRule
+
+FIXED_RULES: tuple[FixedRule, ...] = (
+    *log_rules.RULES,
+    *tree_rules.RULES,
+    *layout_rules.RULES,
+    *system_rules.RULES,
+    *run_rules.RULES,
+    *consistency_rules.RULES,
+    *throughput.RULES,
+    *seed_rules.RULES,
+    *power_rules.RULES,
+    *code_rules.RULES,
+    *score_rules.RULES,
+    *rcp_rules.RULES,
+    *history_rules.RULES,
+    *waiver_rules.RULES,
+    *repository_rules.RULES,
+    *live_rules.RULES,
+)
+"""Every RULES tuple, in the order pages list them."""

@@ -1,0 +1,31 @@
+"""Pieces of Markdown that several pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from podium.compliance.rulebook.catalogue import Rule
+
+MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
+
+_NEEDS_ESCAPE = str.maketrans({mark: f"\\{mark}" for mark in "\\`*|<>[]"})
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return text.translate(_NEEDS_ESCAPE)
+
+
+def check_table(found: Iterable[Rule]) -> Iterator[str]:
+    """Checks as a Markdown table."""
+    yield "| Rule | Says | Applies to | Severity | Cites |"
+    yield "| --- | --- | --- | --- | --- |"
+    for rule in found:
+        cells = (
+            f"`{rule.id}`",
+            escape(rule.constraint),
+            rule.meaning,
+            rule.policy_severity,
+            escape(rule.cites),
+        )
+        yield f"| {' | '.join(cells)} |"
