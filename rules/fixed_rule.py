@@ -15,7 +15,7 @@ from podium.rules.edits import Edit
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 
 Example = str | tuple[Edit, ...]
-"""What breaks a rule, or obeys it: edits of a complete submission, or a sentence where no such edit
+"""What violates a rule, or obeys it: edits of a complete submission, or a sentence where no edit
 can show it. A sentence needs a case of its own in the tests."""
 
 

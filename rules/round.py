@@ -116,7 +116,7 @@ def named_by_key(run: Run) -> Any:
 
 
 def status_is_success(run: Run) -> bool:
-    """Whether the first run_stop tells of success in its metadata."""
+    """Whether the first run_stop reports success in its metadata."""
     stop = run.first(k.RUN_STOP.name)
     return stop is not None and metadata_of(stop).get("status") == k.SUCCESS
 
@@ -134,7 +134,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     `listed_without_rules` names it still lists without rules; `omitted_from_open_list` those its
     open list lacks. `package_only` are benchmarks whose results the official package checker takes,
     though logs have no rules or list none. `verified` is False where no public verifier exists:
-    then the policy's rules are errors. `named_by` tells which benchmark a log is of, `succeeded`
+    then the policy's rules are errors. `named_by` finds which benchmark a log is of, `succeeded`
     whether it says that its target was reached. `aliases` are old names under which results were
     accepted, though the verifier does not know them.
     """

@@ -14,7 +14,7 @@ class Step(NamedTuple):
     """One row as `judge_rows` takes it: what is quick to ask first.
 
     `tests` are of the value of the row's only record, at which the run's position is; None where
-    more than that decides. `free` tells that the key may be absent.
+    more than that decides. `free`: the key may be absent.
     """
 
     name: str
@@ -32,7 +32,7 @@ def steps_of(rows: Iterable[tuple[str, Row]]) -> tuple[Step, ...]:
 
 
 def judge_rows(steps: tuple[Step, ...], run: Run) -> Iterator[tuple[str, Row, list[Violation]]]:
-    """(rule id, row, violations) of the rows that are broken, or whose `some` is to be judged.
+    """(rule id, row, violations) of the rows that are violated, or whose `some` is to be judged.
 
     Most rows of most logs find the one record of their key, and all is well: every other way to
     judge starts with a call, and there are dozens of rows for each log.
@@ -53,7 +53,7 @@ def judge_rows(steps: tuple[Step, ...], run: Run) -> Iterator[tuple[str, Row, li
                 else:
                     continue
             except Exception:
-                pass  # the row itself tells what is wrong
+                pass  # the row itself reports what is wrong
         violations = row.judge(run)
         if violations or row.some:
             yield rule, row, violations

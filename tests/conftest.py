@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in _NEEDED:
         if item.get_closest_marker(marker):
             _need(marker)
+
+
+class Hang(BaseException):
+    """No kind of error that anything catches."""
+
+
+@pytest.fixture
+def never_hangs() -> Iterator[None]:
+    """End a test that waits for ever, or whose time grows with the square of its input."""
+
+    def stop(*_: object) -> None:
+        raise Hang("longer than a minute")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)

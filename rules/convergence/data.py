@@ -75,7 +75,7 @@ def parse_own(document: Any) -> dict[str, tuple[Point, ...]]:
 
     `{"schema": "podium.rcp/1", "benchmark": NAME, "points": [POINT, …], "rounds": {ROUND: [INDEX,
     …]}}`, a POINT being an object with `id`, `batch_size`, `to_converge` (a list of numbers) and,
-    if wanted, `benchmark`, `unit`, `hyperparameters`, `creator`, `when`, `platform`, `precision`,
+    optionally `benchmark`, `unit`, `hyperparameters`, `creator`, `when`, `platform`, `precision`,
     `reference_version`. Without `rounds` all points stand under the name `*`: any round.
     """
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
@@ -135,7 +135,7 @@ def _official_point(name: str, record: Any) -> Point:
     if not isinstance(record, dict):
         raise PointError(f"{name} must be an object")
     unit = next((unit for unit, member in MEMBERS.items() if member in record), "epochs")
-    said = {key.lower(): str(value) for key, value in record.items() if value is not None}
+    given = {key.lower(): str(value) for key, value in record.items() if value is not None}
     return Point(
         id=name,
         benchmark=str(record.get("Benchmark", "")),
@@ -143,11 +143,11 @@ def _official_point(name: str, record: Any) -> Point:
         to_converge=_values(record.get(MEMBERS[unit]), f"{name}, {MEMBERS[unit]}"),
         unit=unit,
         hyperparameters=record.get("Hyperparams") or {},
-        creator=said.get("creator"),
-        when=said.get("when"),
-        platform=said.get("platform"),
-        precision=said.get("precision"),
-        reference_version=said.get("version"),
+        creator=given.get("creator"),
+        when=given.get("when"),
+        platform=given.get("platform"),
+        precision=given.get("precision"),
+        reference_version=given.get("version"),
     )
 
 

@@ -23,7 +23,7 @@ class RunFacts(msgspec.Struct):
     `nodes` and `accelerators` (of all nodes) are as logged, None where they are not. `quality` is
     the final value of the closed division's metric. `refused` says why a converged run must not
     count, for instance that its log breaks rules; a run counts only where that is empty. `problem`
-    says on what the official verifier ends in a traceback.
+    says where the official verifier crashes.
     """
 
     name: str = ""

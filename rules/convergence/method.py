@@ -76,7 +76,7 @@ class References(msgspec.Struct, frozen=True, dict=True):
         return tuple(one for one in self.every if one not in self.used)
 
     def match(self, batch_size: float) -> tuple[Case, Reference | None]:
-        """Which reference holds for a batch size, and how it was come by.
+        """Which reference holds for a batch size, and how it was found.
 
         Above every batch size there is none; below every one the smallest stands in.
         """

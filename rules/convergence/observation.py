@@ -22,7 +22,7 @@ class Reading(msgspec.Struct):
 
 
 def says_success(stop: Record) -> bool | None:
-    """Whether a run_stop tells success; None where it says nothing (one submitter of 0.6).
+    """Whether a run_stop reports success; None where it reports nothing (one submitter of 0.6).
 
     Since 0.6 the metadata has `status`; in 0.5 the value was `{"success": …}`, in some logs a word.
     """

@@ -18,7 +18,7 @@ TOLERANCE = 1e-4
 """Width at which the search for the minimum ends, in the benchmark's unit."""
 
 _BLOCK = 128
-"""Numbers that numpy adds in one go."""
+"""Numbers that numpy adds in one block."""
 
 UNFINISHED = 1e9
 """What a run that did not converge counts for: less than gpt3's tokens, so there it is dropped as
@@ -90,8 +90,8 @@ def all_but_two(needed: int, drop: int) -> int:  # noqa: ARG001 - unet3d drops e
 def one_pass(references: list[Reference]) -> list[Reference]:
     """The references left from the fastest on, after one pass from left to right.
 
-    Each is held against the line between its neighbours of the moment, and no step is taken back:
-    what is left need not be convex.
+    Each is compared with the line between its current neighbours, and no step is taken back: what
+    is left need not be convex.
     """
     fastest = min(references, key=lambda one: one.mean)
     kept = [one for one in references if one.batch_size >= fastest.batch_size]

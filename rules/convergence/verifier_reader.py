@@ -1,7 +1,7 @@
 """Batch size and convergence as the official verifier reads them off a log.
 
 It looks for words anywhere in a record, not for keys; takes the last evaluation before run_stop;
-and goes by the benchmark named so far. Where it would end in a traceback `problem` says on what.
+and goes by the benchmark named so far. Where it would crash, `problem` says on what.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FID_TARGET, CLIP_TARGET = 90.0, 0.15
 
 
 class _Ends(Exception):
-    """The verifier ends in a traceback."""
+    """The verifier crashes."""
 
 
 def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
@@ -172,7 +172,7 @@ class _Reader:
             try:
                 self._evaluated(record, round(epoch, 3))
             except TypeError as error:
-                raise _Ends(f"{record.key} has an epoch_num that is no number") from error
+                raise _Ends(f"{record.key} has an epoch_num that is not a number") from error
         elif words & _SAMPLES and self.train_samples:
             self._evaluated(record, record.value)
 
@@ -196,7 +196,7 @@ class _Reader:
         if self.known.gathers:
             self.at, self.evaluated = self._first_checkpoint(), True
         if not self.evaluated:
-            raise _Ends("run_stop tells success, and no evaluation stands before it")
+            raise _Ends("run_stop reports success, and no evaluation stands before it")
         self.to_converge = self.at
 
     def _first_checkpoint(self) -> Any:
@@ -209,18 +209,18 @@ class _Reader:
         except KeyError as error:
             raise _Ends(f"a checkpoint has no {error.args[0]}") from error
         except ValueError as error:
-            raise _Ends("run_stop tells success, and no checkpoint reaches the target") from error
+            raise _Ends("run_stop reports success, and no checkpoint reaches the target") from error
         except TypeError as error:
             raise _Ends("a checkpoint's metrics cannot be compared") from error
 
     def reading(self) -> Reading:
-        """All that was read; a number that is none ends the verifier later on."""
+        """All that was read; the verifier crashes later on what should be a number and is not."""
         for name, value in (
             ("global_batch_size", self.batch_size),
             ("the point of convergence", self.to_converge),
         ):
             if value is not None and not isinstance(value, int | float):
-                raise _Ends(f"{name} is {value!r:.60}, which is no number")
+                raise _Ends(f"{name} is {value!r:.60}, which is not a number")
         return Reading(
             self.batch_size,
             self.benchmark,

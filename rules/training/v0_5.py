@@ -47,26 +47,26 @@ def benchmark_of(run: Run) -> Any:
 
 
 def succeeded(run: Run) -> bool:
-    """Whether run_stop tells of success; where it tells nothing, whether the target was reached."""
+    """Whether run_stop reports success; where it says nothing, whether the target was reached."""
     stop = run.first("run_stop")
     if stop is None:
         return False
-    told = stop.value.get("success") if isinstance(stop.value, dict) else None
-    if told is not None:
-        return told is True or told == "true"
+    reported = stop.value.get("success") if isinstance(stop.value, dict) else None
+    if reported is not None:
+        return reported is True or reported == "true"
     aims = run.of("eval_target")
     target = quality(aims[-1].value) if aims else ()
     return bool(target) and any(_reaches(r.value, target) for r in run.of("eval_accuracy"))
 
 
-class tells_success(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class reports_success(Constraint, frozen=True):  # noqa: N801 - a word of the tables
     """The run ended in success, as run_stop says or as the accuracies show."""
 
     def test(self, value: Any, run: Run) -> bool:
         return succeeded(run)
 
     def text(self) -> str:
-        return "success true, or no word of it and an eval_accuracy that reaches eval_target"
+        return "success true, or no success given and an eval_accuracy that reaches eval_target"
 
 
 class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - a word of the tables
@@ -265,7 +265,7 @@ V0_5 = Round(
     limits=Limits(init_closed=None, init_open=None, epochs_from=0),
     common=(
         row(V05["run_start"], of_benchmark(tuple(b.name for b in _ALL)), cites=CITES),
-        row(V05["run_stop"], no_earlier_than("run_start"), some=(tells_success(),), cites=CITES),
+        row(V05["run_stop"], no_earlier_than("run_start"), some=(reports_success(),), cites=CITES),
         row(
             V05["train_epoch"],
             counted_up(),

@@ -24,7 +24,7 @@ CITES = "training rules of 0.6, Logging"
 
 STRICT = "the committee accepted results whose records come in another order or lack some of them"
 CONTACT = "the committee accepted results that leave it out"
-SPELLING = "the committee accepted results that spell the value otherwise"
+SPELLING = "the committee accepted results that spell the value differently"
 
 _COMMON = (
     row(k.SUBMISSION_ORG, not_empty()),
@@ -130,7 +130,7 @@ def _optimizer_keys(run: Run) -> Iterator[Violation]:
     if count["sgd_decay"] == count["sgd"] and all(number == count["lars"] for number in lars):
         return
     if unnamed:
-        raise CannotJudge(None, "opt_name is no string")
+        raise CannotJudge(None, "opt_name is not a string")
     yield Violation(
         None,
         "the decay keys logged do not belong to the optimizer that opt_name gives",

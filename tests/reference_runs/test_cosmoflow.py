@@ -26,7 +26,6 @@ from podium.reference_runs.cosmoflow.train import Cosmology  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 DERIVED = 8_907_556
 """Five convolutions of 32 to 512 filters (4 704 608), dense layers of 128, 64 and 4 (4 202 948)."""
@@ -197,29 +196,3 @@ def test_the_quality_is_the_mean_absolute_error(tmp_path: Path) -> None:
             return torch.zeros(len(volumes), 4)
 
     assert trained.evaluate(Zero()) == pytest.approx(float(wanted.abs().mean()))
-
-
-# --- the whole run ---
-
-
-PINNED = {"0.7": {"train_samples", "eval_samples"}, "1.0": set(), "2.0": set()}
-"""Keys that closed rules fix at the full problem's size; 0.7 has no verifier that forgets them."""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("round_name", PINNED)
-def test_a_short_log_lacks_the_target_and_what_full_size_fixes(
-    round_name: str, tmp_path: Path
-) -> None:
-    settings = {"train_samples": 64, "eval_samples": 8, "last_step": 2}
-    smoke_run = Smoke(name="cosmoflow", round=round_name, division="closed", settings=settings)
-    assert not smoke_run.train(tmp_path / "result_0.txt").converged
-    found = smoke_run.errors(tmp_path / "result_0.txt")
-    assert all(wrong == {"target"} | PINNED[round_name] for wrong in found.values())
-
-
-@pytest.mark.long
-def test_the_log_of_a_run_is_accepted_by_all(tmp_path: Path) -> None:
-    smoke_run = Smoke(name="cosmoflow", round="3.0", division="closed", settings={}, seed=2)
-    assert smoke_run.train(tmp_path / "result_0.txt").converged
-    assert not any(smoke_run.errors(tmp_path / "result_0.txt").values())

@@ -20,7 +20,6 @@ from podium.reference_runs.deepcam.train import Segmentation, overlap  # noqa: E
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 CPU = Ranks(torch.device("cpu"))
@@ -188,35 +187,3 @@ def test_missing_maps_labels_and_statistics_are_told_by_name(tmp_path: Path) -> 
     (folder / "stats.npz").unlink()
     with pytest.raises(DataMissing, match=r"stats\.npz"):
         Weather(folder, "train", 16)
-
-
-PINNED = {"train_samples", "eval_samples"}
-"""What no smoke run can say truthfully in the closed division since HPC 1.0."""
-QUICK = SMALL | {"last_step": "2", "target": "0.0"}
-
-
-@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
-@pytest.mark.parametrize("division", ["open", "closed"])
-def test_a_short_run_lacks_the_target_and_in_closed_the_pinned_counts(
-    round_name: str, division: str, tmp_path: Path
-) -> None:
-    run = Smoke(name="deepcam", round=round_name, division=division, settings=QUICK)  # type: ignore[arg-type]
-    assert run.train(tmp_path / "result_0.txt").converged
-    pinned = (
-        PINNED if (division, round_name) > ("closed", "0.7") and division == "closed" else set()
-    )
-    found = run.errors(tmp_path / "result_0.txt")
-    assert set(found) >= {"policy", "verifier"}
-    assert all(keys == pinned | {"target"} for keys in found.values()), found
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("round_name", ["1.0", "3.0"])
-def test_a_full_run_passes_the_open_rules(round_name: str, tmp_path: Path) -> None:
-    run = Smoke(name="deepcam", round=round_name, division="open", settings={})
-    assert run.train(tmp_path / "result_0.txt").converged
-    assert run.errors(tmp_path / "result_0.txt") == {
-        "policy": set(),
-        "verifier": set(),
-        "incumbent": set(),
-    }

@@ -17,7 +17,6 @@ from podium.reference_runs.dlrm_dcnv2.train import Clicking  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 PERCEPTRONS_AND_CROSS = 171_392 + 10_627_200 + 5_245_953
@@ -119,40 +118,3 @@ def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "day_0_sparse_multi_hot.npz", **{"0": np.zeros((4, 3))})
     with pytest.raises(DataMissing, match="compressed"):
         Days(tmp_path, range(1))
-
-
-QUICK = {"train_samples": 40 * 512, "last_step": 2, "eval_samples": 2000, "target": 0.01}
-PINNED = {"eval_samples"}
-"""What no smoke run can say truthfully in the closed division."""
-
-
-@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
-def test_logs_of_every_round_pass_in_open_and_fail_by_pinned_keys_in_closed(
-    round_name: str, tmp_path: Path
-) -> None:
-    run = Smoke(name="dlrm_dcnv2", round=round_name, division="open", settings=QUICK)
-    assert run.train(tmp_path / "result_0.txt").converged
-    assert run.errors(tmp_path / "result_0.txt") == {
-        "policy": set(),
-        "verifier": set(),
-        "incumbent": set(),
-    }
-    run = Smoke(name="dlrm_dcnv2", round=round_name, division="closed", settings=QUICK)
-    run.train(tmp_path / "result_1.txt")
-    short = PINNED | {"target"}  # after two steps
-    assert run.errors(tmp_path / "result_1.txt") == {
-        "policy": short,
-        "verifier": short,
-        "incumbent": short,
-    }
-
-
-@pytest.mark.long
-def test_a_full_run_reaches_the_official_target(tmp_path: Path) -> None:
-    run = Smoke(name="dlrm_dcnv2", round="6.0", division="closed", settings={})
-    assert run.train(tmp_path / "result_0.txt").converged
-    assert run.errors(tmp_path / "result_0.txt") == {
-        "policy": PINNED,
-        "verifier": PINNED,
-        "incumbent": PINNED,
-    }

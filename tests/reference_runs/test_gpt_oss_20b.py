@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from torch.nn import functional as F  # noqa: E402, N812
 
 from podium.reference_runs.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
 from podium.reference_runs.gpt_oss_20b.model import Decoder, Experts, windowed  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 RELEASED = 20_914_757_184
 """Weights of the released model, 20.9 billion in its card."""
@@ -90,33 +88,3 @@ def test_grouped_experts_give_what_each_token_would_get_alone() -> None:
             gate, up = (x[row, at] @ layer.gate_up[expert]).chunk(2)
             wanted[row, at] += share * ((F.silu(gate) * up) @ layer.down[expert])
     assert torch.allclose(layer(x), wanted, atol=1e-5)
-
-
-# --- logs ---
-
-QUICK = {"last_step": 1, "evaluation_interval": 1, "eval_samples": 1, "train_samples": 2}
-QUICK |= {"global_batch_size": 1, "target": 6.0}
-"""One step on a sequence of the real length; the target is loosened, as it learns nothing."""
-
-PINNED = {"opt_learning_rate_decay_steps", "eval_samples", "max_steps"}
-"""What the closed rules fix at the full problem's values, and a smoke run has not."""
-
-
-@pytest.mark.parametrize("round_name", ["6.0", "6.1"])
-def test_closed_logs_miss_the_full_problem_s_lengths_and_no_more(
-    round_name: str, tmp_path: Path
-) -> None:
-    smoke = Smoke(name="gpt_oss_20b", round=round_name, division="closed", settings=QUICK)
-    smoke.train(tmp_path / "result_0.txt")
-    for found in smoke.errors(tmp_path / "result_0.txt").values():
-        assert found == PINNED | {"target"}
-
-
-@pytest.mark.parametrize("round_name", ["6.0", "6.1"])
-def test_open_logs_miss_only_the_target_that_one_step_does_not_reach(
-    round_name: str, tmp_path: Path
-) -> None:
-    smoke = Smoke(name="gpt_oss_20b", round=round_name, division="open", settings=QUICK)
-    smoke.train(tmp_path / "result_0.txt")
-    found = smoke.errors(tmp_path / "result_0.txt")
-    assert found == {"policy": set(), "verifier": {"target"}, "incumbent": {"target"}}

@@ -17,7 +17,6 @@ from podium.reference_runs.llama2_70b_lora.model import adapted_llama  # noqa: E
 from podium.reference_runs.llama31 import config as llama31  # noqa: E402
 from podium.reference_runs.llama31.data import from_files  # noqa: E402
 from podium.reference_runs.llama31.model import SLICE, Llama, rotary_frequencies  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 PUBLISHED_8B = 8_030_261_248
 PUBLISHED_405B = 405_853_388_800
@@ -129,37 +128,3 @@ def test_files_too_short_are_named(tmp_path: Path) -> None:
     np.arange(10, dtype=np.uint32).tofile(tmp_path / "train.bin")
     with pytest.raises(DataMissing, match=r"train\.bin holds 10 tokens; one sequence needs 65"):
         from_files(tmp_path, llama31.smoke_8b())
-
-
-# --- what their logs say, round by round ---
-
-CLOSED_8B = {
-    "max_sequence_length",
-    "eval_samples",
-    "max_steps",
-    "opt_learning_rate_decay_steps",
-}
-"""Constants of the full problem, which a smoke run cannot log without lying."""
-CLOSED_405B = {"max_sequence_length", "eval_samples", "opt_base_learning_rate"}
-LATER_405B = CLOSED_405B | {"opt_learning_rate_decay_steps"}
-
-LOGS = [
-    *(("llama2_70b_lora", each, "closed", set()) for each in ("4.0", "4.1", "5.0", "5.1")),
-    *(("llama2_70b_lora", each, "closed", set()) for each in ("6.0", "6.1")),
-    *(("llama31_8b", each, "open", set()) for each in ("5.1", "6.0", "6.1")),
-    *(("llama31_8b", each, "closed", CLOSED_8B) for each in ("5.1", "6.0", "6.1")),
-    ("llama31_405b", "5.0", "closed", CLOSED_405B),
-    *(("llama31_405b", each, "closed", LATER_405B) for each in ("5.1", "6.0")),
-]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("name", "round_name", "division", "expected"), LOGS)
-def test_a_smoke_log_has_no_error_but_the_pinned_constants(
-    name: str, round_name: str, division: str, expected: set[str], tmp_path: Path
-) -> None:
-    smoke = Smoke(name=name, round=round_name, division=division, settings={})  # type: ignore[arg-type]
-    path = tmp_path / "result_0.txt"
-    assert smoke.train(path).converged
-    for judge, keys in smoke.errors(path).items():
-        assert keys == expected, judge

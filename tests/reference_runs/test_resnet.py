@@ -21,7 +21,6 @@ from podium.reference_runs.resnet.data import Centres, Crops, Files, crop_box, s
 from podium.reference_runs.resnet.model import ResidualNet, logged_name  # noqa: E402
 from podium.reference_runs.resnet.train import Classification  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 SMALL = {"train_samples": "64", "eval_samples": "20"}
@@ -184,24 +183,3 @@ def test_imagenets_files_are_read_in_the_order_of_their_folders(tmp_path: Path) 
     assert images[1, 1].float().mean() > 200 > 50 > images[0, 1].float().mean()
     with pytest.raises(DataMissing, match="has 2 folders; must have 1000"):
         Files(tmp_path, 1000)
-
-
-@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
-def test_logs_of_every_round_miss_nothing_but_the_target(round_name: str, tmp_path: Path) -> None:
-    quick = {"train_samples": 64, "eval_samples": 20, "target": 0.0}
-    for division in ("closed", "open"):
-        run = Smoke(name="resnet", round=round_name, division=division, settings=quick)  # type: ignore[arg-type]
-        path = tmp_path / f"{division}.txt"
-        run.train(path)
-        # After two steps; from 1.0 on the open division asks for no target.
-        expected = {"target"} if division == "closed" or round_name == "0.7" else set()
-        assert run.errors(path) == dict.fromkeys(("policy", "verifier", "incumbent"), expected)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("round_name", ["2.1", "4.0"])
-def test_a_full_run_passes_the_closed_rules(round_name: str, tmp_path: Path) -> None:
-    run = Smoke(name="resnet", round=round_name, division="closed", settings={})
-    assert run.train(tmp_path / "result_0.txt").converged
-    expected = {key: set() for key in ("policy", "verifier", "incumbent")}
-    assert run.errors(tmp_path / "result_0.txt") == expected

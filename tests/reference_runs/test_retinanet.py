@@ -33,7 +33,6 @@ from podium.reference_runs.retinanet.detection import (  # noqa: E402
 from podium.reference_runs.retinanet.model import Detector, FrozenNorm  # noqa: E402
 from podium.reference_runs.retinanet.train import Detection, load_backbone  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 
@@ -247,33 +246,3 @@ def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:
     torch.save({"conv1.weight": state["conv1.weight"]}, tmp_path / "part.pt")
     with pytest.raises(DataMissing, match="holds no ResNeXt-50"):
         load_backbone(second, tmp_path / "part.pt")  # type: ignore[arg-type]
-
-
-# --- logs ---
-
-
-@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
-def test_logs_of_every_round_miss_nothing_but_the_target(round_name: str, tmp_path: Path) -> None:
-    quick = {"train_samples": 16, "eval_samples": 4, "target": 0.0}
-    for division in ("closed", "open"):
-        run = Smoke(name="retinanet", round=round_name, division=division, settings=quick)  # type: ignore[arg-type]
-        path = tmp_path / f"{division}.txt"
-        run.train(path)
-        expected = {"target"} if division == "closed" else set()  # after one step
-        assert run.errors(path) == {
-            "policy": expected,
-            "verifier": expected,
-            "incumbent": expected,
-        }
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("round_name", ["2.1", "5.1"])
-def test_a_full_run_passes_the_closed_rules(round_name: str, tmp_path: Path) -> None:
-    run = Smoke(name="retinanet", round=round_name, division="closed", settings={})
-    assert run.train(tmp_path / "result_0.txt").converged
-    assert run.errors(tmp_path / "result_0.txt") == {
-        "policy": set(),
-        "verifier": set(),
-        "incumbent": set(),
-    }

@@ -17,7 +17,6 @@ from podium.reference_runs.rgat.data import Seeds, from_files, synthetic  # noqa
 from podium.reference_runs.rgat.model import RGAT  # noqa: E402
 from podium.reference_runs.rgat.sampling import Csr  # noqa: E402
 from podium.reference_runs.rgat.train import Classification  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 SMALL = {"papers": "2000", "train_samples": "1280", "eval_samples": "200"}
@@ -135,32 +134,3 @@ def test_the_real_graph_is_read_from_its_files_and_sampled(tmp_path: Path) -> No
 def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match="processed folder"):
         from_files(tmp_path, reference())
-
-
-QUICK = SMALL | {"last_step": "2", "target": "0.01"}
-
-
-@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
-def test_a_short_run_of_every_round_lacks_nothing_but_the_target(
-    round_name: str, tmp_path: Path
-) -> None:
-    run = Smoke(name="rgat", round=round_name, division="closed", settings=QUICK)
-    assert run.train(tmp_path / "result_0.txt").converged
-    missed = {"target"}
-    assert run.errors(tmp_path / "result_0.txt") == {
-        "policy": missed,
-        "verifier": missed,
-        "incumbent": missed,
-    }
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
-def test_a_full_run_passes_the_closed_rules_of_every_round(round_name: str, tmp_path: Path) -> None:
-    run = Smoke(name="rgat", round=round_name, division="closed", settings={})
-    assert run.train(tmp_path / "result_0.txt").converged
-    assert run.errors(tmp_path / "result_0.txt") == {
-        "policy": set(),
-        "verifier": set(),
-        "incumbent": set(),
-    }

@@ -34,7 +34,6 @@ from podium.reference_runs.rnnt.model import Transducer, greedy  # noqa: E402
 from podium.reference_runs.rnnt.pieces import SPACE, Pieces  # noqa: E402
 from podium.reference_runs.rnnt.train import Recognition  # noqa: E402
 from podium.reference_runs.rnnt.transducer import transducer_loss  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 DERIVED = 49_006_080
 """49 million: encoder 42 967 040, prediction 4 726 272, joint 1 312 768, by their matrices."""
@@ -344,25 +343,3 @@ def test_what_is_missing_or_wrong_is_told_by_name(tmp_path: Path) -> None:
 def test_silence_at_both_ends_goes() -> None:
     quiet, loud = np.full(50, 1e-4, np.float32), np.full(20, 0.5, np.float32)
     assert len(without_silence(np.concatenate([quiet, loud, quiet]))) == 20
-
-
-# --- the whole run ---
-
-OLDER = ("1.0", "1.1", "2.0", "2.1", "3.0")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("round_name", OLDER)
-def test_the_log_of_one_step_lacks_nothing_but_the_target(round_name: str, tmp_path: Path) -> None:
-    settings = {"train_samples": 32, "last_step": 1}
-    smoke_run = Smoke(name="rnnt", round=round_name, division="closed", settings=settings)
-    assert not smoke_run.train(tmp_path / "result_0.txt").converged
-    found = smoke_run.errors(tmp_path / "result_0.txt")
-    assert all(wrong == {"target"} for wrong in found.values())
-
-
-@pytest.mark.long
-def test_the_log_of_a_run_is_accepted_by_all(tmp_path: Path) -> None:
-    smoke_run = Smoke(name="rnnt", round="3.1", division="closed", settings={}, seed=2)
-    assert smoke_run.train(tmp_path / "result_0.txt").converged
-    assert not any(smoke_run.errors(tmp_path / "result_0.txt").values())

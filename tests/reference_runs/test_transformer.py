@@ -23,7 +23,6 @@ from podium.reference_runs.transformer.decoding import beam_search, penalty  # n
 from podium.reference_runs.transformer.model import END, PAD, Translator  # noqa: E402
 from podium.reference_runs.transformer.subwords import Subwords, joined_words, words  # noqa: E402
 from podium.reference_runs.transformer.train import Translation  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 DERIVED = 6 * (12 * 1024**2 + 5120 + 4096) + 6 * (16 * 1024**2 + 5120 + 6144) + 33_708 * 1024
 """Table 3 of the paper by matrices: 210.8 million with the benchmark's vocabulary (213 million with
@@ -199,14 +198,3 @@ def test_files_that_are_missing_or_short_are_told_by_name(tmp_path: Path) -> Non
 def test_a_batch_is_padded_behind_its_ends() -> None:
     batch = padded([np.array([5, 6], np.int32), np.array([7], np.int32)])
     assert batch.tolist() == [[5, 6, END], [7, END, PAD]]
-
-
-# --- the whole run ---
-
-
-@pytest.mark.long
-def test_the_log_of_a_run_is_accepted_by_all(tmp_path: Path) -> None:
-    smoke_run = Smoke(name="transformer", round="0.7", division="closed", settings={}, seed=2)
-    path = tmp_path / "result_0.txt"
-    assert smoke_run.train(path).converged
-    assert not any(smoke_run.errors(path).values())

@@ -14,13 +14,12 @@ from podium.reference_runs.engine.config import Unit  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.unet3d.config import BENCHMARKS, UNet3D, reference, smoke  # noqa: E402
+from podium.reference_runs.unet3d.config import BENCHMARKS, reference, smoke  # noqa: E402
 from podium.reference_runs.unet3d.data import PAD, Drawn, Patches, from_files, padded, synthetic  # noqa: E402
 from podium.reference_runs.unet3d.evaluation import corners, dice, dice_loss, segment  # noqa: E402
 from podium.reference_runs.unet3d.model import SegmentationNet, logged_name  # noqa: E402
 from podium.reference_runs.unet3d.train import Segmentation  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
-from tests.reference_runs.smoke import Smoke  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
 FILTERS = (32, 64, 128, 256, 320, 320)
@@ -221,38 +220,3 @@ def test_the_dice_loss_falls_from_one_to_zero() -> None:
     right = torch.nn.functional.one_hot(label, 3).movedim(-1, 1) * 30.0
     assert float(dice_loss(right, label)) == pytest.approx(0.0, abs=1e-5)
     assert float(dice_loss(right.roll(1, 1), label)) > 0.9
-
-
-# --- logs ---
-
-
-@pytest.mark.parametrize("round_name", BENCHMARK.rounds)
-def test_logs_of_every_round_miss_nothing_but_target_and_names(
-    round_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The rules' grid begins at epoch 1000; that it is kept is tested above.
-    monkeypatch.setattr(UNet3D, "evaluation_steps", lambda _: iter([2]))
-    quick = {"last_step": 2, "target": 0.0}
-    named = {"tensors"} if round_name in ("1.1", "2.0", "2.1") else set()
-    for division in ("closed", "open"):
-        run = Smoke(name="unet3d", round=round_name, division=division, settings=quick)  # type: ignore[arg-type]
-        path = tmp_path / f"{division}.txt"
-        run.train(path)
-        missed = {"target"} if division == "closed" else set()  # after two steps
-        official = missed | named if missed else set()  # the policy only warns of names
-        assert run.errors(path) == {
-            "policy": missed,
-            "verifier": official,
-            "incumbent": official,
-        }
-
-
-@pytest.mark.long
-def test_a_full_run_passes_the_closed_rules(tmp_path: Path) -> None:
-    run = Smoke(name="unet3d", round="4.0", division="closed", settings={})
-    assert run.train(tmp_path / "result_0.txt").converged
-    assert run.errors(tmp_path / "result_0.txt") == {
-        "policy": set(),
-        "verifier": set(),
-        "incumbent": set(),
-    }

@@ -98,7 +98,7 @@ def test_every_row_explains_itself(rules: Round) -> None:
 
 
 @by_round
-def test_an_absent_key_is_told_with_a_hint(rules: Round) -> None:
+def test_an_absent_key_is_reported_with_a_hint(rules: Round) -> None:
     nothing = Run([])
     for _, _, scopes in scopes_of(rules):
         for scope in scopes:

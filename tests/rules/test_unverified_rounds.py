@@ -88,7 +88,7 @@ def test_a_good_log_passes(profile: Profile) -> None:
         ('run_stop: {"success": "false"}', False),
     ],
 )
-def test_success_is_told_or_shown(stop: str, converged: bool) -> None:
+def test_success_is_reported_or_shown(stop: str, converged: bool) -> None:
     verdict = judged(swap(STOP, stop))
     assert verdict.converged is converged
     assert ids(verdict) == ([] if converged else ["common.target"])
@@ -148,7 +148,7 @@ def test_lines_printed_twice_are_only_a_warning() -> None:
     assert verdict.converged
 
 
-def test_an_unknown_benchmark_is_told() -> None:
+def test_an_unknown_benchmark_is_reported() -> None:
     verdict = judged(NCF, benchmark="chess")
     assert ids(verdict) == ["common.run_start"]
     assert "names chess" in verdict.findings[0].message

@@ -60,7 +60,7 @@ def initialised(benchmark: str) -> End:
         wanted = _wanted(benchmark)
         if dict.__eq__(given, wanted):  # a Counter's own comparison takes twice as long
             return
-        told = [
+        wrong = [
             f"{sum(names.values())} {word} ({', '.join(map(str, list(names)[:3]))}"
             f"{', …' if len(names) > 3 else ''})"
             for word, names in (
@@ -71,7 +71,8 @@ def initialised(benchmark: str) -> End:
         ]
         yield Violation(
             None,
-            f"the initialised tensors differ from the reference's {len(wanted)}: {'; '.join(told)}",
+            f"the initialised tensors differ from the reference's {len(wanted)}: "
+            f"{'; '.join(wrong)}",
             f"{len(wanted)} tensors of the reference",
             sum(given.values()),
             f"log {WEIGHTS} once for each tensor of the reference, named in metadata.tensor",

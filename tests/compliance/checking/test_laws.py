@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from podium.compliance.checking.session import Options, check_paths
 from podium.compliance.cli import run
 from podium.compliance.logs.judge import judge_log
+from podium.compliance.report.render import FORMATS
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from tests.builders import Line, LogBuilder, Which, all_of, build, build_log, cases, effective
@@ -254,7 +255,7 @@ def test_a_report_is_the_same_whatever_the_number_of_processes(
     assert printed[0] == printed[1] == printed[2]
     report = json.loads(printed[0])
     assert len(report["files"]) == 180
-    for name in ("text", "sarif", "markdown"):
+    for name in FORMATS:
         outputs = {
             _written(tree, tmp_path / f"{name}{jobs}", name, jobs).read_bytes() for jobs in (1, 3)
         }

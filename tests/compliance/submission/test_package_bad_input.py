@@ -14,13 +14,13 @@ import pytest
 
 from podium.compliance.cli import run
 from podium.compliance.exit_codes import Exit
+from podium.compliance.report.render import FORMATS
 from tests.compliance.trees import Submission, usual
 from tests.locations import ROOT
 
 LIMIT_S = 30
 """What takes longer hangs: reading five gigabytes, waiting for somebody to write to a pipe."""
 
-FORMATS = ("json", "text", "github", "sarif", "junit", "markdown")
 Breaking = Callable[[Submission], object]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 
 import pytest
@@ -243,16 +242,16 @@ def test_no_text_makes_a_parser_raise(parse: Parser, text: str) -> None:
         assert found is None or math.isfinite(found.seconds)
 
 
+@pytest.mark.usefixtures("never_hangs")
 @pytest.mark.parametrize("parse", PARSERS)
 @pytest.mark.parametrize(
     "unit", ["1", "9.", "(", ":1) k x", "'", '"\\"', "{", "- ", " ", "a b ", "\\'", "[(", "1%"]
 )
-def test_long_text_takes_little_time(parse: Parser, unit: str) -> None:
+def test_long_text_is_read_or_refused(parse: Parser, unit: str) -> None:
     text = unit * 60_000
-    begin = time.perf_counter()
     for line in (text, f"resnet 1.5 ({text}", f"resnet 1.5 (a.py:1) k: {text}", f"1.5 k: {text}x"):
-        parse(line)
-    assert time.perf_counter() - begin < 2
+        found = parse(line)
+        assert found is None or math.isfinite(found.seconds)
 
 
 @settings(deadline=None)

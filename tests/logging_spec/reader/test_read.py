@@ -8,7 +8,6 @@ import math
 import os
 import random
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -432,12 +431,11 @@ def test_a_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
     assert faults(read_log(tmp_path / "link.txt")) == [("unreadable-file", 0)]
 
 
+@pytest.mark.usefixtures("never_hangs")
 def test_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "result_0.txt")
-    began = time.monotonic()
     assert faults(read_log(tmp_path / "result_0.txt")) == [("unreadable-file", 0)]
     assert faults(read_log("/dev/zero")) == [("unreadable-file", 0)]
-    assert time.monotonic() - began < 5
 
 
 def test_a_file_without_permission_is_a_fault(tmp_path: Path) -> None:
@@ -460,15 +458,14 @@ def test_an_error_while_reading_is_a_fault(tmp_path: Path, monkeypatch: pytest.M
     assert "Permission denied" in log.faults[0].message
 
 
+@pytest.mark.usefixtures("never_hangs")
 @pytest.mark.parametrize("noise", [b"x", b"\xe9", b"\r "])
-def test_a_line_of_many_megabytes_is_read_in_no_time(tmp_path: Path, noise: bytes) -> None:
+def test_a_line_of_many_megabytes_is_read(tmp_path: Path, noise: bytes) -> None:
     filler = noise * ((8 << 20) // len(noise))
     data = A.encode() + b"\n" + filler + b"\n" + B.encode() + b"\n"
-    began = time.process_time()
     log = read_log(write(tmp_path / "result_0.txt", data))
     assert [(key, value) for _, key, value in taken(log)] == [("a", 1), ("b", 2)]
     assert log.line(1) == len(lines_of(data)) - 1
-    assert time.process_time() - began < 8
 
 
 def test_a_record_of_many_megabytes_is_read(tmp_path: Path) -> None:

@@ -17,14 +17,10 @@ from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile
 from tests.builders import Which, effective
 
-WITH_RULES = ("0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "6.0")
-"""Rounds whose closed rules name hyperparameters by key; the newest is added below."""
-
 CASES = [
     (name, each)
     for name in names()
     for each in find(name).rounds
-    if find(name).usage == "hpc" or each in (*WITH_RULES, "6.1")
     if (find(name).usage, each) != ("hpc", "0.7")  # that round has no machine-readable rules
 ]
 

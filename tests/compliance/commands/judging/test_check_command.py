@@ -22,15 +22,15 @@ import zstandard
 
 from podium.compliance import cli
 from podium.compliance.checking import files, session
+from podium.compliance.commands.options import ReportFormat
 from podium.compliance.exit_codes import Exit
 from podium.compliance.logs.judge import judge_log
+from podium.compliance.report.render import FORMATS
 from podium.compliance.submission import judge as packages
 from podium.logging_spec.reader.read import read_log
 from tests.builders import LogBuilder, build
 from tests.compliance.trees import usual
 from tests.locations import ROOT
-
-FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 
 
 class Said(NamedTuple):
@@ -388,6 +388,10 @@ def test_json_is_the_report_of_the_contract(check: Podium, mixed: Path) -> None:
     assert report["counts"]["error"] == counted.count("error") > 0
     (first,) = [f for f in report["findings"] if f["path"] == "a/result_1.txt"]
     assert (first["key"], first["actual"], first["expected"]) == ("opt_adamw_beta_2", 0.5, "0.95")
+
+
+def test_the_command_takes_the_formats_that_there_are() -> None:
+    assert [each.value for each in ReportFormat] == [*FORMATS]
 
 
 @pytest.mark.parametrize("name", FORMATS)
