@@ -67,7 +67,7 @@ def columns_of(rules: Round) -> dict[str, tuple[str, ...]]:
     """The columns of the tables strong, weak and detailed."""
     names: tuple[str, ...] = _OF_0_6
     if (rules.usage, rules.name) != ("training", "0.6"):
-        names = tuple(sorted(rules.listed("closed"), key=_place))
+        names = tuple(sorted(rules.listed("closed"), key=_rank))
     return {
         "strong": (*HEAD, *names, *TAIL),
         "weak": (*HEAD, *(f"{name}:{what}" for name in names for what in WEAK), *TAIL),
@@ -75,5 +75,5 @@ def columns_of(rules: Round) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _place(name: str) -> int:
+def _rank(name: str) -> int:
     return _ORDER.index(name) if name in _ORDER else len(_ORDER)

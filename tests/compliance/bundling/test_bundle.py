@@ -481,7 +481,7 @@ def test_what_a_caller_does_wrong_is_one_line(
         "is a folder": (tree, home / "folder.tar", "--replace"),
         "goes with age, not with openssl": (tree, home / "a.tar.enc", "--recipient", "age1x"),
         "is not a recipient of age": (tree, home / "a.tar.age", "--recipient", "age1x"),
-        "not by both": (tree, home / "a.tar.age", "--recipient", "age1x", *key),
+        "not both": (tree, home / "a.tar.age", "--recipient", "age1x", *key),
         "by age needs": (tree, home / "a.tar.age"),
         "by openssl needs a passphrase": (tree, home / "a.tar.enc"),
         "by legacy needs a passphrase": (tree, home / "a.tar.gz", "--cipher", "legacy"),
