@@ -1,4 +1,4 @@
-"""A tree made into one archive: written beside its place, hashed, and only then given its name."""
+"""A tree as one archive: written under a temporary name, hashed, and only then renamed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from podium.compliance.bundling.encryption.age import close_age
+from podium.compliance.bundling.encryption.age import encrypt_age
 from podium.compliance.bundling.encryption.keys import Cipher
 from podium.compliance.bundling.encryption.openssl import ITERATIONS, MOST_ITERATIONS, Encrypting
 from podium.compliance.bundling.format.archive import Writer, write_archive
-from podium.compliance.bundling.format.compress import Packing, compressing
+from podium.compliance.bundling.format.compress import Compression, compressing
 from podium.compliance.bundling.format.hashes import Hashing, side_files, side_line
 from podium.compliance.bundling.format.paths import Kind
 from podium.compliance.bundling.format.tree import Entry, entries_of
@@ -24,20 +24,20 @@ from podium.compliance.files.atomic import usual_mode
 from podium.compliance.report.console import inside, write_whole
 
 _ENDINGS = {
-    ".tar.zst": Packing.ZSTD,
-    ".tzst": Packing.ZSTD,
-    ".tar.gz": Packing.GZIP,
-    ".tgz": Packing.GZIP,
-    ".tar": Packing.PLAIN,
+    ".tar.zst": Compression.ZSTD,
+    ".tzst": Compression.ZSTD,
+    ".tar.gz": Compression.GZIP,
+    ".tgz": Compression.GZIP,
+    ".tar": Compression.PLAIN,
 }
-_CLOSED = {".age": Cipher.AGE, ".enc": Cipher.OPENSSL}
+_ENCRYPTED = {".age": Cipher.AGE, ".enc": Cipher.OPENSSL}
 
 
 @dataclass(frozen=True, slots=True)
 class BundleOptions:
-    """How an archive is made; without `cipher` it is open, unless keys or its name say otherwise.
+    """How an archive is written; without `cipher` it is plain, unless keys or its name ask for one.
 
-    `top` is the folder in the archive that holds the tree, by default the tree's own name.
+    `top` is the folder of the tree in the archive, by default the tree's own name.
     """
 
     cipher: Cipher | None = None
@@ -50,7 +50,7 @@ class BundleOptions:
 
 @dataclass(frozen=True, slots=True)
 class Bundled:
-    """What was written: the archive, its hashes and their files, and how to open it elsewhere."""
+    """What was written: the archive, its hashes and their files, the command to unpack it."""
 
     archive: Path
     files: int
@@ -58,76 +58,76 @@ class Bundled:
     sha256: str
     sha1: str
     side_files: tuple[Path, ...]
-    opened_by: str
+    unpack_command: str
     warning: str = ""
 
 
 def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> Bundled:
     """Write a tree as one archive with its two hash files; returns what was written.
 
-    The kind is read off the archive's name: `.tar.zst`, `.tar.gz` or `.tar`, then `.age` or `.enc`.
-    An open archive depends on nothing but the tree: the same tree gives the same bytes.
+    The archive's name decides its kind: `.tar.zst`, `.tar.gz` or `.tar`, then `.age` or `.enc`.
+    A plain archive depends on nothing but the tree: the same tree gives the same bytes.
     Raises UsageFault for what cannot be followed, Refused for a tree that cannot be bundled.
     """
     options = options or BundleOptions()
-    packing, cipher = _kind(archive, options)
+    compression, cipher = _kind(archive, options)
     _check(tree, archive, options, cipher)
     top = options.top or tree.resolve().name
     entries = entries_of(tree, top)
     with _draft(archive) as (stream, draft):
         out = Hashing(stream, str(archive))
         if cipher is None:
-            _packed(entries, out, packing)
+            _compress(entries, out, compression)
         else:
-            _closed(entries, out, (packing, cipher, options), archive.absolute().parent)
+            _encrypt(entries, out, (compression, cipher, options), archive.absolute().parent)
         stream.flush()
         sides = side_files(archive, old_script=cipher is Cipher.LEGACY)
         os.replace(draft, archive)
     for kind, digest in (("sha256", out.sha256), ("sha1", out.sha1)):
         write_whole(sides[kind], side_line(digest, archive.name))
     files = sum(entry.kind is not Kind.FOLDER for entry in entries)
-    how, warning = _advice(archive, packing, cipher, options)
+    how, warning = _elsewhere(archive, compression, cipher, options)
     return Bundled(
         archive, files, out.size, out.sha256, out.sha1, tuple(sides.values()), how, warning
     )
 
 
-def _kind(archive: Path, options: BundleOptions) -> tuple[Packing, Cipher | None]:
+def _kind(archive: Path, options: BundleOptions) -> tuple[Compression, Cipher | None]:
     name, by_name = archive.name, None
-    for ending, closed in _CLOSED.items():
+    for ending, cipher in _ENCRYPTED.items():
         if name.endswith(ending):
-            name, by_name = name.removesuffix(ending), closed
-    packing = next((kind for end, kind in _ENDINGS.items() if name.endswith(end)), None)
-    if packing is None:
+            name, by_name = name.removesuffix(ending), cipher
+    compression = next((kind for end, kind in _ENDINGS.items() if name.endswith(end)), None)
+    if compression is None:
         endings = " or ".join(_ENDINGS)
         raise UsageFault(f"the bundle is named {archive.name}; must end in {endings}")
     keyed = Cipher.AGE if options.recipients or options.passphrase is not None else None
-    return packing, options.cipher or by_name or keyed
+    return compression, options.cipher or by_name or keyed
 
 
 def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | None) -> None:
     if not tree.is_dir():
         raise NothingToJudge(f"no such folder: {tree}")
     if inside(archive, [tree]):
-        raise UsageFault(f"the bundle {archive} lies in the tree itself; choose a place outside")
+        raise UsageFault(f"the bundle {archive} lies in the tree itself; choose a path outside")
     if archive.exists() and not options.replace:
-        raise UsageFault(f"{archive} exists already; give --replace to write it anew")
+        raise UsageFault(f"{archive} already exists; give --replace to overwrite it")
     if archive.is_dir():
         raise UsageFault(f"{archive} is a folder")
     if options.recipients and cipher is not Cipher.AGE:
         raise UsageFault(f"--recipient goes with age, not with {cipher}")
     if options.recipients and options.passphrase is not None:
-        raise UsageFault("a bundle is closed for recipients or by a passphrase, not by both")
+        raise UsageFault("a bundle is encrypted for recipients or with a passphrase, not both")
     if cipher and not options.recipients and not options.passphrase:
         needs = "--recipient or a passphrase" if cipher is Cipher.AGE else "a passphrase"
-        raise UsageFault(f"closing a bundle by {cipher} needs {needs}")
+        raise UsageFault(f"encrypting a bundle by {cipher} needs {needs}")
     if not 1 <= options.iterations <= MOST_ITERATIONS:
         raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
 
 
 @contextmanager
 def _draft(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """A file beside the archive, which is gone afterwards unless it was given its name."""
+    """A temporary file beside the archive, removed at the end unless it was renamed."""
     try:
         handle, draft = tempfile.mkstemp(dir=archive.absolute().parent, prefix=f".{archive.name}.")
     except OSError as error:
@@ -143,35 +143,38 @@ def _draft(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
             os.unlink(draft)
 
 
-def _closed(
-    entries: list[Entry], out: Hashing, how: tuple[Packing, Cipher, BundleOptions], room: Path
+def _encrypt(
+    entries: list[Entry], out: Hashing, how: tuple[Compression, Cipher, BundleOptions], room: Path
 ) -> None:
-    packing, cipher, options = how
+    compression, cipher, options = how
     secret = options.passphrase or ""
     if cipher is Cipher.AGE:
-        # The library pulls: the open archive lies in a file that has no name and never gets one.
+        # The library reads its input: the plain archive is in a file without a name.
         with tempfile.TemporaryFile(dir=room) as plain:
-            _packed(entries, plain, packing)
+            _compress(entries, plain, compression)
             plain.seek(0)
-            close_age(plain, out, options.recipients, secret)
+            encrypt_age(plain, out, options.recipients, secret)
     else:
-        closing = Encrypting(out, secret, options.iterations if cipher is Cipher.OPENSSL else None)
-        _packed(entries, closing, packing)
-        closing.finish()
+        iterations = options.iterations if cipher is Cipher.OPENSSL else None
+        encrypting = Encrypting(out, secret, iterations)
+        _compress(entries, encrypting, compression)
+        encrypting.finish()
 
 
-def _packed(entries: list[Entry], out: Writer, packing: Packing) -> None:
+def _compress(entries: list[Entry], out: Writer, compression: Compression) -> None:
     # The compressors only ever write and flush, which every writer here can.
-    squeezed = compressing(packing, cast("IO[bytes]", out))
-    write_archive(entries, squeezed)
-    squeezed.close()
+    compressed = compressing(compression, cast("IO[bytes]", out))
+    write_archive(entries, compressed)
+    compressed.close()
 
 
-def _advice(
-    archive: Path, packing: Packing, cipher: Cipher | None, options: BundleOptions
+def _elsewhere(
+    archive: Path, compression: Compression, cipher: Cipher | None, options: BundleOptions
 ) -> tuple[str, str]:
-    """The command that opens the archive without podium, and what there is to warn of."""
-    flag = {Packing.GZIP: "-xz", Packing.ZSTD: "--zstd -x", Packing.PLAIN: "-x"}[packing]
+    """The command that unpacks the archive without podium, and a warning if there is one."""
+    flag = {Compression.GZIP: "-xz", Compression.ZSTD: "--zstd -x", Compression.PLAIN: "-x"}[
+        compression
+    ]
     name = shlex.quote(archive.name)
     if cipher is None:
         return f"tar {flag}f {name}", ""
@@ -181,5 +184,5 @@ def _advice(
     if cipher is Cipher.OPENSSL:
         derived = f"-pbkdf2 -iter {options.iterations}"
         return f"openssl enc -d -aes-256-cbc {derived} -in {name} | tar {flag}", ""
-    old = "the old script's format derives its key in one round and notices no change; prefer age"
+    old = "the old script's format derives its key in one round and detects no change; prefer age"
     return f"openssl enc -d -aes256 -in {name} | tar {flag}", old

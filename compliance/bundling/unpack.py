@@ -1,4 +1,4 @@
-"""An archive unpacked whole or not at all, with no trust in what it says."""
+"""An archive unpacked whole or not at all; nothing in it is trusted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from podium.compliance.bundling.encryption.decrypt import decrypted
 from podium.compliance.bundling.encryption.keys import Keys
-from podium.compliance.bundling.encryption.opening import opened
 from podium.compliance.bundling.format.compress import Source, expanding
 from podium.compliance.bundling.format.hashes import check_hashes, checked_hash, stated_hashes
 from podium.compliance.bundling.format.members import Limits, Member, Members, Meter
-from podium.compliance.bundling.format.paths import Kind, Places, parts_of
+from podium.compliance.bundling.format.paths import Kind, TakenPaths, parts_of
 from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.bundling.format.tree import stays_below
 from podium.compliance.errors import NothingToJudge, UsageFault
@@ -38,9 +38,9 @@ class UnpackOptions:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What came out: how it was closed, numbers, and what it was checked against."""
+    """What was unpacked: the encryption, counts, and what it was checked against."""
 
-    sealed: str
+    encryption: str
     files: int
     size: int
     checked: tuple[str, ...] = ()
@@ -50,35 +50,37 @@ class Unpacked:
 def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) -> Unpacked:
     """Unpack an archive into a new or empty folder, which appears whole or not at all.
 
-    Raises Refused for an archive that is hostile, damaged, closed by another key, or not what its
-    hash or the receipt says; UsageFault for what the caller did wrong.
+    Raises Refused for an archive that is hostile, damaged, encrypted with another key, or does not
+    match its hash or the receipt; UsageFault for what the caller did wrong.
     """
     options = options or UnpackOptions()
     if output.is_symlink() or (output.exists() and not is_empty_folder(output)):
-        raise UsageFault(f"{output} exists already; choose a new folder")
+        raise UsageFault(f"{output} already exists; choose a new folder")
     with _archive(archive) as stream, draft_folder(output) as draft:
         stated = stated_hashes(archive)
         if options.sha256 is not None:
             stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
         display_path = clean(archive.name)
         check_hashes(stream, stated, display_path)
-        with opened(stream, display_path, options.keys, output.absolute().parent) as sealed:
-            source = expanding(sealed.packing, sealed.source)
-            done = _Unpacking(draft, options.limits)
-            done.all(source, os.fstat(stream.fileno()).st_size)
+        with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
+            source = expanding(archived.compression, archived.source)
+            unpacking = _Unpacking(draft, options.limits)
+            unpacking.all(source, os.fstat(stream.fileno()).st_size)
         if options.receipt is not None:
             # A bundle without a receipt need not wait for the library that reads receipts.
             from podium.compliance.bundling.verify import check_against
 
             check_against(options.receipt, draft)
-        return Unpacked(sealed.how, done.files, done.size, _checks(stated, options), sealed.old)
+        return Unpacked(
+            archived.how, unpacking.files, unpacking.size, _checks(stated, options), archived.old
+        )
 
 
 def _checks(stated: list[tuple[str, str, str]], options: UnpackOptions) -> tuple[str, ...]:
-    hashes = [f"{kind} as {source} says" for kind, _, source in stated]
+    hashes = [f"{kind} as in {source}" for kind, _, source in stated]
     receipt = options.receipt
     if receipt is not None:
-        hashes.append(f"{len(receipt.files)} files as the receipt says")
+        hashes.append(f"{len(receipt.files)} files as in the receipt")
     return tuple(hashes)
 
 
@@ -91,7 +93,7 @@ def _archive(path: Path) -> Iterator[IO[bytes]]:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise NothingToJudge(f"{path} is no regular file")
+        raise NothingToJudge(f"{path} is not a regular file")
     with os.fdopen(handle, "rb") as stream:
         yield stream
 
@@ -102,7 +104,7 @@ class _Unpacking:
     def __init__(self, draft: Path, limits: Limits) -> None:
         self._root = str(draft.resolve())
         self._limits = limits
-        self._places = Places()
+        self._taken = TakenPaths()
         self._files: dict[tuple[str, ...], bool] = {}
         self._links: list[tuple[str, Member]] = []
         self.files = self.size = 0
@@ -130,8 +132,8 @@ class _Unpacking:
                 raise Refused(f"{display_path}: the root is a {member.kind}")
             return
         kind = Kind.FILE if member.kind is Kind.HARD_LINK else member.kind
-        self._places.take(parts, kind)
-        if len(self._places) > self._limits.members:
+        self._taken.take(parts, kind)
+        if len(self._taken) > self._limits.members:
             raise Refused(
                 f"{display_path}: the archive has more than {self._limits.members} members"
             )
@@ -157,27 +159,27 @@ class _Unpacking:
     def _copy(self, path: str, parts: tuple[str, ...], member: Member) -> None:
         """A hard link becomes a copy of the file that it names, which must have come before."""
         display_path = clean(member.name[:200])
-        goal = parts_of(member.target, display_path)
-        if goal not in self._files:
+        original_parts = parts_of(member.target, display_path)
+        if original_parts not in self._files:
             raise Refused(
-                f"{display_path}: is a hard link to {clean(member.target[:200])}, no file before"
+                f"{display_path}: is a hard link to {clean(member.target[:200])}, no earlier file"
             )
-        original = os.path.join(self._root, *goal)
+        original = os.path.join(self._root, *original_parts)
         if self.size + os.path.getsize(original) > self._limits.size:
             raise Refused(
                 f"{display_path}: unpacked the archive is larger than {self._limits.size} bytes"
             )
         with open(original, "rb") as stream:
             pieces = iter(lambda: stream.read(1 << 20), b"")
-            self._write(path, pieces, executable=self._files[goal])
-        self._files[parts] = self._files[goal]
+            self._write(path, pieces, executable=self._files[original_parts])
+        self._files[parts] = self._files[original_parts]
 
     def _link(self, path: str, member: Member) -> None:
         try:
             os.symlink(member.target, path)
         except (OSError, ValueError):
             display_path = clean(member.name[:200])
-            raise Refused(f"{display_path}: the link cannot be made") from None
+            raise Refused(f"{display_path}: the link cannot be created") from None
         self.files += 1
 
     def _check_link(self, path: str, member: Member) -> None:

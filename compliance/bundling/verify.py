@@ -1,4 +1,4 @@
-"""A tree compared with the receipt of its packing: every file, none missing, none more."""
+"""A tree compared with the receipt of its packing: every file, none missing, none extra."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from podium.compliance.report.terminal import clean
 
 
 def check_against(receipt: Receipt, folder: Path) -> Path:
-    """The submitter's folder in an unpacked folder, once it is exactly what the receipt says.
+    """The submitter's folder in an unpacked folder, once it matches the receipt exactly.
 
     Raises Refused, naming every file that differs.
     """
     tree = submitter_folder(folder, receipt.submitter)
     found = list(differences(tree, receipt))
     beside = sorted(each.name for each in folder.iterdir()) if tree != folder else []
-    found += [f"{clean(name)}: lies beside the tree" for name in beside if name != tree.name]
+    found += [f"{clean(name)}: is beside the tree" for name in beside if name != tree.name]
     if found:
         files = "1 difference" if len(found) == 1 else f"{len(found)} differences"
         lines = "".join(f"\n  {line}" for line in found)
-        raise Refused(f"the tree is not what the receipt says, {files}:{lines}")
+        raise Refused(f"the tree differs from the receipt, {files}:{lines}")
     return tree
 
 
 def submitter_folder(folder: Path, submitter: str) -> Path:
-    """Where the submitter's tree lies: here, in the folder so named, or in the only one."""
+    """Where the submitter's tree is: here, in the folder so named, or in the only one."""
     if (folder / "results").is_dir() or (folder / "systems").is_dir():
         return folder
     below = [each for each in folder.iterdir() if each.is_dir() and not each.is_symlink()]
@@ -51,11 +51,11 @@ def differences(tree: Path, receipt: Receipt) -> Iterator[str]:
         if path not in actual:
             yield f"{clean(path)}: is missing"
         elif path not in stated:
-            # `podium pack --receipt-in-tree` puts it there: it cannot tell of itself.
+            # `podium pack --receipt-in-tree` puts it there: it does not list itself.
             if path != RECEIPT_FILE or _difference(tree / path, _as_file(receipt)):
                 yield f"{clean(path)}: is not in the receipt"
-        elif said := _difference(tree / path, stated[path]):
-            yield f"{clean(path)}: {said}"
+        elif difference := _difference(tree / path, stated[path]):
+            yield f"{clean(path)}: {difference}"
 
 
 def _as_file(receipt: Receipt) -> PackedFile:
@@ -65,7 +65,7 @@ def _as_file(receipt: Receipt) -> PackedFile:
 
 
 def _files(tree: Path) -> Iterator[str]:
-    """Everything in a tree that is no folder, as paths with slashes."""
+    """Everything in a tree but folders, as paths with slashes."""
     for folder, names, files in os.walk(tree, onerror=_unreadable):
         links = [name for name in names if os.path.islink(os.path.join(folder, name))]
         for name in (*files, *links):
@@ -82,7 +82,7 @@ def _difference(path: Path, stated: PackedFile) -> str | None:
         if stat.S_ISLNK(about.st_mode):
             return _link_difference(os.readlink(path), stated)
         if not stat.S_ISREG(about.st_mode):
-            return "is no regular file"
+            return "is not a regular file"
         if stated.link is not None:
             return "is a file; must be a link"
         if about.st_size != stated.size:
@@ -105,7 +105,7 @@ def _link_difference(target: str, stated: PackedFile) -> str | None:
 
 
 def _sha256(pieces: Iterator[bytes]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for data in pieces:
-        found.update(data)
-    return found.hexdigest()
+        digest.update(data)
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""`podium doctor`: what a submission still lacks, in the order in which to mend it."""
+"""`podium doctor`: what a submission still lacks, in the order in which to fix it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from podium.rules.finding import Finding
 
 SHOWN = 5
-"""Things told of one step; the command lists them all."""
+"""Findings listed for one step; the command lists them all."""
 
 FOLDERS = {
     "systems": "one description per system; podium system init writes one",
@@ -29,10 +29,10 @@ FOLDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to get right: the rules it is judged by, and the command that tells more.
+    """One step: the rules it is judged by, and the command that lists its findings.
 
-    Errors are always to be mended; `missing` are rules of which a warning, too, says that something
-    the submission needs is not there.
+    Errors must always be fixed; `missing` are rules whose warnings, too, mean that something
+    required is absent.
     """
 
     title: str
@@ -43,7 +43,7 @@ class Step:
 
 STEPS = (
     Step(
-        "places of files",
+        "layout of files",
         ("tree.*",),
         "podium check {path} --select 'tree.*'",
         ("tree.no-*", "tree.misplaced", "tree.unknown-benchmark"),
@@ -82,7 +82,7 @@ STEPS = (
 
 @dataclass(slots=True)
 class Part:
-    """A step with what was found: what is to do, and how many things are only advised."""
+    """A step with what was found: what must be done, and how much is only advised."""
 
     step: Step
     to_do: list[Finding] = field(default_factory=list)
@@ -98,7 +98,7 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
     from podium.compliance.inputs.discover import Kind, kind_of
 
     if not path.is_dir():
-        what = "is no folder" if path.exists() else "does not exist"
+        what = "is not a folder" if path.exists() else "does not exist"
         raise NothingToJudge(f"{path} {what}; must be a submission's folder")
     absent = [name for name in FOLDERS if not (path / name).is_dir()]
     if absent:
@@ -106,11 +106,11 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
             raise NothingToJudge(f"{path} holds several submissions; name one of them")
         return _unbegun(path, absent, width), False
     report = check_paths([path], options)
-    parts = sort_out(report)
+    parts = by_step(report)
     return _text(path, report, parts, width), not any(part.to_do for part in parts)
 
 
-def sort_out(report: Outcome) -> list[Part]:
+def by_step(report: Outcome) -> list[Part]:
     """The findings by step; waived ones are left out."""
     parts = [Part(step) for step in STEPS]
     for finding in report.findings:
@@ -132,7 +132,7 @@ def _matches(rule: str, globs: tuple[str, ...]) -> bool:
 
 
 def _unbegun(path: Path, absent: list[str], width: int) -> str:
-    lines = [f"{clean(str(path))} is no submission yet:", ""]
+    lines = [f"{clean(str(path))} is not a submission yet:", ""]
     for name in absent:
         lines += wrap(f"{name}/ is missing: {FOLDERS[name]}", width, "  - ", "    ")
     return "\n".join([*lines, "", "Not complete.", ""])
@@ -163,15 +163,15 @@ def _part(number: int, part: Part, path: str, width: int) -> Iterator[str]:
     if part.advised:
         state += f" ({part.advised} advised)"
     yield f"{number:2}. {part.step.title}: {state}"
-    told = part.to_do[:SHOWN]
-    for finding in told:
+    listed = part.to_do[:SHOWN]
+    for finding in listed:
         yield from wrap(
             f"{clean(finding.path)}: {clean(finding.message)}", width, "    - ", "      "
         )
         if finding.hint:
             yield from wrap(clean(finding.hint), width, "      > ", "        ")
-    if len(part.to_do) > len(told):
-        yield f"    - and {len(part.to_do) - len(told)} more"
+    if len(part.to_do) > len(listed):
+        yield f"    - and {len(part.to_do) - len(listed)} more"
     if part.to_do:
         yield f"      $ {part.step.command.format(path=path)}"
 

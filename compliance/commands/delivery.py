@@ -54,7 +54,7 @@ def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> No
 def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
     """The globs of an option that is repeated, or given once with commas between them.
 
-    Warns of each that matches no rule: a slip of the pen must not pass for a clean bill.
+    Warns of each that matches no rule: a misspelt selector must not look like a clean report.
     """
     pieces = [glob.strip() for one in given or () for glob in one.split(",")]
     selectors = tuple(glob for glob in pieces if glob)

@@ -1,4 +1,4 @@
-"""What the incumbent's programs print last, on top of podium's own findings."""
+"""The official log checker's last line, below podium's own findings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_log(
         match = _CONFIG.search(config)
         if match is None:
             raise UsageFault(
-                f"--config {config} names no round, such as training_5.1.0/common.yaml"
+                f"--config {config} does not name a round, such as training_5.1.0/common.yaml"
             )
         usage, ruleset = match[1], match[2]
     if path.is_dir():

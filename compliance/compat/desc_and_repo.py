@@ -1,4 +1,4 @@
-"""What the incumbent's checkers of a system description and of a repository print last."""
+"""The last lines of the official checkers of a system description and of a repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from podium.rules.round import Round
 def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     """The text for one system description, and whether the official checker accepts it.
 
-    Where that ends in a traceback the last line says `failed`, as for any other fault.
+    Where the official checker crashes, the last line says `failed`, as for any other fault.
     """
     if not path.exists():
         raise UsageFault(f"no such file: {path}")
@@ -35,12 +35,12 @@ def _last(verdict: SystemVerdict) -> str:
     display_path = clean(name if isinstance(name, str) else str(name))
     if verdict.passed:
         return f"INFO -   System description checker passed for {display_path}"
-    said = [clean(_said(finding)) for finding in verdict.findings]
-    return f"ERROR -   System description checker failed for {display_path} : {said}"
+    messages = [clean(_message(finding)) for finding in verdict.findings]
+    return f"ERROR -   System description checker failed for {display_path} : {messages}"
 
 
-def _said(finding: Finding) -> str:
-    """A missing field in the words that scripts look for; other faults in podium's own."""
+def _message(finding: Finding) -> str:
+    """A missing field as scripts look for it; other faults in podium's own words."""
     if finding.id == "system.missing-field":
         return f"Missing field {finding.key}"
     return finding.message
@@ -53,7 +53,7 @@ def compat_repo(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     rules = _rules(usage, ruleset, folder)
     findings = sorted(check_repository(folder, rules, Profile.VERIFIER), key=Finding.sort_key)
     lines = [f"INFO - {clean(str(folder))} by {rules.title}"]
-    lines += [_line(finding, place=finding.path) for finding in findings]
+    lines += [_line(finding, path=finding.path) for finding in findings]
     lines.append("INFO - CHECKS FAILED." if findings else "INFO - ALL CHECKS PASSED.")
     return "\n".join(lines) + "\n", not findings
 
@@ -62,6 +62,6 @@ def _rules(usage: str, ruleset: str, folder: Path) -> Round:
     return RoundRequest(usage, ruleset).choose(folder).rules
 
 
-def _line(finding: Finding, place: str = "") -> str:
-    where = f"line {finding.line}: " if finding.line else f"{place}: " if place else ""
+def _line(finding: Finding, path: str = "") -> str:
+    where = f"line {finding.line}: " if finding.line else f"{path}: " if path else ""
     return f"ERROR - {clean(where)}{clean(finding.message)} [{finding.id}]"

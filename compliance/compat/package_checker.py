@@ -1,4 +1,4 @@
-"""What the incumbent's package checker prints last, and the usual three programs in a row."""
+"""The official package checker's last lines, and the usual three tools in a row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BYPASSED = {RCP: "rcp.*", SEEDS: "seeds.*"}
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The incumbent's flags. `bypass` are those of package_checker_params, by their names there."""
+    """The official flags. `bypass` are those of package_checker_params, by their names there."""
 
     werror: bool = False
     quiet: bool = False
@@ -50,7 +50,7 @@ class Flags:
 def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool]:
     """The text for one submission, and whether the official package checker accepts it.
 
-    Where that ends in a traceback, the submission is not accepted.
+    Where the official checker crashes, the submission is not accepted.
     """
     text, passed, _ = _checked(folder, usage, ruleset, flags)
     return text, passed
@@ -65,10 +65,10 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     _must_be_submission(folder, RoundRequest(usage, ruleset))
     params = Params(folder, Profile.POLICY, str)
     flags = Flags(bypass=params.flags(""))
-    told, accepted, _ = _checked(folder, usage, ruleset, flags)
+    text, accepted, _ = _checked(folder, usage, ruleset, flags)
     summary, _ = summarize(str(folder), usage, ruleset, None, None)
     repository, clean_tree = compat_repo(folder, usage, ruleset)
-    return f"{told}{summary}{repository}", accepted and clean_tree
+    return f"{text}{summary}{repository}", accepted and clean_tree
 
 
 def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Outcome]:
@@ -78,7 +78,7 @@ def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str,
     )
     report = check_paths([folder], options)
     passed = report.submissions[0].verdict == "accepted"
-    lines = [_line(finding) for finding in report.findings if _told(finding, flags)]
+    lines = [_line(finding) for finding in report.findings if _printed(finding, flags)]
     if flags.werror:
         wrong = [entry for entry in report.results if _fails_strictly(entry, report)]
         lines += [f"ERROR - {clean(w.path)}: too many logs have warnings" for w in wrong]
@@ -90,15 +90,15 @@ def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str,
     return f"{text}\n", passed, report
 
 
-def _must_be_submission(folder: Path, wish: RoundRequest) -> None:
+def _must_be_submission(folder: Path, request: RoundRequest) -> None:
     if not folder.is_dir():
         raise UsageFault(f"no such folder: {folder}")
-    if not is_submission(folder, wish):
-        raise UsageFault(f"{folder} is no submission; must have results and systems")
+    if not is_submission(folder, request):
+        raise UsageFault(f"{folder} is not a submission; must have results and systems")
 
 
 def _waivers(flags: Flags) -> tuple[Waivers, ...]:
-    """What is let through: by the flags, and what only the official shell scripts stumble over."""
+    """What is waived: by the flags, and what fails only in the official shell scripts."""
     rules = [(rule, f"--{flag}") for flag, rule in _BYPASSED.items() if flag in flags.bypass]
     rules.append(("params.refused", "the program itself does not read the file"))
     items = tuple(
@@ -118,9 +118,9 @@ def _benchmark(entry: ResultEntry, report: Outcome) -> Benchmark:
     return find_round(report.rules.usage, report.rules.round).benchmark(entry.benchmark)
 
 
-def _told(finding: Finding, flags: Flags) -> bool:
+def _printed(finding: Finding, flags: Flags) -> bool:
     if finding.id.startswith("repo."):
-        return False  # another program's
+        return False  # another tool's
     return finding.severity == "error" or (finding.severity == "warning" and not flags.quiet)
 
 
@@ -147,20 +147,20 @@ def _by_train_samples(
     for entry in counted:
         if entry.rcp is None:
             continue
-        verdict, said = _recount(folder, entry, report)
+        verdict, messages = _recount(folder, entry, report)
         lines.append(
-            f"INFO - {clean(entry.path)}: by train_samples {verdict} {clean(said)}".rstrip()
+            f"INFO - {clean(entry.path)}: by train_samples {verdict} {clean(messages)}".rstrip()
         )
         if verdict not in ("pass", "not_applicable") and RCP not in flags.bypass:
             failing.add(entry.path)
     if not lines:
         return passed, []
-    places = {entry.path for entry in counted}
+    results = {entry.path for entry in counted}
     others = any(
         finding.severity == "error"
         and not finding.waived
         and not finding.id.startswith("repo.")
-        and not (finding.id.startswith("rcp.") and finding.path in places)
+        and not (finding.id.startswith("rcp.") and finding.path in results)
         and not _tolerated(finding, report)
         for finding in report.findings
     )
@@ -168,7 +168,7 @@ def _by_train_samples(
 
 
 def _tolerated(finding: Finding, report: Outcome) -> bool:
-    """Whether a log's error counts only through its result, which says so itself."""
+    """Whether a log's error counts only through its result, which reports it itself."""
     logs = {file.path for file in report.files if file.kind == "log"}
     return finding.path in logs and not finding.id.startswith("seeds.")
 

@@ -39,7 +39,7 @@ def check_folder(
 ) -> tuple[str, bool]:
     """The text for one result's folder, and whether it passes; nothing is written anywhere.
 
-    The last line is the official tool's; where that ends in a traceback this fails, with a reason.
+    The last line is the official tool's; where that crashes this fails, with a reason.
     """
     if rcp_pass not in PASSES:
         raise UsageFault(f"--rcp_pass {rcp_pass}: must be {' or '.join(PASSES)}")
@@ -57,7 +57,7 @@ def check_folder(
         pruned=rcp_pass == "pruned_rcps",  # noqa: S105 - the name of a set of points
     )
     lines = [f"INFO - {clean(str(folder))} by {rules.title}, {rcp_pass}"]
-    lines += [f"INFO - {line}" for line in _told(judged, verbose=verbose)]
+    lines += [f"INFO - {line}" for line in _details(judged, verbose=verbose)]
     lines += [f"INFO - {clean(message)}" for message in judged.messages]
     lines.append(_last(judged))
     return "\n".join(lines) + "\n", judged.verdict == "pass"
@@ -81,7 +81,7 @@ def _runs(folder: Path, rules: Round, *, train_samples: bool) -> list[RunFacts]:
     ]
 
 
-def _told(judged: Convergence, *, verbose: bool) -> list[str]:
+def _details(judged: Convergence, *, verbose: bool) -> list[str]:
     lines = []
     for point in (*judged.points, *(judged.pruned if verbose else ())):
         used = "" if point in judged.points else " (pruned)"

@@ -51,7 +51,7 @@ def summarize(
     rules = RoundRequest(usage, ruleset).choose(".").rules
     for path in (csv_path, xlsx_path):
         if path is not None and inside(path, roots):
-            raise UsageFault(f"{path} lies in the tree being read; choose a place outside")
+            raise UsageFault(f"{path} lies in the tree being read; choose a path outside")
     tables = tables_of(roots, rules)
     strong = table_csv(tables.columns["strong"], tables.strong)
     weak = table_csv(tables.columns["weak"], tables.weak) if tables.weak else ""
@@ -98,7 +98,7 @@ def tables_of(roots: Sequence[Path], rules: Round) -> Tables:
     tables = Tables(columns_of(rules))
     for root in roots:
         if not (root / "results").is_dir():
-            raise NothingToJudge(f"{root} is no submission: it has no results folder")
+            raise NothingToJudge(f"{root} is not a submission: it has no results folder")
         _take(tables, root, rules, options)
     for rows in (tables.strong, tables.weak, tables.detailed):
         rows.sort(key=_sort_key)
@@ -109,13 +109,13 @@ def _take(tables: Tables, root: Path, rules: Round, options: Options) -> None:
     from podium.compliance.scoring.session import report_of
 
     gathered = gather([root], options, for_scores=True)
-    workings = scored_results(gathered, options)
-    for one in report_of(gathered, options, workings).findings:
+    results = scored_results(gathered, options)
+    for one in report_of(gathered, options, results).findings:
         if one.severity is Severity.ERROR and one.id.startswith(("score.", "internal.")):
             tables.faults.append(f"{root}/{one.path}: {one.message}")
     entries: dict[tuple[str, str], list[ScoreEntry]] = {}
-    for working in workings:
-        entry = working.entry
+    for result in results:
+        entry = result.entry
         entries.setdefault((entry.system, entry.scaling), []).append(entry)
     for system in _systems(root):
         head = _head(tables, root, system, rules)
@@ -178,7 +178,7 @@ def _head(tables: Tables, root: Path, system: str, rules: Round) -> Row | None:
         return None
     document = read_description(path)
     if not document.is_object:
-        tables.faults.append(f"{path} holds no description: its results are left out")
+        tables.faults.append(f"{path} is not a description: its results are left out")
         return None
     return _identity(describe(document.fields), document.fields, root, system, rules)
 
@@ -186,20 +186,20 @@ def _head(tables: Tables, root: Path, system: str, rules: Round) -> Row | None:
 def _identity(
     described: SystemDescription, given: dict[str, Any], root: Path, system: str, rules: Round
 ) -> Row:
-    submitter = _said(given, "submitter")
+    submitter = _text(given, "submitter")
     site = f"https://github.com/mlcommons/{rules.usage}_results_v{rules.name}/blob"
-    notes = [_said(given, name) for name in ("hw_notes", "sw_notes")]
+    notes = [_text(given, name) for name in ("hw_notes", "sw_notes")]
     return {
-        "division": _said(given, "division"),
-        "availability": _said(given, "status"),
+        "division": _text(given, "division"),
+        "availability": _text(given, "status"),
         "submitter": submitter,
-        "system": _said(given, "system_name"),
+        "system": _text(given, "system_name"),
         "number_of_nodes": given.get("number_of_nodes", ""),
-        "host_processor_model_name": _said(given, "host_processor_model_name"),
+        "host_processor_model_name": _text(given, "host_processor_model_name"),
         "host_processors_count": described.processors,
-        "accelerator_model_name": _said(given, "accelerator_model_name"),
+        "accelerator_model_name": _text(given, "accelerator_model_name"),
         "accelerators_count": described.accelerators,
-        "framework": _said(given, "framework"),
+        "framework": _text(given, "framework"),
         "notes": ";".join(note for note in notes if note),
         "private_id": _private_id(root, system),
         "details_url": f"{site}/main/{submitter}/systems/{system}.json",
@@ -207,7 +207,7 @@ def _identity(
     }
 
 
-def _said(given: dict[str, Any], name: str) -> str:
+def _text(given: dict[str, Any], name: str) -> str:
     value = given.get(name)
     return "" if value is None else str(value)
 
@@ -223,7 +223,7 @@ def _private_id(root: Path, system: str) -> str:
 
 
 def _sort_key(row: Row) -> tuple[tuple[int, float, str], ...]:
-    """Numbers before texts, so that any description can be put in order."""
+    """Numbers before texts, so that any descriptions can be sorted."""
     return tuple(
         (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value or ""))
         for value in (row[name] for name in HEAD)

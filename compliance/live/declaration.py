@@ -20,7 +20,7 @@ _TOKENS = (b":::MLLOG", b":::MLL ", b":::MLPv")
 
 @dataclass(slots=True)
 class Declaration:
-    """What is declared: keys of a log with their values, in order, and the names that are none.
+    """What is declared: keys of a log with their values, in order, and the names that are not keys.
 
     `records` and `lines` are those of a dry log; a mapping has none, as its order says nothing.
     """
@@ -38,7 +38,7 @@ class Declaration:
 
 
 def read_declaration(path: Path) -> Declaration:
-    """Read a file; raises ComplianceError where it holds no mapping and no log."""
+    """Read a file; raises ComplianceError where it is neither a mapping nor a log."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -48,7 +48,7 @@ def read_declaration(path: Path) -> Declaration:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageFault(f"{path} is no text in UTF-8") from None
+        raise UsageFault(f"{path} is not UTF-8 text") from None
     found = Declaration()
     for name, value in _leaves(_mapping(path, text)):
         if k.known(name) is None:
@@ -89,11 +89,11 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     if not isinstance(found, dict):
-        raise UsageFault(f"{path} holds no mapping of keys to values")
+        raise UsageFault(f"{path} is not a mapping of keys to values")
     return found
 
 
-# --- the part of YAML that settings are written in ---
+# --- the subset of YAML that is read ---
 
 _ENTRY = re.compile(r"""^(\s*)(?:"([^"]+)"|'([^']+)'|([^\s"'#\-\[{][^:]*?))\s*:(?:\s+(.*))?$""")
 _ITEM = re.compile(r"^(\s*)-\s+(.*)$")
@@ -122,7 +122,7 @@ def parse_yaml(text: str) -> dict[str, Any]:
             continue
         entry = _ENTRY.match(line)
         if entry is None:
-            raise ValueError(f"line {number} is no `key: value`")
+            raise ValueError(f"line {number} is not `key: value`")
         indent, name = len(entry[1]), entry[2] or entry[3] or entry[4]
         while indent <= open_[-1][0]:
             open_.pop()
@@ -138,7 +138,7 @@ def parse_yaml(text: str) -> dict[str, Any]:
 
 def _append(last: tuple[int, dict[str, Any], str] | None, item: re.Match[str], number: int) -> None:
     if last is None or not (last[1][last[2]] is None or isinstance(last[1][last[2]], list)):
-        raise ValueError(f"line {number} is an item of no list")
+        raise ValueError(f"line {number} is an item outside a list")
     if _ENTRY.match(item[2]):
         raise ValueError(f"line {number} is a mapping in a list, which is not read")
     items = last[1][last[2]] or []

@@ -1,4 +1,4 @@
-"""What a run may expect of its hyperparameters, before any of it is run."""
+"""Declared hyperparameters judged before the run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Preflight:
 
     @property
     def legal(self) -> bool:
-        """Whether nothing that is declared is wrong and no hyperparameter is missing."""
+        """Whether no declared value is an error and no hyperparameter is missing."""
         return not self.missing and all(f.severity is not Severity.ERROR for f in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,14 +83,14 @@ def preflight(
     profile: Profile = Profile.POLICY,
     path: str = "",
 ) -> Preflight:
-    """Judge what is declared; the options go before what the declaration says of itself."""
+    """Judge what is declared; the options take precedence over the declaration itself."""
     values = dict(declared.values)
     if batch_size is not None:
         values[k.GLOBAL_BATCH_SIZE.name] = batch_size
     division = division or _named(values, "submission_division") or "closed"
     name = benchmark or _named(values, "submission_benchmark")
     if not name:
-        raise UsageFault("no benchmark is declared; give one by --benchmark")
+        raise UsageFault("no benchmark is declared; give --benchmark")
     guard = Guard(rules, division, name, profile=profile, path=path, advises=False)
     _feed(guard, declared, values, division, name)
     found = Preflight(rules, name, division)
@@ -115,7 +115,7 @@ def _named(values: Mapping[str, Any], key: str) -> str:
 def _feed(
     guard: Guard, declared: Declaration, values: dict[str, Any], division: str, benchmark: str
 ) -> None:
-    """Apply the rules to the declared values, in the dry log's order where there is one."""
+    """Judge the declared values by the rules, in the dry log's order where there is one."""
     names = {"submission_division": division, "submission_benchmark": benchmark}
     if not declared.records:
         for key in _in_order(guard, names | values | names):
@@ -134,24 +134,24 @@ def _feed(
 
 
 def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
-    """The keys, each after those that its rules look at: a mapping has no order of its own."""
+    """The keys, each after those that its rules refer to: a mapping has no order."""
     placed: dict[str, None] = {}
 
-    def place(key: str, above: tuple[str, ...]) -> None:
+    def add(key: str, above: tuple[str, ...]) -> None:
         for row in (row for scope in guard.scopes for row in scope.rows if row.name == key):
             for need in sorted(needs_of_all((*row.each, *(row.policy or ())))):
                 if need in values and need not in placed and need not in above:
-                    place(need, (*above, key))
+                    add(need, (*above, key))
         placed[key] = None
 
     for key in values:
         if key not in placed:
-            place(key, ())
+            add(key, ())
     return [*placed]
 
 
 def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
-    """What is wrong, but for bounds that hang on a key not declared, which is missing itself."""
+    """The findings, but for bounds that depend on a key that is missing itself."""
     where = guard.run.where
     for found in guard.findings:
         rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
@@ -176,14 +176,14 @@ def _misspelt(declared: Declaration, path: str) -> Iterator[Finding]:
             )
 
 
-# --- what else is to be known ---
+# --- what else is required ---
 
 
 def _sort_out(
-    found: Preflight, guard: Guard, legal: list[Setting], values: Mapping[str, Any]
+    found: Preflight, guard: Guard, settings: list[Setting], values: Mapping[str, Any]
 ) -> None:
     """Sort required keys into those that a configuration decides and those that come later."""
-    allowed = {each.key: _allowed(each) for each in legal}
+    allowed = {each.key: _allowed(each) for each in settings}
     for each in guard.missing():
         needed = Needed(each.key, each.meaning, allowed.get(each.key, ""), each.rule)
         if each.role == "hyperparameter":
@@ -191,7 +191,7 @@ def _sort_out(
         elif each.role in _DECLARED_LATER:
             found.to_log.append(needed)
     bounded = {row.name for scope in guard.scopes for row in scope.rows if row.each or row.policy}
-    found.free = {e.key: values.get(e.key) for e in legal if e.key not in bounded}
+    found.free = {e.key: values.get(e.key) for e in settings if e.key not in bounded}
 
 
 def _allowed(setting: Setting) -> str:

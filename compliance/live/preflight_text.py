@@ -31,18 +31,18 @@ def page(found: Preflight, columns: int) -> list[str]:
     also = ", ".join(each.key for each in found.to_log)
     lines += wrap(f"to be logged as well: {also}", columns, "", "  ") if also else []
     ignored = clean(", ".join(found.ignored))
-    lines += wrap(f"no key of a log, left out: {ignored}", columns, "", "  ") if ignored else []
+    lines += wrap(f"ignored, not keys of a log: {ignored}", columns, "", "  ") if ignored else []
     return [*lines, "LEGAL" if found.legal else "ILLEGAL"]
 
 
 def _findings(found: Preflight, width: int) -> Iterator[str]:
     for each in found.findings:
-        place = "" if each.line is None else f"line {each.line}  "
-        head = f"  {each.severity.value:<9}{place}[{clean(each.id)}]"
+        where = "" if each.line is None else f"line {each.line}  "
+        head = f"  {each.severity.value:<9}{where}[{clean(each.id)}]"
         yield from wrap(head, width, "", " " * 11)
         yield from wrap(clean(each.message), width, " " * 11, " " * 11)
         if each.hint:
-            yield from wrap(f"mend: {clean(each.hint)}", width, " " * 11, " " * 13)
+            yield from wrap(f"help: {clean(each.hint)}", width, " " * 11, " " * 13)
 
 
 def _needed(title: str, needed: list[Needed], width: int) -> Iterator[str]:
@@ -58,13 +58,13 @@ def _evaluations(found: Preflight, width: int) -> Iterator[str]:
         yield from wrap(clean(f"evaluate {each['text']}"), width, "", "  ")
 
 
-def _reference(told: Expected, width: int) -> list[str]:
-    if told.mean is None or told.minimum is None:
-        return wrap(f"reference convergence: {told.reason}", width, "", "  ")
+def _reference(expected: Expected, width: int) -> list[str]:
+    if expected.mean is None or expected.minimum is None:
+        return wrap(f"reference convergence: {expected.reason}", width, "", "  ")
     return wrap(
-        f"reference convergence at batch size {told.batch_size:g} ({told.case}): "
-        f"{told.mean:,.6g} {told.unit} on average; the mean of {told.runs} runs must be at least "
-        f"{told.minimum:,.6g}",
+        f"reference convergence at batch size {expected.batch_size:g} ({expected.case}): "
+        f"{expected.mean:,.6g} {expected.unit} on average; the mean of {expected.runs} runs must "
+        f"be at least {expected.minimum:,.6g}",
         width,
         "",
         "  ",
@@ -72,8 +72,8 @@ def _reference(told: Expected, width: int) -> list[str]:
 
 
 def _free(found: Preflight, width: int) -> list[str]:
-    told = [
+    settings = [
         key if value is None else f"{key} ({clean(show(value))})"
         for key, value in found.free.items()
     ]
-    return wrap(f"free to choose: {', '.join(told)}", width, "", "  ") if told else []
+    return wrap(f"free to choose: {', '.join(settings)}", width, "", "  ") if settings else []

@@ -1,4 +1,4 @@
-"""The receipt of a packed submission: what was put together, from where, and how it was judged.
+"""The receipt of a packed submission: what was assembled, from where, and how it was judged.
 
 It is written by `podium pack`; `podium unpack --verify` and others check a tree against it.
 """
@@ -43,7 +43,7 @@ class _Model(BaseModel):
 
 
 class PackedRules(_Model):
-    """The rules by which the tree was judged; `chosen_by` says what named them."""
+    """The rules by which the tree was judged; `chosen_by` is what named them."""
 
     usage: Literal["training", "hpc"]
     round: str
@@ -52,7 +52,7 @@ class PackedRules(_Model):
 
 
 class PackedFile(_Model):
-    """One file, or link, of the tree: its place below the submitter's folder and its content.
+    """One file, or link, of the tree: its path below the submitter's folder and its content.
 
     `source` is where it was taken from, from the folder of podium.toml where it lies below that.
     A link has the SHA-256 and the size of its target's text, and that text as `link`.
@@ -107,7 +107,7 @@ class PackedResult(_Model):
 
 
 class Gate(_Model):
-    """What `podium check` said of the whole tree; `errors` are rule ids with their numbers."""
+    """The verdict of `podium check` on the whole tree; `errors` are rule ids with counts."""
 
     verdict: Literal["accepted", "rejected"]
     counts: Counts
@@ -115,7 +115,7 @@ class Gate(_Model):
 
 
 class Receipt(_Model):
-    """Everything one call of `podium pack` put together. No time of day: same input, same bytes.
+    """Everything one call of `podium pack` assembled. No time of day: same input, same bytes.
 
     `forced` says that the tree was kept though the gate rejected it.
     """
@@ -135,7 +135,7 @@ class Receipt(_Model):
     @classmethod
     def _once(cls, files: tuple[PackedFile, ...]) -> tuple[PackedFile, ...]:
         if len({file.path for file in files}) != len(files):
-            raise ValueError("a path is told of twice")
+            raise ValueError("a path occurs twice")
         return files
 
     def to_json(self) -> str:
@@ -144,17 +144,17 @@ class Receipt(_Model):
 
 
 def read_receipt(path: Path) -> Receipt:
-    """The receipt in a file; raises UsageFault where it is none."""
+    """The receipt in a file; raises UsageFault where it is not one."""
     try:
         if path.stat().st_size > LARGEST_RECEIPT:
-            raise UsageFault(f"{path} is no receipt: it is larger than any")
+            raise UsageFault(f"{path} is not a receipt: it is too large")
         return Receipt.model_validate_json(path.read_bytes())
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise UsageFault(f"{path} is no receipt: {where}: {first['msg'].lower()}") from None
+        raise UsageFault(f"{path} is not a receipt: {where}: {first['msg'].lower()}") from None
 
 
 def receipt_schema() -> dict[str, Any]:

@@ -24,7 +24,7 @@ This folder is a submission to MLPerf {title}.
 
 - `systems/`: one description per system, `<system>.json`
 - `results/<system>/{below}`: one log per run, `result_0.txt` and so on
-- `benchmarks/<benchmark>/implementations/<implementation>/`: the code, with a README that tells how
+- `benchmarks/<benchmark>/implementations/<implementation>/`: the code, with a README that says how
   to run it, how to get the dataset and where the starting weights come from
 
 `podium doctor .` lists what is still missing, in order.
@@ -33,7 +33,7 @@ This folder is a submission to MLPerf {title}.
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """What a new submission is to hold."""
+    """What a new submission has."""
 
     submitter: str
     rules: Round
@@ -45,16 +45,16 @@ class Skeleton:
 def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
     """Make the submission's folder at once and whole; returns the paths written, in order.
 
-    Raises UsageFault where the folder holds anything already, or a name cannot be one.
+    Raises UsageFault where the folder is not empty, or a name is invalid.
     """
     _check_names(skeleton)
     if folder.is_symlink() or (folder.exists() and not is_empty_folder(folder)):
-        raise UsageFault(f"{folder} exists already; choose a new folder")
+        raise UsageFault(f"{folder} already exists; choose a new folder")
     files, folders = _files(skeleton), _folders(skeleton)
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageFault(f"{folder} cannot be made: {error.strerror}") from None
+        raise UsageFault(f"{folder} cannot be created: {error.strerror}") from None
     with draft_folder(folder) as draft:
         _fill(draft, files, folders)
     return sorted([*files, *(f"{each}/" for each in folders)])
@@ -82,7 +82,7 @@ def _files(skeleton: Skeleton) -> dict[str, str]:
 
 
 def _config(skeleton: Skeleton) -> str:
-    """A podium.toml with every field that `podium pack` knows: the unknown ones as comments."""
+    """A podium.toml with every field that `podium pack` knows: the others as comments."""
     from podium.compliance.packing.planning.config import example
 
     known = {

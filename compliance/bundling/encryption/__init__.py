@@ -1,4 +1,4 @@
-"""Archives closed and opened: age, and the OpenSSL format of the official script.
+"""Archives encrypted and decrypted: age, and the OpenSSL format of the official script.
 
 Imports `format`; age and cryptography only inside functions.
 """

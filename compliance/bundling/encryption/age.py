@@ -12,25 +12,28 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.files.optional_imports import needed
 
 AGE = b"age-encryption.org/v1\n"
-"""What such a file begins with."""
+"""The first bytes of such a file."""
 
 LARGEST_IN_MEMORY = 1 << 30
-"""Bytes of an archive closed with a passphrase: the library takes it in one piece."""
+"""Bytes of an archive encrypted with a passphrase: the library takes it in one piece."""
 
 HARDEST_SCRYPT = 22
 """Logarithm of the work that the stanza of a passphrase may ask for: 4 GiB of memory."""
 
 
-def close_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secret: str) -> None:
-    """Close a stream for recipients, or by a passphrase where there are none."""
+def encrypt_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secret: str) -> None:
+    """Encrypt a stream for recipients, or with a passphrase where there are none."""
     age = needed("pyrage", "age encryption", "bundle")
     if recipients:
         age.encrypt_io(plain, out, [_recipient(age, text) for text in recipients])
         return
     data = plain.read(LARGEST_IN_MEMORY + 1)
     if len(data) > LARGEST_IN_MEMORY:
-        said = f"the archive has more than {LARGEST_IN_MEMORY >> 30} GiB, too much for a passphrase"
-        raise UsageFault(f"{said} of age; use --recipient, or --cipher openssl")
+        size = f"more than {LARGEST_IN_MEMORY >> 30} GiB"
+        raise UsageFault(
+            f"the archive has {size}, too much for a passphrase of age; use --recipient, or "
+            "--cipher openssl"
+        )
     out.write(age.passphrase.encrypt(data, secret))
 
 
@@ -39,21 +42,23 @@ def _recipient(age: Any, text: str) -> Any:
     try:
         return kind.Recipient.from_str(text.strip())
     except Exception:  # the library's errors share no base of their own
-        raise UsageFault(f"{text.strip()[:80]} is no recipient of age (age1… or ssh-…)") from None
+        raise UsageFault(
+            f"{text.strip()[:80]} is not a recipient of age (age1... or ssh-...)"
+        ) from None
 
 
-def open_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Keys) -> None:
-    """Open a stream into `plain`; raises Refused for a wrong key and for damage."""
+def decrypt_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Keys) -> None:
+    """Decrypt a stream into `plain`; raises Refused for a wrong key and for damage."""
     age = needed("pyrage", "age encryption", "bundle")
     work = _scrypt_work(stream)
     if work is None:
         if not keys.identities:
-            raise UsageFault("the archive is closed for recipients of age: give --identity")
+            raise UsageFault("the archive is encrypted for recipients of age: give --identity")
         identities = [_identity(age, text) for text in keys.identities]
         _guarded(lambda: age.decrypt_io(stream, plain, identities), display_path)
         return
     if work > HARDEST_SCRYPT:
-        raise Refused(f"{display_path}: opening it would take 2^{work} rounds of scrypt")
+        raise Refused(f"{display_path}: decrypting it would take 2^{work} rounds of scrypt")
     data = stream.read(LARGEST_IN_MEMORY + 1)
     if len(data) > LARGEST_IN_MEMORY:
         raise Refused(f"{display_path}: is too large for a passphrase of age")
@@ -71,7 +76,7 @@ def _scrypt_work(stream: IO[bytes]) -> int | None:
 
 
 def _identity(age: Any, text: str) -> Any:
-    """An identity from an age or SSH key's text; its file may hold comments."""
+    """An identity from an age or SSH key's text; its file may have comments."""
     try:
         if "PRIVATE KEY-----" in text:
             return age.ssh.Identity.from_buffer(text.encode())
@@ -90,4 +95,4 @@ def _guarded(work: Callable[[], object], display_path: str) -> None:
             raise
         raise Refused(f"{display_path}: the encrypted data is damaged or cut short") from None
     except Exception:  # the library's errors share no base of their own
-        raise Refused(f"{display_path}: the key or passphrase does not open it") from None
+        raise Refused(f"{display_path}: the key or passphrase does not decrypt it") from None

@@ -1,4 +1,4 @@
-"""What closes and opens archives, and what an archive is once opened."""
+"""What encrypts and decrypts archives, and what an archive is once decrypted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from podium.compliance.bundling.format.compress import Packing, Source
+from podium.compliance.bundling.format.compress import Compression, Source
 from podium.compliance.errors import UsageFault
 
 
 class Cipher(StrEnum):
-    """How an archive is closed."""
+    """How an archive is encrypted."""
 
     AGE = "age"
     OPENSSL = "openssl"
@@ -20,9 +20,9 @@ class Cipher(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What opens archives: a passphrase, age identities, PBKDF2's iterations if they are unusual.
+    """What decrypts archives: a passphrase, age identities, unusual iterations of PBKDF2.
 
-    `ask` gives the passphrase once one is needed and none was given.
+    `ask` returns the passphrase when one is needed and none was given.
     """
 
     passphrase: str | None = None
@@ -35,15 +35,15 @@ class Keys:
         if self.passphrase is None and self.ask is not None:
             return self.ask()
         if not self.passphrase:
-            raise UsageFault("the archive is closed by a passphrase: give --passphrase-file")
+            raise UsageFault("the archive is encrypted with a passphrase: give --passphrase-file")
         return self.passphrase
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """An archive's stream once opened; `old` says that its key was derived in the old way."""
+class Decrypted:
+    """An archive's plain stream; `old` where its key was derived in the old, weak way."""
 
     source: Source
-    packing: Packing
+    compression: Compression
     how: str
     old: bool = False

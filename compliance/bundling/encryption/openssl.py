@@ -1,8 +1,8 @@
-"""OpenSSL's format of closed files, with PBKDF2 and in the old script's own way.
+"""OpenSSL's format of encrypted files, with PBKDF2 and with the old script's derivation.
 
 `Salted__`, eight bytes of salt, AES-256-CBC with PKCS#7 padding. Key and initial vector come from
-PBKDF2 with HMAC-SHA-256, or, as the old script left it, from one round of SHA-256 over passphrase
-and salt (MD5 before OpenSSL 1.1). The format does not notice a changed byte by itself: the hash
+PBKDF2 with HMAC-SHA-256, or, in the old script, from one round of SHA-256 over passphrase
+and salt (MD5 before OpenSSL 1.1). The format itself does not detect a changed byte: the hash
 beside the archive does.
 """
 
@@ -15,31 +15,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from podium.compliance.bundling.encryption.keys import Keys, Opened
+from podium.compliance.bundling.encryption.keys import Decrypted, Keys
 from podium.compliance.bundling.format.archive import CHUNK, Writer
-from podium.compliance.bundling.format.compress import HEAD, packing_of
+from podium.compliance.bundling.format.compress import HEAD, compression_of
 from podium.compliance.bundling.format.refusal import Damaged, Refused
 from podium.compliance.files.optional_imports import needed
 
 ITERATIONS = 600_000
-"""Of PBKDF2, when closing."""
+"""Of PBKDF2, when encrypting."""
 
 OPENSSL_ITERATIONS = 10_000
-"""What `openssl enc -pbkdf2` takes when not told."""
+"""The default of `openssl enc -pbkdf2`."""
 
 MOST_ITERATIONS = 10_000_000
 
 SALTED = b"Salted__"
-"""What such a file begins with."""
+"""The first bytes of such a file."""
 
 _KEY, _VECTOR, _BLOCK = 32, 16, 16
 
 
 class Encrypting(io.RawIOBase):
-    """A writer that closes what passes in OpenSSL's format."""
+    """A writer that encrypts in OpenSSL's format."""
 
     def __init__(self, out: Writer, secret: str, iterations: int | None) -> None:
-        """Begin with a fresh salt; `iterations` is None for the old script's derivation."""
+        """Start with a new salt; `iterations` is None for the old script's derivation."""
         salt = os.urandom(8)
         scheme = _Scheme("", iterations, "sha256")
         self._encryptor = _cipher(scheme.derive(secret, salt)).encryptor()
@@ -63,7 +63,7 @@ class Encrypting(io.RawIOBase):
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """One way to a key and a vector; `iterations` is None without PBKDF2."""
+    """One derivation of key and vector; `iterations` is None without PBKDF2."""
 
     title: str
     iterations: int | None
@@ -82,7 +82,7 @@ class _Scheme:
 
 
 def _schemes(iterations: int | None) -> Iterator[_Scheme]:
-    """Every way in which such an archive may have been closed, the safest first."""
+    """Every derivation that such an archive may have, the safest first."""
     for count in dict.fromkeys((iterations or ITERATIONS, ITERATIONS, OPENSSL_ITERATIONS)):
         yield _Scheme(f"openssl, PBKDF2 with {count} iterations", count, "sha256")
     yield _Scheme("openssl, old key derivation", None, "sha256")
@@ -96,8 +96,8 @@ def _cipher(derived: bytes) -> Any:
     return ciphers.Cipher(algorithms.AES(derived[:_KEY]), modes.CBC(derived[_KEY:]))
 
 
-def open_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Opened:
-    """Try every derivation on the first blocks: an archive shows itself by its first bytes."""
+def decrypt_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Decrypted:
+    """Try every derivation on the first blocks: an archive is recognised by its first bytes."""
     secret = keys.secret()
     prefix = len(SALTED) + 8
     head = stream.read(prefix + HEAD)
@@ -105,16 +105,16 @@ def open_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Opened:
     first = first[: len(first) - len(first) % _BLOCK]
     for scheme in _schemes(keys.iterations):
         derived = scheme.derive(secret, salt)
-        packing = packing_of(_cipher(derived).decryptor().update(first))
-        if packing is not None:
+        compression = compression_of(_cipher(derived).decryptor().update(first))
+        if compression is not None:
             stream.seek(prefix)
             source = _Decrypting(stream, _cipher(derived).decryptor())
-            return Opened(source, packing, scheme.title, scheme.iterations is None)
-    raise Refused(f"{display_path}: the passphrase does not open it")
+            return Decrypted(source, compression, scheme.title, scheme.iterations is None)
+    raise Refused(f"{display_path}: the passphrase does not decrypt it")
 
 
 class _Decrypting:
-    """A reader that opens blocks and takes the padding off the last."""
+    """A reader that decrypts blocks and removes the padding of the last."""
 
     def __init__(self, stream: IO[bytes], decryptor: Any) -> None:
         self._stream, self._decryptor = stream, decryptor
@@ -127,7 +127,7 @@ class _Decrypting:
         return data
 
     def _fill(self) -> None:
-        """One block is held back: it may be the last, which ends in its padding."""
+        """One block is kept back: it may be the last, which ends in its padding."""
         data = self._stream.read(CHUNK)
         if data:
             data = self._last + self._decryptor.update(data)

@@ -17,7 +17,7 @@ CHUNK = 1 << 18
 """Bytes read and written at a time."""
 
 MOMENT = 315532800
-"""1980-01-01: every member's time, the earliest that zip-minded tools can show, too."""
+"""1980-01-01: every member's time, the earliest that zip can hold."""
 
 _TYPES = {Kind.FILE: tarfile.REGTYPE, Kind.FOLDER: tarfile.DIRTYPE, Kind.LINK: tarfile.SYMTYPE}
 

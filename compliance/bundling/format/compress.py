@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 ZSTD_LEVEL = 6
 GZIP_LEVEL = 6
 
-ZSTD_BITE = 1 << 10
-"""Compressed bytes handed to zstd at once: even a bomb makes no more than 32 MiB of them."""
+ZSTD_CHUNK = 1 << 10
+"""Compressed bytes given to zstd at once: even a bomb makes no more than 32 MiB of them."""
 
 WIDEST_WINDOW = 1 << 27
 """Bytes of memory that a zstd frame may ask for, the limit of its own command."""
 
 
-class Packing(StrEnum):
+class Compression(StrEnum):
     """How an archive is compressed."""
 
     ZSTD = "tar.zst"
@@ -39,14 +39,14 @@ HEAD = 512
 """Bytes by which a stream is recognised."""
 
 
-def packing_of(head: bytes) -> Packing | None:
-    """How a stream that begins so is compressed; None where it is no archive that podium reads."""
+def compression_of(head: bytes) -> Compression | None:
+    """The compression of a stream by its first bytes; None for one that podium does not read."""
     if head.startswith(_GZIP_MAGIC):
-        return Packing.GZIP
+        return Compression.GZIP
     if head.startswith(_ZSTD_MAGIC):
-        return Packing.ZSTD
+        return Compression.ZSTD
     if head[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC):
-        return Packing.PLAIN
+        return Compression.PLAIN
     return None
 
 
@@ -58,17 +58,17 @@ class Source(Protocol):
 
 
 class Closing(Writer, Protocol):
-    """A writer whose end must be told; closing it leaves what lies below it open."""
+    """A writer that must be closed; the stream below it stays open."""
 
     def close(self) -> None:
-        """Write what is still held back."""
+        """Write what is still buffered."""
 
 
-def compressing(packing: Packing, out: IO[bytes]) -> Closing:
+def compressing(compression: Compression, out: IO[bytes]) -> Closing:
     """A writer that compresses into `out`: no name, no time, one thread, so always alike."""
-    if packing is Packing.GZIP:
+    if compression is Compression.GZIP:
         return gzip.GzipFile("", "wb", GZIP_LEVEL, out, mtime=0)
-    if packing is Packing.ZSTD:
+    if compression is Compression.ZSTD:
         import zstandard
 
         shape = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True)
@@ -87,11 +87,11 @@ class _Plain:
         """Nothing is held back."""
 
 
-def expanding(packing: Packing, source: Source) -> Source:
+def expanding(compression: Compression, source: Source) -> Source:
     """A reader of what was compressed; whatever is not whole and right raises Damaged."""
-    if packing is Packing.GZIP:
+    if compression is Compression.GZIP:
         return _Gzip(source)
-    return _Zstd(source) if packing is Packing.ZSTD else source
+    return _Zstd(source) if compression is Compression.ZSTD else source
 
 
 class _Raw(io.RawIOBase):
@@ -149,7 +149,7 @@ class _Zstd:
     def _bite(self) -> bytes:
         if self._at >= len(self._given):
             self._given, self._at = self._source.read(CHUNK), 0
-        bite = self._given[self._at : self._at + ZSTD_BITE]
+        bite = self._given[self._at : self._at + ZSTD_CHUNK]
         self._at += len(bite)
         return bite
 

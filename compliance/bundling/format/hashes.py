@@ -37,7 +37,7 @@ class Hashing:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing is held back here."""
+        """Nothing is buffered here."""
 
     @property
     def sha256(self) -> str:
@@ -68,11 +68,11 @@ def side_files(archive: Path, *, old_script: bool = False) -> dict[str, Path]:
 def stated_hashes(archive: Path) -> list[tuple[str, str, str]]:
     """(algorithm, digest, name of the side file) of every side file beside an archive.
 
-    Raises Refused for a side file that holds no hash: it was meant to say something.
+    Raises Refused for a side file without a hash.
     """
-    places = {(kind, path) for old in (False, True) for kind, path in _sides(archive, old)}
+    sides = {(kind, path) for old in (False, True) for kind, path in _sides(archive, old)}
     return [
-        (kind, _read_side(path, kind), path.name) for kind, path in sorted(places) if path.is_file()
+        (kind, _read_side(path, kind), path.name) for kind, path in sorted(sides) if path.is_file()
     ]
 
 
@@ -88,12 +88,12 @@ def _read_side(path: Path, kind: str) -> str:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     found = _HEX[kind].match(text.removeprefix("\\"))
     if found is None:
-        raise Refused(f"{path.name} holds no {kind} hash")
+        raise Refused(f"{path.name} has no {kind} hash")
     return found[0].lower()
 
 
 def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_path: str) -> None:
-    """Compare an open archive with what is stated of it, and go back to where it was.
+    """Compare an open archive with what is stated of it, and seek back to where it was.
 
     Raises Refused where one differs.
     """
@@ -108,12 +108,12 @@ def check_hashes(stream: IO[bytes], stated: list[tuple[str, str, str]], display_
     for kind, digest, source in stated:
         actual = sums[kind].hexdigest()
         if actual != digest.lower():
-            said = f"the {kind} hash is {actual}; must be {digest.lower()} by {source}"
-            raise Refused(f"{display_path}: {said}")
+            expected = f"{digest.lower()} by {source}"
+            raise Refused(f"{display_path}: the {kind} hash is {actual}; must be {expected}")
 
 
 def checked_hash(digest: str) -> str:
-    """A SHA-256 as a caller gave it; raises UsageFault where it is none."""
+    """A SHA-256 as a caller gave it; raises UsageFault where it is not one."""
     if not _HEX["sha256"].fullmatch(digest.strip()):
         raise UsageFault("--sha256 must be 64 hexadecimal digits")
     return digest.strip().lower()

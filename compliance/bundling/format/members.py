@@ -1,4 +1,4 @@
-"""A tar stream read strictly, member by member: what is odd is refused, not guessed at.
+"""A tar stream read strictly, member by member: anything irregular is refused.
 
 The standard reader takes a damaged header for the end of an archive and reads a name of any length
 into memory; an archive from elsewhere deserves neither trust.
@@ -40,13 +40,13 @@ _REFUSED = {
 }
 _NAMES = {tarfile.GNUTYPE_LONGNAME: "path", tarfile.GNUTYPE_LONGLINK: "linkpath"}
 
-_HEEDED = ("path", "linkpath", "size")
-"""What of an extended header counts; times and owners do not."""
+_USED = ("path", "linkpath", "size")
+"""The fields of an extended header that are used; times and owners are not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What an archive says of one member; `target` is where a link leads."""
+    """The header of one member; `target` is where a link leads."""
 
     name: str
     kind: Kind
@@ -98,7 +98,7 @@ class Meter:
             raise Refused(f"{self.where}: unpacked the archive is larger than {most} bytes")
 
     def exactly(self, size: int) -> bytes:
-        """So many bytes; raises Refused where the archive ends before."""
+        """Read exactly so many bytes; raises Refused where the archive ends before."""
         pieces = []
         while size:
             data = self.read(size)
@@ -153,7 +153,7 @@ class Members:
             return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except (tarfile.HeaderError, ValueError):
             where = self._meter.where
-            raise Refused(f"{where}: what follows it is no tar header, or a damaged one") from None
+            raise Refused(f"{where}: the next header is damaged, or not a tar header") from None
 
     def _end(self) -> None:
         """The end mark is two blocks of zeros, and nothing but zeros may follow."""
@@ -196,7 +196,7 @@ class Members:
         stated = _pax(data, f"after {where}")
         if odd := [key for key in stated if key.startswith("GNU.sparse")]:
             raise Refused(f"after {where}: a sparse file ({clean(odd[0])})")
-        wanted = {key: text for key, text in stated.items() if key in _HEEDED}
+        wanted = {key: text for key, text in stated.items() if key in _USED}
         if wanted and info.type == tarfile.XGLTYPE:
             raise Refused(f"after {where}: a record that gives all members one {min(wanted)}")
         return wanted
@@ -204,12 +204,12 @@ class Members:
 
 def _number(text: str, display_path: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise Refused(f"{display_path}: the size is no number")
+        raise Refused(f"{display_path}: the size is not a number")
     return int(text)
 
 
 def _pax(data: bytes, where: str) -> dict[str, str]:
-    """The records `length key=value` of an extended header; raises Refused where they are none."""
+    """The records `length key=value` of an extended header; raises Refused for invalid ones."""
     found: dict[str, str] = {}
     while data:
         digits, space, _ = data.partition(b" ")

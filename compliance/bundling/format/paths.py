@@ -1,4 +1,4 @@
-"""The names of an archive's members: which are allowed, and which would meet on some disk.
+"""The names of an archive's members: which are allowed, and which would collide on some disk.
 
 Bundling and unpacking share these rules, so that whatever is bundled can be unpacked.
 """
@@ -34,7 +34,7 @@ def parts_of(name: str, display_path: str) -> tuple[str, ...]:
     if name.startswith(("/", "\\")):
         raise Refused(f"{display_path}: the name is absolute; members must lie below the folder")
     if len(os.fsencode(name)) > LONGEST_NAME:
-        raise Refused(f"{clean(name[:60])}…: the name has more than {LONGEST_NAME} bytes")
+        raise Refused(f"{clean(name[:60])}...: the name has more than {LONGEST_NAME} bytes")
     parts = name.split("/")
     while parts and parts[0] == ".":
         parts = parts[1:]
@@ -51,19 +51,19 @@ def _check_part(part: str, display_path: str) -> None:
     if "\\" in part or _DRIVE.match(part):
         raise Refused(f"{display_path}: the name is a path of its own on Windows")
     if _CONTROL.search(part):
-        raise Refused(f"{display_path}: the name holds a control character")
+        raise Refused(f"{display_path}: the name has a control character")
 
 
 def folded(name: str) -> str:
-    """A name as disks see it that know neither capitals nor forms of Unicode."""
+    """A name as disks see it that ignore case and Unicode normalization."""
     if name.isascii():
         return name.lower()
     plain = unicodedata.normalize("NFD", name)
     return unicodedata.normalize("NFD", plain.casefold())
 
 
-class Places:
-    """Every place that members have taken so far; no two may meet on any disk."""
+class TakenPaths:
+    """Every path that members have so far; no two may collide on any disk."""
 
     def __init__(self) -> None:
         self._taken: dict[str, tuple[str, Kind, bool]] = {}
@@ -72,7 +72,7 @@ class Places:
         return len(self._taken)
 
     def take(self, parts: tuple[str, ...], kind: Kind) -> None:
-        """Take a place and the folders above it; raises Refused where another member has it."""
+        """Take a path and the folders above it; raises Refused where another member has it."""
         name = "/".join(parts)
         for end in range(len(parts) - 1, 0, -1):
             above = "/".join(parts[:end])
@@ -82,19 +82,21 @@ class Places:
                 break
         self._enter(name, kind, name, stated=True)
 
-    def _enter(self, place: str, kind: Kind, name: str, *, stated: bool) -> None:
-        key, display_path = folded(place), clean(name)
+    def _enter(self, path: str, kind: Kind, name: str, *, stated: bool) -> None:
+        key, display_path = folded(path), clean(name)
         if key not in self._taken:
-            self._taken[key] = (place, kind, stated)
+            self._taken[key] = (path, kind, stated)
             return
         other, other_kind, other_stated = self._taken[key]
-        if other != place:
-            said = f"{clean(place)} and {clean(other)} are one name where capitals or forms of"
-            raise Refused(f"{display_path}: {said} Unicode do not count")
+        if other != path:
+            names = f"{clean(path)} and {clean(other)}"
+            raise Refused(
+                f"{display_path}: {names} are one name where case or Unicode forms do not count"
+            )
         if (kind is Kind.FOLDER) != (other_kind is Kind.FOLDER):
             raise Refused(
-                f"{display_path}: {clean(place)} is a {kind} here and a {other_kind} elsewhere"
+                f"{display_path}: {clean(path)} is a {kind} here and a {other_kind} elsewhere"
             )
         if stated and (other_stated or kind is not Kind.FOLDER):
             raise Refused(f"{display_path}: the name is there twice")
-        self._taken[key] = (place, kind, stated or other_stated)
+        self._taken[key] = (path, kind, stated or other_stated)

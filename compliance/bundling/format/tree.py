@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from podium.compliance.bundling.format.paths import Kind, Places, parts_of
+from podium.compliance.bundling.format.paths import Kind, TakenPaths, parts_of
 from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.report.terminal import clean
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file, folder or link of a tree; `name` is its place in the archive."""
+    """One file, folder or link of a tree; `name` is its path in the archive."""
 
     name: str
     path: str
@@ -30,13 +30,13 @@ def entries_of(tree: Path, top: str) -> list[Entry]:
     """Everything in a tree as members below the folder `top`, sorted by the bytes of their names.
 
     Raises Refused for what an archive must not hold: links that leave the tree, pipes, sockets,
-    devices, and names that meet on some disk.
+    devices, and names that collide on some disk.
     """
     root = str(tree.resolve())
     entries = sorted(_walk(root, top, root), key=_order)
-    places = Places()
+    taken = TakenPaths()
     for entry in (Entry(top, root, Kind.FOLDER), *entries):
-        places.take(parts_of(entry.name, clean(entry.name)), entry.kind)
+        taken.take(parts_of(entry.name, clean(entry.name)), entry.kind)
     return [Entry(top, root, Kind.FOLDER), *entries]
 
 
@@ -54,10 +54,10 @@ def _walk(folder: str, name: str, root: str) -> Iterator[Entry]:
         except OSError as error:
             raise Refused(f"{clean(name)}: cannot be read: {error.strerror}") from None
         for child in children:
-            place = f"{name}/{child.name}"
-            entry = _entry(child.path, place, root)
+            path = f"{name}/{child.name}"
+            entry = _entry(child.path, path, root)
             if entry.kind is Kind.FOLDER:
-                waiting.append((child.path, place))
+                waiting.append((child.path, path))
             yield entry
 
 

@@ -92,6 +92,6 @@ def _text(written: Bundled) -> str:
         f"{clean(str(written.archive))}: {written.files} files, {written.size} bytes",
         f"  sha256 {written.sha256}",
         *(f"  {clean(str(path))}" for path in written.side_files),
-        f"  without podium: {clean(written.opened_by)}",
+        f"  without podium: {clean(written.unpack_command)}",
     ]
     return "\n".join(lines) + "\n"

@@ -152,6 +152,6 @@ def _text(output: Path, unpacked: Unpacked) -> str:
 
     if unpacked.old_derivation:
         warn("the bundle's key was derived in the old, weak way; ask for one encrypted by age")
-    sealed = f"{unpacked.files} files, {unpacked.size} bytes ({unpacked.sealed})"
-    lines = [f"{clean(str(output))}: {sealed}", *(f"  {line}" for line in unpacked.checked)]
+    totals = f"{unpacked.files} files, {unpacked.size} bytes ({unpacked.encryption})"
+    lines = [f"{clean(str(output))}: {totals}", *(f"  {line}" for line in unpacked.checked)]
     return "\n".join(lines) + "\n"

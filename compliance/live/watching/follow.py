@@ -1,4 +1,4 @@
-"""A file that grows: only its new bytes are read; also one that is replaced or not there yet."""
+"""A growing file: only its new bytes are read; it may be replaced, or not exist yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """New bytes; or news of the file: cut short and begun anew, or replaced by another."""
+    """New bytes; or a change of the file: truncated, or replaced by another."""
 
     kind: Literal["data", "anew", "replaced"]
     data: bytes = b""
@@ -46,13 +46,13 @@ class Tail:
                 yield from self._grown(self._handle)
 
     def close(self) -> None:
-        """Leave the file; the next call of `poll` begins with it anew."""
+        """Close the file; the next call of `poll` starts with it again."""
         if self._handle is not None:
             os.close(self._handle)
         self._handle, self._place = None, 0
 
     def _open(self) -> None:
-        # Opening a fifo would wait for a writer, so nothing waits, and what is no file is refused.
+        # Opening a fifo would wait for a writer, so nothing waits, and only a file is read.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         try:
             handle = os.open(self.path, flags)
@@ -64,7 +64,7 @@ class Tail:
             return
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            self.problem = "is no regular file"
+            self.problem = "is not a regular file"
             return
         self._handle, self._place, self.seen, self.problem = handle, 0, True, ""
 
@@ -78,7 +78,7 @@ class Tail:
             yield Piece("data", data)
 
     def _was_replaced(self, handle: int) -> bool:
-        """Whether another file has the name now. One that was only moved away is read on."""
+        """Whether another file has the name now. One that was only moved is read on."""
         try:
             there = os.stat(self.path)
         except OSError:

@@ -72,17 +72,17 @@ def forecast(
         return None
     last = points[-1]
     if expected.mean is not None and expected.mean > last.position:
-        place, how = expected.mean, f"where the reference converges ({_count(expected.mean)})"
+        position, how = expected.mean, f"where the reference converges ({_count(expected.mean)})"
     else:
         found = _crossing(points, goal)
         if found is None:
             return None
-        place, count = found
+        position, count = found
         how = f"at the earliest, where a line through the last {count} qualities meets the target"
-    place = _next_evaluation(place, last.position, due)
+    position = _next_evaluation(position, last.position, due)
     pace, count = _pace(points)
-    minutes = last.minutes + pace * (place - last.position)
-    return Forecast(minutes, place, f"{how}, at the pace of the last {count} evaluations")
+    minutes = last.minutes + pace * (position - last.position)
+    return Forecast(minutes, position, f"{how}, at the pace of the last {count} evaluations")
 
 
 def _pace(points: Sequence[Point]) -> tuple[float, int]:
@@ -108,15 +108,15 @@ def _crossing(points: Sequence[Point], goal: Goal | None) -> tuple[float, int] |
     slope = math.fsum((at - mean_at) * (quality - mean) for at, quality in known) / spread
     if not slope or (slope < 0) != goal.downwards:
         return None
-    place = mean_at + (goal.bound - mean) / slope
+    position = mean_at + (goal.bound - mean) / slope
     last = points[-1].position
-    return (max(place, last), len(known)) if place <= FARTHEST * last else None
+    return (max(position, last), len(known)) if position <= FARTHEST * last else None
 
 
-def _next_evaluation(place: float, last: float, due: Due | None) -> float:
+def _next_evaluation(position: float, last: float, due: Due | None) -> float:
     if due is None:
-        return place
-    steps = max(1, math.ceil((place - last) / due.interval - 1e-9))
+        return position
+    steps = max(1, math.ceil((position - last) / due.interval - 1e-9))
     return last + steps * due.interval
 
 

@@ -1,4 +1,4 @@
-"""A log put together piece by piece; the same in the end as if it were read at once."""
+"""A log read piece by piece; in the end the same as if it were read at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from podium.logging_spec.reader.read import parse_log, read_log
 from podium.logging_spec.reader.record import Record
 
 _AGE = ("mllog", "mll", "mlpv", "alibaba", "none")
-"""Line formats, newest first: lines of an older one than the newest in the file do not count."""
+"""Line formats, newest first: lines of a format older than the newest in the file are ignored."""
 
 _LONGEST = 1 << 28
 
@@ -29,7 +29,7 @@ class GrowingLog:
         self.begun_anew = False
 
     def feed(self, data: bytes) -> list[Record]:
-        """Take new bytes; gives the records that they complete."""
+        """Read new bytes; returns the records that they complete."""
         if self.compressed or (not self.log.size and data.startswith((GZIP, ZSTD))):
             self.compressed = True
             return self._read_again()
@@ -80,10 +80,10 @@ class GrowingLog:
         log.lines += numbers
         log.records += piece.records
         log.faults += (structs.replace(f, position=f.position + base) for f in piece.faults)
-        log.lenient += ((base + place, record) for place, record in piece.lenient)
+        log.lenient += ((base + offset, record) for offset, record in piece.lenient)
         places = range(len(piece.records)) if piece.places is None else piece.places
         assert log.places is not None
-        log.places += (base + place for place in places)
+        log.places += (base + offset for offset in places)
         self.odd = self.odd or piece.places is not None
         return piece.records
 

@@ -1,4 +1,4 @@
-"""`podium watch`: look at every log, show what is new, and know when to end."""
+"""`podium watch`: poll every log, show what is new, and decide when to end."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ GRACE_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
-    wishes: WatchOptions = field(default_factory=WatchOptions)
+    judging: WatchOptions = field(default_factory=WatchOptions)
     interval: float = 1.0
     once: bool = False
     follow: bool = False
@@ -57,12 +57,12 @@ class Watch:
         if options.command and not shlex.split(options.command):
             raise UsageFault("--exec gives no command")
         self.options, self.sleep, self.now = options, sleep, now
-        self.logs = [Watched(path, options.wishes) for path in dict.fromkeys(paths)]
+        self.logs = [Watched(path, options.judging) for path in dict.fromkeys(paths)]
         self.started: list[subprocess.Popen[bytes]] = []
         self.alarmed: set[str] = set()
 
     def run(self) -> Exit:
-        """Watch until there is nothing more to come; the exit status."""
+        """Watch until every log has ended; returns the exit status."""
         output = self._output()
         try:
             self._follow(output)
@@ -76,7 +76,7 @@ class Watch:
             raise NothingToJudge(f"there is no log: {', '.join(log.path for log in self.logs)}")
         return self._status()
 
-    # --- while it goes on ---
+    # --- while logs grow ---
 
     def _follow(self, output: Output) -> None:
         options = self.options
@@ -84,7 +84,7 @@ class Watch:
         first = True
         while True:
             changed = [log.poll()[0] for log in self.logs]
-            # Most of the work of a status is wasted where nothing happens.
+            # A status costs most of a poll, and is the same while nothing happens.
             if first or any(changed) or isinstance(output, Live):
                 output.show(self._statuses(), first or any(changed))
             first = False
@@ -103,23 +103,23 @@ class Watch:
         return ends is not None and self.now() >= ends
 
     def _alarm(self, log: Watched) -> None:
-        """Tell the first error of a log to the command of --exec, once."""
+        """Run the command of --exec for the first error of a log, once."""
         fatal = log.fatal
         if fatal is None or log.path in self.alarmed:
             return
         self.alarmed.add(log.path)
         if self.options.command:
             words = shlex.split(self.options.command)
-            told = {
+            variables = {
                 "PODIUM_LOG": log.path,
                 "PODIUM_RULE": fatal.id,
                 "PODIUM_LINE": "" if fatal.line is None else str(fatal.line),
                 "PODIUM_MESSAGE": fatal.message,
             }
             try:
-                # The caller's own command, by the caller's own words; no shell reads a log's text.
+                # The caller's own command, without a shell: no log's text is ever parsed by one.
                 process = subprocess.Popen(  # noqa: S603
-                    words, env={**os.environ, **told}, stdin=subprocess.DEVNULL
+                    words, env={**os.environ, **variables}, stdin=subprocess.DEVNULL
                 )
             except OSError as error:
                 raise UsageFault(f"--exec {words[0]}: {error.strerror or error}") from None
@@ -135,19 +135,19 @@ class Watch:
     # --- at the end ---
 
     def _conclude(self) -> None:
-        """The full judgement of the logs that have ended, and how the others stand."""
+        """The report on the logs that have ended, and the status of the others."""
         ended = [log for log in self.logs if log.stopped]
         for log in ended:
             log.judge()
         report = self.report(ended) if ended else None
         statuses = self._statuses()
         if self.options.format == "json":
-            told = document(statuses, asdict(self._rules())) | {"done": True}
-            told["report"] = report
-            print_text(json_text(told, indent=2 if self.options.once else None))
+            data = document(statuses, asdict(self._rules())) | {"done": True}
+            data["report"] = report
+            print_text(json_text(data, indent=2 if self.options.once else None))
             return
-        going_on = [s for s in statuses if s.phase != "stopped"]
-        print_page(statuses if self.options.once else going_on, plain=not _shows_blocks())
+        unfinished = [s for s in statuses if s.phase != "stopped"]
+        print_page(statuses if self.options.once else unfinished, plain=not _shows_blocks())
         if report is not None:
             from podium.compliance.report.render.text import render
 
@@ -195,7 +195,7 @@ class Watch:
         return Rules(
             usage="several" if several else first.rules.usage,
             round="several" if several else first.rules.name,
-            profile=self.options.wishes.profile.value,
+            profile=self.options.judging.profile.value,
             chosen_by=first.chosen_by,
         )
 

@@ -1,4 +1,4 @@
-"""Where the news of a watch goes: a live page, plain lines, or lines of JSON."""
+"""How a watch is printed: as a live page, plain lines, or lines of JSON."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Output(Protocol):
     """Shows statuses as they change."""
 
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
-        """Show how things stand; `changed`: a log has grown since the last time."""
+        """Show the statuses; `changed`: a log has grown since the last time."""
 
     def close(self) -> None:
         """Leave the terminal as it was."""
 
 
 class Live:
-    """A page that is drawn anew in its place."""
+    """A page that is redrawn in place."""
 
     def __init__(self, console: Console, *, plain: bool) -> None:
         from rich.live import Live as RichLive
@@ -58,20 +58,20 @@ class Live:
 
 
 class Plain:
-    """A line for everything that happens."""
+    """A line for each event."""
 
     def __init__(self) -> None:
-        self.told: dict[str, _Told] = {}
+        self.printed: dict[str, _Printed] = {}
 
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
         for status in statuses:
-            told = self.told.get(status.path)
-            if told is None or status.records < told.records:
-                anew = [] if told is None else ["begun anew"]
-                told = self.told[status.path] = _Told()
+            printed = self.printed.get(status.path)
+            if printed is None or status.records < printed.records:
+                restarted = [] if printed is None else ["restarted"]
+                printed = self.printed[status.path] = _Printed()
             else:
-                anew = []
-            for news in (*anew, *told.news(status)):
+                restarted = []
+            for news in (*restarted, *printed.news(status)):
                 print_text("\n".join(wrap(clean(f"{status.path}: {news}"), width())) + "\n")
         _flush()
 
@@ -79,8 +79,8 @@ class Plain:
         pass
 
 
-class _Told:
-    """What has been told of one log."""
+class _Printed:
+    """What has been printed of one log."""
 
     def __init__(self) -> None:
         self.phase, self.problem = "", ""
@@ -138,13 +138,13 @@ class Json:
 
 
 def document(statuses: Sequence[Status], rules: dict[str, str]) -> dict[str, object]:
-    """How things stand, as JSON data."""
+    """The statuses as JSON data."""
     logs = [status.to_dict() for status in statuses]
     return {"schema": SCHEMA, "rules": rules, "done": False, "logs": logs}
 
 
 def print_page(statuses: Sequence[Status], *, plain: bool) -> None:
-    """Print every log in full, as it stands."""
+    """Print the status of every log in full."""
     from podium.compliance.live.watching.page import BLOCKS, PLAIN_BLOCKS
 
     blocks = PLAIN_BLOCKS if plain else BLOCKS

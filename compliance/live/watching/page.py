@@ -1,4 +1,4 @@
-"""Lines about runs being watched, for a terminal: what a person wants to see at a glance."""
+"""Lines about runs being watched, for a terminal."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def detail(status: Status, width: int, blocks: str = BLOCKS) -> Iterator[Line]:
     for line in wrap(head, width, "", "  "):
         yield line, "bold"
     if status.problem:
-        yield from _told("problem", status.problem, width, "bold red")
+        yield from _wrapped("problem", status.problem, width, "bold red")
     for label, text in _facts(status, blocks):
         if text:
-            yield from _told(label, text, width)
+            yield from _wrapped(label, text, width)
     yield from _findings(status, width)
 
 
@@ -118,18 +118,18 @@ def _quality(status: Status) -> str:
 
 
 def _evaluations(status: Status) -> str:
-    told = [str(len(status.points))]
+    parts = [str(len(status.points))]
     if status.points:
-        told.append(f"last at {_count(status.points[-1].position)} {status.unit}")
+        parts.append(f"last at {_count(status.points[-1].position)} {status.unit}")
     if status.reached is not None:
-        told.append(f"target reached at {_count(status.reached)}")
+        parts.append(f"target reached at {_count(status.reached)}")
     elif status.next_due is not None:
-        told.append(f"next due at {_count(status.next_due)}")
-    return ", ".join(told)
+        parts.append(f"next due at {_count(status.next_due)}")
+    return ", ".join(parts)
 
 
 def projection(status: Status) -> str:
-    """When the run may end, and how that is known."""
+    """When the run may end, and the basis of that."""
     if status.forecast is None:
         return ""
     ends = status.forecast
@@ -141,16 +141,16 @@ def reference(status: Status) -> str:
     expected = status.expected
     if expected.mean is None or expected.minimum is None:
         return expected.reason if status.points else ""
-    told = (
+    text = (
         f"{_count(expected.mean)} {expected.unit} on average at batch size "
         f"{_count(expected.batch_size or 0)}; the mean of {expected.runs} runs at least "
         f"{_count(expected.minimum)}"
     )
     if status.margin is None:
-        return told
+        return text
     side = "above" if status.margin >= 0 else "below"
     what = "this run" if status.reached is not None else "as projected, this run"
-    return f"{told}: {what} is {_count(abs(status.margin))} {side} that"
+    return f"{text}: {what} is {_count(abs(status.margin))} {side} that"
 
 
 def _count(number: float) -> str:
@@ -159,8 +159,8 @@ def _count(number: float) -> str:
 
 def finding_text(found: Finding) -> str:
     """A finding as one sentence."""
-    place = "" if found.line is None else f"line {found.line}: "
-    return clean(f"{found.severity.value}: {place}{found.message} [{found.id}]")
+    where = "" if found.line is None else f"line {found.line}: "
+    return clean(f"{found.severity.value}: {where}{found.message} [{found.id}]")
 
 
 def _findings(status: Status, width: int) -> Iterator[Line]:
@@ -174,6 +174,6 @@ def _findings(status: Status, width: int) -> Iterator[Line]:
         yield f"  and {more} more", ""
 
 
-def _told(label: str, text: str, width: int, style: str = "") -> Iterator[Line]:
+def _wrapped(label: str, text: str, width: int, style: str = "") -> Iterator[Line]:
     for line in wrap(clean(text), width, f"  {label:<{_LABEL}}", _BODY):
         yield line, style

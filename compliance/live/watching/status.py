@@ -1,4 +1,4 @@
-"""Where a run stands: phase, times against limits, evaluations, quality, what is missing."""
+"""The status of a run: phase, times and limits, evaluations, quality, what is missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from podium.rules.schedule import Due
 Phase = Literal["waiting", "preparing", "init", "ready", "running", "stopped"]
 
 CLOCKS_AGREE_MS = 86_400_000
-"""A log whose last line is older than this is a replay or a copy: its own clock is taken."""
+"""A log whose last line is older than this is a replay or a copy: its own clock is used."""
 
 
 @dataclass(slots=True)
@@ -59,15 +59,15 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON data."""
-        told: dict[str, Any] = msgspec.to_builtins(replace(self, goal=None))
-        told["goal"] = None if self.goal is None else self.goal.bound
-        return told
+        data: dict[str, Any] = msgspec.to_builtins(replace(self, goal=None))
+        data["goal"] = None if self.goal is None else self.goal.bound
+        return data
 
 
 def status_of_run(
     display_path: str, guard: Guard, expected: Expected, now_ms: float, problem: str = ""
 ) -> Status:
-    """The status of what a guard has seen."""
+    """The status of a run, from its guard."""
     run, context = guard.run, guard.context
     found = Status(display_path, problem=problem, findings=guard.findings, records=len(run.records))
     found.phase = _phase(run)
@@ -142,15 +142,15 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     done = found.phase == "stopped" or found.reached is not None
     if not done and "run_start" in run.where:
         found.forecast = forecast(found.points, expected, found.goal, due)
-    place = found.reached
-    if place is None and found.forecast is not None:
-        place = found.forecast.position
-    if place is not None and expected.minimum is not None:
-        found.margin = place - expected.minimum
+    end = found.reached
+    if end is None and found.forecast is not None:
+        end = found.forecast.position
+    if end is not None and expected.minimum is not None:
+        found.margin = end - expected.minimum
 
 
 def _members(unit: str, due: Due | None) -> tuple[str, ...]:
-    """The metadata members that place an evaluation, the one to go by first."""
+    """The metadata members with an evaluation's position, the preferred one first."""
     epochs = (due.unit if due is not None else unit) == "epochs"
     first = "epoch_num" if epochs else "samples_count"
     return (first, *(name for name in POSITIONS if name != first))
@@ -180,7 +180,7 @@ def _points(run: Run, names: tuple[str, ...]) -> list[Point]:
         if at is not None:
             minutes = 0.0 if start is None else (record.time_ms - start.time_ms) / MINUTE_MS
             found.setdefault(at[1], Point(at[1], minutes, as_number(record.value)))
-    return [found[place] for place in sorted(found)]
+    return [found[position] for position in sorted(found)]
 
 
 def _next(points: list[Point], due: Due) -> float | None:

@@ -1,4 +1,4 @@
-"""One log being watched: its file, its guard, and what has happened since the last look."""
+"""One log being watched: its file, its guard, and what is new since the last poll."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from podium.logging_spec.reader.record import Record
 from podium.rules.finding import Finding, Profile, Severity
 
 _OPENERS = frozenset({"cache_clear", "init_start", "init_stop", "run_start"})
-"""Keys that begin a run: a file that replaces another and begins so is another run."""
+"""Keys at the start of a run: a replaced file that starts with one is another run."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
-    """How to judge: what the options say."""
+    """The options that say how to judge."""
 
     usage: str | None = None
     round: str | None = None
@@ -34,10 +34,10 @@ class WatchOptions:
 class Watched:
     """A log as far as it has been read."""
 
-    def __init__(self, path: str, wishes: WatchOptions) -> None:
-        self.path, self.wishes = path, wishes
+    def __init__(self, path: str, options: WatchOptions) -> None:
+        self.path, self.options = path, options
         folder = os.path.dirname(path) or "."
-        self.choice: Choice = RoundRequest(wishes.usage, wishes.round).choose(folder)
+        self.choice: Choice = RoundRequest(options.usage, options.round).choose(folder)
         self.tail = Tail(path)
         self.quiet = False
         self.verdict: LogVerdict | None = None
@@ -52,12 +52,12 @@ class Watched:
         self._expected: tuple[object, Expected] | None = None
 
     def _guard(self) -> Guard:
-        wishes = self.wishes
+        options = self.options
         return Guard(
             self.choice.rules,
-            wishes.division,
-            wishes.benchmark,
-            profile=wishes.profile,
+            options.division,
+            options.benchmark,
+            profile=options.profile,
             path=self.path,
             line_of=lambda index: self.log.log.line(index),
             advises=False,
@@ -90,7 +90,7 @@ class Watched:
         return [*self._judge(records), *self._judge_faults()]
 
     def _feed(self, data: bytes) -> list[Record]:
-        """The records that new bytes complete; those of a new file once it tells what it is."""
+        """The records that new bytes complete; those of a new file once it is recognised."""
         if self._held is None:
             return self.log.feed(data)
         self._held = held = self._held + data
@@ -131,15 +131,15 @@ class Watched:
         return next(errors, None)
 
     def judge(self) -> LogVerdict:
-        """The verdict on the log as it stands: that of `podium check`."""
+        """The verdict of `podium check` on the log as it is."""
         if self.verdict is None:
-            rules, profile = self.choice.rules, self.wishes.profile
+            rules, profile = self.choice.rules, self.options.profile
             self.verdict = judge_log(self.log.whole(), rules, profile, self.path)
             self.guard.report(self.verdict.findings)
         return self.verdict
 
     def status(self, now_ms: float) -> Status:
-        """Where the run stands."""
+        """The status of the run."""
         return status_of_run(self.path, self.guard, self._reference(), now_ms, self.tail.problem)
 
     def _reference(self) -> Expected:
@@ -150,6 +150,6 @@ class Watched:
             return Expected(reason="the benchmark is not known yet")
         known = (benchmark.name, guard.context.division, guard.run.number("global_batch_size"))
         if self._expected is None or self._expected[0] != known:
-            rules, profile = self.choice.rules, self.wishes.profile
+            rules, profile = self.choice.rules, self.options.profile
             self._expected = (known, reference_at(rules, *known, profile))
         return self._expected[1]

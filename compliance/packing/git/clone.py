@@ -1,4 +1,4 @@
-"""A clone of the review repository: the only place that runs git (by gitpython).
+"""A clone of the review repository: the only module that runs git (by gitpython).
 
 Nothing is forced: no branch is overwritten, no other submitter's folder touched, nothing pushed
 unless asked.
@@ -56,16 +56,16 @@ class Clone:
         self.run("rev-parse", "--is-inside-work-tree")
 
     def run(self, *words: str, env: dict[str, str] | None = None) -> str:
-        """What a git command prints; raises UsageFault with the telling line of its error."""
+        """What a git command prints; raises UsageFault with the line that names the error."""
         from git.exc import GitCommandError
 
         try:
             return str(self.repo.git.execute(["git", *_PLAIN, *words], env=env))
         except GitCommandError as error:
-            raise UsageFault(f"git {words[0]} failed: {_said(error.stderr)}") from None
+            raise UsageFault(f"git {words[0]} failed: {_reason(error.stderr)}") from None
 
     def succeeds(self, *words: str) -> bool:
-        """Whether a git command ends well."""
+        """Whether a git command succeeds."""
         try:
             self.run(*words)
         except UsageFault:
@@ -86,7 +86,7 @@ class Clone:
         for name in ("rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD"):
             if (inner / name).exists():
                 what = name.split("-")[0].split("_")[0].lower()
-                raise UsageFault(f"{self.root} is in the middle of a {what}; end it first")
+                raise UsageFault(f"{self.root} is in the middle of a {what}; finish it first")
         if not self.succeeds("var", "GIT_COMMITTER_IDENT"):
             raise UsageFault("git does not know who commits; set user.name and user.email")
         if not self.succeeds("rev-parse", "--verify", "--quiet", "HEAD^{commit}"):
@@ -128,7 +128,7 @@ class Clone:
         return "origin" if "origin" in names else names[0] if len(names) == 1 else ""
 
     def fetch(self) -> None:
-        """Learn what the remote has."""
+        """Fetch from the remote."""
         self.run("fetch", "--quiet", "--prune", self._remote())
 
     def _remote(self) -> str:
@@ -140,8 +140,8 @@ class Clone:
     def start(self, branch: str) -> bool:
         """Check the branch out, made if need be; whether it is new.
 
-        A new one begins where the remote's branch of that name is, else at the remote's main
-        branch, else where the clone stands.
+        A new one starts at the remote's branch of that name, else at the remote's main branch, else
+        at the clone's HEAD.
         """
         remote, own = self.remote(), f"refs/heads/{branch}"
         theirs = f"refs/remotes/{remote}/{branch}"
@@ -150,13 +150,13 @@ class Clone:
             if self._has(theirs) and self.is_ancestor(own, theirs):
                 self.run("merge", "--quiet", "--ff-only", theirs)
             return False
-        places = (theirs, f"refs/remotes/{remote}/HEAD", "HEAD")
-        begin = next(place for place in places if place == "HEAD" or self._has(place))
+        refs = (theirs, f"refs/remotes/{remote}/HEAD", "HEAD")
+        begin = next(ref for ref in refs if ref == "HEAD" or self._has(ref))
         self.run("checkout", "--quiet", "--no-track", "-b", branch, begin)
         return True
 
     def leave(self, branch: str, before: str, *, drop: bool) -> None:
-        """Go back to where the clone stood; `drop` removes a branch that got no commit."""
+        """Check out what was checked out before; `drop` removes a branch without a commit."""
         if self.head() != before:
             self.run("checkout", "--quiet", before)
         if drop and before != branch:
@@ -176,11 +176,11 @@ class Clone:
 
         Line ends, filters and keywords that .gitattributes asks for would alter logs.
         """
-        place = {"GIT_INDEX_FILE": str(work / "index"), "GIT_WORK_TREE": str(work)}
-        place["GIT_DIR"] = str(self.repo.git_dir)
-        self.run("read-tree", "HEAD", env=place)
-        self.run("add", "-A", "-f", "--", folder, env=place)
-        listing = self.run("ls-files", "-s", "-z", "--", folder, env=place)
+        env = {"GIT_INDEX_FILE": str(work / "index"), "GIT_WORK_TREE": str(work)}
+        env["GIT_DIR"] = str(self.repo.git_dir)
+        self.run("read-tree", "HEAD", env=env)
+        self.run("add", "-A", "-f", "--", folder, env=env)
+        listing = self.run("ls-files", "-s", "-z", "--", folder, env=env)
         for blob, path in _listed(listing):
             if _blob_id(work / path, len(blob)) != blob:
                 raise UsageFault(
@@ -215,7 +215,7 @@ class Clone:
             self.succeeds("rebase", "--abort")
             raise UsageFault(
                 f"{branch} has moved on the remote, and both sides changed the same files; nothing "
-                f"was pushed: fetch, put the two together with --merge, and pack again"
+                f"was pushed: fetch, merge the two with --merge, and pack again"
             )
         return True
 
@@ -241,7 +241,7 @@ class Clone:
         return [Change(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)]
 
     def large_blobs(self, ref: str, limit: int) -> Iterator[tuple[str, int]]:
-        """(path, bytes) of files over a limit in any commit since a ref, also those gone since."""
+        """(path, bytes) of files over a limit in any commit since a ref, deleted or not."""
         larger = (f"--filter=blob:limit={limit + 1}", "--filter-print-omitted")
         listed = self.run("rev-list", "--objects", *larger, f"{ref}..HEAD").splitlines()
         large = {line[1:] for line in listed if line.startswith("~")}
@@ -266,18 +266,18 @@ def _open(path: Path, *, above: bool) -> Repo:
             f"{path} does not exist; must be a clone of the review repository"
         ) from None
     except (InvalidGitRepositoryError, ValueError):
-        raise UsageFault(f"{path} is no clone; must be one of the review repository") from None
+        raise UsageFault(f"{path} is not a clone; must be one of the review repository") from None
     if repo.bare or repo.working_tree_dir is None:
         raise UsageFault(f"{path} is a bare repository; must be a clone with a work tree")
     return repo
 
 
-def _said(text: object) -> str:
-    """The telling line of git's errors, on one line."""
+def _reason(text: object) -> str:
+    """The lines of git's output that name the error, on one line."""
     lines = [line.strip() for line in str(text or "").splitlines() if line.strip()]
     found = [line for line in lines if re.search(r"error|fatal|rejected|denied", line)] or lines
-    told = "; ".join(line.removeprefix("stderr: ").strip("'\" ") for line in found[:3])
-    return clean(told) or "it gave no reason"
+    reason = "; ".join(line.removeprefix("stderr: ").strip("'\" ") for line in found[:3])
+    return clean(reason) or "it gave no reason"
 
 
 def _listed(listing: str) -> Iterator[tuple[str, str]]:

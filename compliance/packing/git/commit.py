@@ -27,9 +27,9 @@ from podium.compliance.repository.check import REFUSED
 from podium.compliance.repository.file_names import official_rule
 
 
-def plan_for(job: PackJob, place: Path) -> Packed:
-    """The plan held against what is checked out now; nothing is written, no branch changed."""
-    clone = Clone(place)
+def plan_for(job: PackJob, folder: Path) -> Packed:
+    """The plan compared with what is checked out now; nothing is written, no branch changed."""
+    clone = Clone(folder)
     packed = plan_only(_into(job, clone))
     _refuse_names(packed.plan)
     branch = branch_name(job.request.config.submitter, job.request.rules.name)
@@ -37,12 +37,12 @@ def plan_for(job: PackJob, place: Path) -> Packed:
     return packed
 
 
-def commit_to(job: PackJob, place: Path, *, push: bool = False) -> Packed:
+def commit_to(job: PackJob, folder: Path, *, push: bool = False) -> Packed:
     """Pack into a clone, commit, and push if asked; raises UsageFault where git cannot.
 
-    The clone stands as before where the tree is refused or rejected.
+    The clone is as before where the tree is refused or rejected.
     """
-    clone = Clone(place)
+    clone = Clone(folder)
     job = _into(job, clone)
     check_receipt(job, clone.root)
     plan = job.plan()
@@ -58,14 +58,14 @@ def _into(job: PackJob, clone: Clone) -> PackJob:
 
 
 def _refuse_names(plan: Plan) -> None:
-    """Make conflicts of what GitHub or the official checker would not take, before any copy."""
+    """Make conflicts of names that GitHub or the official checker rejects, before any copy."""
     for entry in plan.sorted():
-        rule = next(filter(None, map(official_rule, entry.place.split("/"))), None)
+        rule = next(filter(None, map(official_rule, entry.path.split("/"))), None)
         if rule is not None:
-            plan.conflict(entry.place, f"{rule.message}; the review repository does not take it")
+            plan.conflict(entry.path, f"{rule.message}; the review repository rejects it")
         if entry.source.size > REFUSED:
-            said = f"it has {entry.source.size >> 20} MiB; GitHub takes no file over 100 MiB"
-            plan.conflict(entry.place, said)
+            size = entry.source.size >> 20
+            plan.conflict(entry.path, f"it has {size} MiB; GitHub rejects files over 100 MiB")
 
 
 class _Review:
@@ -108,7 +108,7 @@ class _Review:
 
     def _before_swap(self, stage: Stage) -> None:
         self.clone.verify_bytes(stage.folder, self.folder)
-        self.job.notify("git has read it")
+        self.job.notify("read by git")
 
     def _commit(self, packed: Packed) -> None:
         assert packed.receipt is not None
@@ -138,7 +138,7 @@ class _Review:
 
 
 def message(receipt: Receipt) -> str:
-    """The commit's message: results with their scores, and what the check says."""
+    """The commit's message: results with their scores, and the check's verdict."""
     return "\n".join(_lines(receipt)) + "\n"
 
 

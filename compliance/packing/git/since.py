@@ -32,18 +32,18 @@ class Changes:
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing stands against the branch."""
+        """Whether there is no problem and every report accepts."""
         passed = all(report.verdict == "accepted" for report in self.reports.values())
         return passed and not self.problems
 
 
-def check_since(place: Path, ref: str, wish: RoundRequest, jobs: int) -> Changes:
+def check_since(folder: Path, ref: str, request: RoundRequest, jobs: int) -> Changes:
     """Judge what the checked-out branch of a clone changes; raises UsageFault.
 
     The work tree must be as committed: it is what is judged. Where neither an option nor a folder
-    tells the round, the branch's name does: SUBMITTER-ROUND.
+    names the round, the branch's name does: SUBMITTER-ROUND.
     """
-    clone = Clone(place, above=True)
+    clone = Clone(folder, above=True)
     clone.refuse_changed()
     changes = Changes(clone.head(), ref)
     for change in clone.changes(ref):
@@ -51,9 +51,9 @@ def check_since(place: Path, ref: str, wish: RoundRequest, jobs: int) -> Changes
         changes.folders.setdefault(top, []).append(change)
     changes.problems += _problems(changes, clone)
     for name in changes.folders:
-        folder = clone.root / name
-        if name and is_submission(folder):
-            changes.reports[name] = _judged(folder, _rules(folder, changes.branch, wish), jobs)
+        tree = clone.root / name
+        if name and is_submission(tree):
+            changes.reports[name] = _judged(tree, _rules(tree, changes.branch, request), jobs)
     return changes
 
 
@@ -61,8 +61,8 @@ def _judged(folder: Path, rules: Round, jobs: int) -> Report:
     return publish(check_paths([folder], Options(rules.usage, rules.name, jobs=jobs)))
 
 
-def _rules(folder: Path, branch: str, wish: RoundRequest) -> Round:
-    choice = wish.choose(folder)
+def _rules(folder: Path, branch: str, request: RoundRequest) -> Round:
+    choice = request.choose(folder)
     usage, name = choice.rules.usage, branch.rpartition("-")[2]
     if choice.chosen_by == "default" and name in rounds_of(usage):
         return find_round(usage, name)
@@ -76,13 +76,13 @@ def _problems(changes: Changes, clone: Clone) -> Iterator[str]:
     if len(submitters) > 1:
         yield f"it changes the folders of {len(submitters)} submitters: {', '.join(submitters)}"
     for change in changes.folders.get("", ()):
-        yield f"{change.path} lies in no submitter's folder"
+        yield f"{change.path} does not lie in a submitter's folder"
     for name in submitters:
         folder = clone.root / name
         if folder.exists() and not is_submission(folder):
-            yield f"{name} is no submission: it needs results and systems"
+            yield f"{name} is not a submission: it needs results and systems"
     for path, size in clone.large_blobs(changes.ref, LARGE):
-        yield f"{path} has {size / (1 << 20):.1f} MiB in a commit, and 50 MiB is the most"
+        yield f"{path} has {size / (1 << 20):.1f} MiB in a commit; the limit is 50 MiB"
 
 
 def to_text(changes: Changes, width: int) -> str:
@@ -94,9 +94,9 @@ def _lines(changes: Changes, width: int) -> Iterator[str]:
     yield f"{clean(changes.branch)} since {clean(changes.ref)}"
     for name, found in changes.folders.items():
         counts = {how: sum(each.how == how for each in found) for how in "AMDT"}
-        words = {"A": "new", "M": "changed", "D": "gone", "T": "of another kind"}
-        told = ", ".join(f"{count} {words[how]}" for how, count in counts.items() if count)
-        yield f"  {clean(name) or '(top)'}: {told}"
+        words = {"A": "new", "M": "changed", "D": "deleted", "T": "of another type"}
+        summary = ", ".join(f"{count} {words[how]}" for how, count in counts.items() if count)
+        yield f"  {clean(name) or '(top)'}: {summary}"
     for problem in changes.problems:
         yield from wrap(clean(problem), width, "  ! ", "    ")
     for name, report in changes.reports.items():
@@ -107,7 +107,7 @@ def _lines(changes: Changes, width: int) -> Iterator[str]:
         )
         errors = errors_of(report)
         for finding in errors[:MOST]:
-            told = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
-            yield from wrap(told, width, "  - ", "    ")
+            text = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
+            yield from wrap(text, width, "  - ", "    ")
         if len(errors) > MOST:
             yield f"  - and {len(errors) - MOST} more"

@@ -32,7 +32,7 @@ class _Builder:
     def __init__(self, plan: Plan, jobs: int) -> None:
         self.plan, self.jobs = plan, jobs
         self.config, self.base = plan.config, plan.base
-        self.wish = RoundRequest(plan.rules.usage, plan.rules.name)
+        self.request = RoundRequest(plan.rules.usage, plan.rules.name)
 
     def build(self) -> None:
         config, plan = self.config, self.plan
@@ -40,14 +40,14 @@ class _Builder:
         take_results(plan, self.jobs)
         for code in config.code:
             self._code(code)
-        for place, path in config.documents.items():
-            self._document(place, path)
+        for path, source in config.documents.items():
+            self._document(path, source)
         if config.waivers:
             put_file(self.plan, WAIVERS_FILE, config.waivers, "waivers")
         for tree in self._trees():
             self._merge(tree)
         self._described()
-        plan.check_places()
+        plan.check_paths()
         if not plan.entries:
             plan.miss(".", "nothing to pack: no source gives any file")
 
@@ -62,29 +62,29 @@ class _Builder:
         for pattern in given:
             found = expand([pattern], self.base)
             if not found:
-                self.plan.lack("systems", f"no description is named {pattern}")
+                self.plan.lack("systems", f"no description matches {pattern}")
             for path in found:
                 put_file(self.plan, f"systems/{Path(path).stem}.json", path, "description")
 
     def _described(self) -> None:
-        """Say which results have no description, and which benchmarks no code."""
+        """Note which results have no description, and which benchmarks no code."""
         entries = self.plan.entries
-        parts = [place.split("/") for place in entries if place.startswith("results/")]
+        parts = [path.split("/") for path in entries if path.startswith("results/")]
         for system in sorted({part[1] for part in parts if len(part) > 3}):
             if f"systems/{system}.json" not in entries:
-                self.plan.miss(f"systems/{system}.json", "no description of this system is given")
-        code = {place.split("/")[1] for place in entries if place.startswith("benchmarks/")}
+                self.plan.miss(f"systems/{system}.json", "this system has no description")
+        code = {path.split("/")[1] for path in entries if path.startswith("benchmarks/")}
         for benchmark in sorted({each.benchmark for each in self.config.results} - code):
-            self.plan.miss(f"benchmarks/{benchmark}", "no code of this benchmark is given")
+            self.plan.miss(f"benchmarks/{benchmark}", "this benchmark has no code")
 
-    def _document(self, place: str, path: str) -> None:
-        if place.startswith("results/") and is_log(place.rpartition("/")[2]):
-            raise UsageFault(f"documents: {place} is a log; give it under [[results]]")
-        full = self.base / path
+    def _document(self, path: str, source: str) -> None:
+        if path.startswith("results/") and is_log(path.rpartition("/")[2]):
+            raise UsageFault(f"documents: {path} is a log; give it under [[results]]")
+        full = self.base / source
         if full.is_dir():
-            put_folder(self.plan, place, full, ())
+            put_folder(self.plan, path, full, ())
         else:
-            put_file(self.plan, place, path, "document")
+            put_file(self.plan, path, source, "document")
 
     # --- folders ---
 
@@ -93,24 +93,24 @@ class _Builder:
             raise UsageFault(f"code: {code.folder} needs a benchmark, or into")
         full = self.base / code.folder
         if not full.is_dir():
-            self.plan.lack(code.place, f"code: {code.folder} is no folder")
+            self.plan.lack(code.path, f"code: {code.folder} is not a folder")
             return
-        put_folder(self.plan, code.place, full, code.exclude)
+        put_folder(self.plan, code.path, full, code.exclude)
 
     # --- other trees ---
 
     def _trees(self) -> list[Path]:
         config = self.config
-        if not config.merge and not config.results and is_submission(self.base, self.wish):
+        if not config.merge and not config.results and is_submission(self.base, self.request):
             return [self.base]
         trees = []
         for path in config.merge:
             full = self.base / path
             inner = full / config.submitter
-            if not is_submission(full, self.wish) and inner.is_dir():
+            if not is_submission(full, self.request) and inner.is_dir():
                 full = inner
             if not full.is_dir():
-                raise UsageFault(f"merge: {path} is no folder")
+                raise UsageFault(f"merge: {path} is not a folder")
             trees.append(full)
         return trees
 

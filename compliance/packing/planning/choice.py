@@ -1,7 +1,7 @@
-"""Which of a result's logs are taken: none twice, all of one experiment, one window of many.
+"""Which of a result's logs are taken: no run twice, one experiment, one window of many runs.
 
 The policy lets more runs than needed be made as a group: of all windows of N consecutive runs in
-order of launch the one with the median score is handed in (training rules, Scoring). Runs that did
+order of launch the one with the median score is submitted (training rules, Scoring). Runs that did
 not converge stay in their window, as its slowest.
 """
 
@@ -25,7 +25,7 @@ from podium.rules.round import Round
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A log that may be taken, with the facts of its run; `errors` are the rules it breaks."""
+    """A log that may be taken, with the facts of its run; `errors` are the rules it violates."""
 
     source: Source
     facts: Facts | None = None
@@ -46,7 +46,7 @@ class Choice:
     taken: list[Candidate] = field(default_factory=list)
     pruned: list[Candidate] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    said: str = ""
+    note: str = ""
     problem: str = ""
 
 
@@ -60,7 +60,7 @@ class Chooser:
     def choose(
         self, result: ResultConfig, candidates: Sequence[Candidate], copied: Mapping[str, str]
     ) -> Choice:
-        """Sort a result's logs out; `copied` says of which logs others are copies."""
+        """Sort a result's logs out; `copied` maps each copied log to its original."""
         choice = Choice()
         kept = []
         for one in sorted(candidates, key=lambda each: each.launched):
@@ -80,7 +80,7 @@ class Chooser:
         """Why a log cannot be of this result."""
         facts = one.facts
         if facts is None or (facts.run.benchmark is None and facts.run.start_ms is None):
-            return "it is no log of a run: neither submission_benchmark nor run_start"
+            return "it is not a log of a run: neither submission_benchmark nor run_start"
         stated = facts.run.benchmark
         if stated and stated != result.benchmark and not self._means(stated, result.benchmark):
             return f"its submission_benchmark is {stated}, not {result.benchmark}"
@@ -95,12 +95,12 @@ class Chooser:
         return bool(called) and called == benchmark_called(benchmark, self.rules)
 
     def _instances(self, kept: list[Candidate], choice: Choice) -> None:
-        """Throughput: instances that did not converge are pruned, their logs handed in apart."""
+        """Throughput: instances that did not converge are pruned, their logs submitted apart."""
         for one in kept:
             assert one.facts is not None
             (choice.taken if one.facts.run.converged else choice.pruned).append(one)
         if choice.pruned:
-            choice.said = f"{len(choice.pruned)} of {len(kept)} instances did not converge: pruned"
+            choice.note = f"{len(choice.pruned)} of {len(kept)} instances did not converge: pruned"
 
     def _runs(self, result: ResultConfig, kept: list[Candidate], choice: Choice) -> None:
         benchmark = benchmark_called(result.benchmark, self.rules) or result.benchmark
@@ -108,7 +108,7 @@ class Chooser:
         needed = known.runs
         choice.taken = kept
         if len(kept) <= needed or result.runs == "all":
-            choice.said = f"{len(kept)} runs; {needed} are needed" if len(kept) != needed else ""
+            choice.note = f"{len(kept)} runs; {needed} are needed" if len(kept) != needed else ""
         elif known.first_converging:
             self._first(kept, needed, choice)
         elif self.rules.package.median_window:
@@ -127,7 +127,7 @@ class Chooser:
             LeftOut(kept[index].source.display_path, why) for index, why in outside.items()
         ]
         first = kept.index(choice.taken[0]) + 1
-        choice.said = (
+        choice.note = (
             f"{needed} of {len(kept)} runs: of {len(kept) - needed + 1} windows of {needed} "
             f"consecutive launches the one with the median score, from run {first} on; "
             "keep the logs of the others, as reviewers may ask for them"
@@ -136,10 +136,10 @@ class Chooser:
     def _first(self, kept: list[Candidate], needed: int, choice: Choice) -> None:
         counting = [one for one in kept if one.facts is not None and one.facts.run.counts]
         last = kept.index(counting[needed - 1]) if len(counting) >= needed else len(kept) - 1
-        choice.said = f"all {len(kept)} runs; the first {needed} that converge are scored"
+        choice.note = f"all {len(kept)} runs; the first {needed} that converge are scored"
         choice.taken = kept
         if len(counting) > needed:
-            choice.said += f" (to run {last + 1})"
+            choice.note += f" (to run {last + 1})"
 
 
 def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
@@ -153,7 +153,7 @@ def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
     (usual, most), (_, second) = ranked[0], ranked[1]
     if len(most) == len(second):
         choice.problem = (
-            f"{len(groups)} sets of hyperparameters, and none has the most runs "
+            f"{len(groups)} sets of hyperparameters, and no set has the most runs "
             f"({_difference(ranked[1][0], usual)}): exclude the runs that do not belong"
         )
         return kept
@@ -173,16 +173,16 @@ def _settings(one: Candidate) -> tuple[tuple[str, str], ...]:
 
 def _difference(these: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str], ...]) -> str:
     mine, theirs = dict(these), dict(usual)
-    told = [
+    differences = [
         f"{key} is {mine.get(key, 'absent')}, not {theirs.get(key, 'absent')}"
         for key in sorted({*mine, *theirs})
         if mine.get(key) != theirs.get(key)
     ]
-    return join_limited(told, 3)
+    return join_limited(differences, 3)
 
 
 def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]:
-    """Of which logs others are copies, by path: one run handed in twice, anywhere.
+    """The logs that are copies of others, by path, with the reason: one run submitted twice.
 
     The first by launch is the run; of equal launches the first by path.
     """
@@ -192,7 +192,7 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
         one.path: f"a copy: {one.message}"
         for one in copies(runs, JudgingContext(rules, Profile.POLICY))
     }
-    # The same bytes tell of the same launch: most logs of one size need no second look.
+    # The same bytes have the same launch: most logs of one size need no second look.
     groups: dict[tuple[float, int], list[Candidate]] = {}
     for one in ordered:
         alike = groups.setdefault((one.launched[0], one.source.size), [])

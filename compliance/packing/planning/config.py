@@ -34,13 +34,13 @@ def _component(name: str) -> str:
 def _place(path: str) -> str:
     pure = PurePosixPath(path)
     if not path.isprintable() or pure.is_absolute() or ".." in pure.parts or str(pure) in ("", "."):
-        raise ValueError(f"{path!r} is no place in the tree: give a path below it, without ..")
+        raise ValueError(f"{path!r} is not a path in the tree: it must lie below it, without ..")
     return str(pure)
 
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_component)]
-Place = Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(_place)]
+TreePath = Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(_place)]
 
 
 class _Model(BaseModel):
@@ -60,7 +60,7 @@ class ResultConfig(_Model):
     )
     exclude: list[Text] = Field(default=[], description="globs of logs not to take")
     names: dict[Name, Text] = Field(
-        default={}, description="name in the tree = log, where you name each yourself"
+        default={}, description="name in the tree = log, to name each log yourself"
     )
     pruned: list[Text] = Field(default=[], description="weak: globs of logs of pruned instances")
     runs: Literal["window", "all"] = Field(
@@ -82,15 +82,15 @@ class CodeConfig(_Model):
     folder: Text = Field(description="folder to copy")
     benchmark: Name | None = Field(default=None, description="benchmark that it implements")
     implementation: Name | None = Field(default=None, description="name of the implementation")
-    into: Place | None = Field(
+    into: TreePath | None = Field(
         default=None,
-        description="place in the tree; else benchmarks/<benchmark>/implementations/<name>",
+        description="path in the tree; else benchmarks/<benchmark>/implementations/<name>",
     )
     exclude: list[Text] = Field(default=[], description="globs of names or paths not to take")
 
     @property
-    def place(self) -> str:
-        """Where it goes."""
+    def path(self) -> str:
+        """The folder's path in the tree."""
         if self.into:
             return self.into
         name = self.implementation or re.sub(r"^\.+", "", Path(self.folder).name) or "code"
@@ -105,7 +105,7 @@ class CodeConfig(_Model):
 
 
 class PackConfig(_Model):
-    """What `podium pack` puts together. Paths are from the folder of podium.toml."""
+    """What `podium pack` assembles. Paths are from the folder of podium.toml."""
 
     submitter: Name = Field(description="organisation that submits; the name of its folder")
     usage: Literal["training", "hpc"] = Field(default="training", description="suite")
@@ -121,13 +121,11 @@ class PackConfig(_Model):
     )
     results: list[ResultConfig] = Field(default=[], description="results, one by one")
     code: list[CodeConfig] = Field(default=[], description="folders of code")
-    documents: dict[Place, Text] = Field(
-        default={}, description="place in the tree = any other file or folder"
+    documents: dict[TreePath, Text] = Field(
+        default={}, description="path in the tree = any other file or folder"
     )
-    waivers: Text | None = Field(default=None, description="waivers.toml to hand in")
-    merge: list[Text] = Field(
-        default=[], description="trees of this submitter to put together with all else"
-    )
+    waivers: Text | None = Field(default=None, description="waivers.toml to submit")
+    merge: list[Text] = Field(default=[], description="trees of this submitter to merge in")
 
     @field_validator("round", mode="before")
     @classmethod
@@ -150,7 +148,7 @@ def read_config(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UsageFault(f"{path} cannot be read: it is not UTF-8 text") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageFault(f"{path} is no TOML: {error}") from None
+        raise UsageFault(f"{path} is not valid TOML: {error}") from None
 
 
 def validate(fields: dict[str, Any], display_path: str) -> PackConfig:
@@ -158,26 +156,26 @@ def validate(fields: dict[str, Any], display_path: str) -> PackConfig:
     try:
         return PackConfig.model_validate(fields)
     except ValidationError as error:
-        told = list(dict.fromkeys(_explained(each) for each in error.errors()))
-        raise UsageFault(f"{display_path}: {'; '.join(told[:8])}") from None
+        messages = list(dict.fromkeys(_explained(each) for each in error.errors()))
+        raise UsageFault(f"{display_path}: {'; '.join(messages[:8])}") from None
 
 
 def _explained(error: Any) -> str:
-    place, kind = tuple(error["loc"]), error["type"]
-    display_path = _shown(place)
+    location, kind = tuple(error["loc"]), error["type"]
+    display_path = _field_name(location)
     if kind == "extra_forbidden":
-        return f"unknown field {display_path}; {_meant(place)}"
+        return f"unknown field {display_path}; {_suggestion(location)}"
     if kind == "missing":
-        option = f" (or --{place[0]})" if len(place) == 1 else ""
+        option = f" (or --{location[0]})" if len(location) == 1 else ""
         return f"{display_path} is missing; must be given{option}"
-    said = str(error["msg"]).removeprefix("Value error, ")
-    return f"{display_path}: {said[:1].lower()}{said[1:]}"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return f"{display_path}: {message[:1].lower()}{message[1:]}"
 
 
-def _shown(place: Iterable[Any]) -> str:
-    """A place in the file as people write it: results[2].system."""
+def _field_name(location: Iterable[Any]) -> str:
+    """A field of the file as people write it: results[2].system."""
     text = ""
-    for part in place:
+    for part in location:
         if isinstance(part, int):
             text += f"[{part + 1}]"
         elif not re.fullmatch(r"\[key\]|(list|dict)\[.*\]|constrained-str|function-.*|str", part):
@@ -185,10 +183,10 @@ def _shown(place: Iterable[Any]) -> str:
     return text
 
 
-def _meant(place: tuple[Any, ...]) -> str:
-    model = TABLES.get(str(place[0]), PackConfig) if len(place) > 1 else PackConfig
+def _suggestion(location: tuple[Any, ...]) -> str:
+    model = TABLES.get(str(location[0]), PackConfig) if len(location) > 1 else PackConfig
     names = list(model.model_fields)
-    near = difflib.get_close_matches(str(place[-1]).lower(), names, 1, 0.6)
+    near = difflib.get_close_matches(str(location[-1]).lower(), names, 1, 0.6)
     return f"did you mean {near[0]}?" if near else f"must be one of {', '.join(names)}"
 
 
@@ -210,7 +208,7 @@ def with_options(fields: dict[str, Any], given: dict[str, Any]) -> dict[str, Any
 
 
 def setting(text: str) -> dict[str, Any]:
-    """The field that `--set name=value` sets; a value that is no TOML is taken as text."""
+    """The field that `--set name=value` sets; a value that is not TOML is taken as text."""
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or name not in PackConfig.model_fields:

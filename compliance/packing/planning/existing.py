@@ -1,4 +1,4 @@
-"""What stands at the target already, and what of it would change: nothing goes unnamed."""
+"""The tree that exists at the target, and what would change in it: nothing unless named."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from podium.compliance.packing.receipt import RECEIPT_FILE
 
 @dataclass(slots=True)
 class ExistingTree:
-    """The target as it is, held against the plan; places are below the target."""
+    """The target as it is, compared with the plan; paths are below the target."""
 
     exists: bool = False
     same: list[str] = field(default_factory=list)
@@ -25,32 +25,32 @@ class ExistingTree:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the target is already what the plan says."""
+        """Whether the target is already as planned."""
         return self.exists and not (self.different or self.extra or self.new)
 
 
 def compare(plan: Plan, target: Path) -> ExistingTree:
-    """Hold the target against the plan; raises UsageFault where it is no folder."""
+    """Compare the target with the plan; raises UsageFault where it is not a folder."""
     if not os.path.lexists(target):
         return ExistingTree(new=sorted(plan.entries))
     if target.is_symlink() or not target.is_dir():
-        raise UsageFault(f"{target} is no folder; choose another place with --into")
-    standing = ExistingTree(exists=True)
+        raise UsageFault(f"{target} is not a folder; choose another with --into")
+    existing = ExistingTree(exists=True)
     there = set(_files(target))
     for entry in plan.sorted():
-        if entry.place not in there:
-            standing.new.append(entry.place)
-        elif _same(entry, target / entry.place):
-            standing.same.append(entry.place)
+        if entry.path not in there:
+            existing.new.append(entry.path)
+        elif _same(entry, target / entry.path):
+            existing.same.append(entry.path)
         else:
-            standing.different.append(entry.place)
+            existing.different.append(entry.path)
     # The receipt in the tree is podium's own, and is written anew each time.
-    standing.extra = sorted(there - plan.entries.keys() - {RECEIPT_FILE})
-    return standing
+    existing.extra = sorted(there - plan.entries.keys() - {RECEIPT_FILE})
+    return existing
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Everything below a folder that is no folder."""
+    """Everything below a folder but the folders."""
     for inside, folders, files in os.walk(folder):
         below = os.path.relpath(inside, folder)
         links = [name for name in folders if os.path.islink(os.path.join(inside, name))]
@@ -72,38 +72,35 @@ def _same(entry: Entry, path: Path) -> bool:
 
 
 def allow(
-    plan: Plan, standing: ExistingTree, target: Path, replace: Sequence[str], keep: Sequence[str]
+    plan: Plan, existing: ExistingTree, target: Path, replace: Sequence[str], keep: Sequence[str]
 ) -> None:
-    """Make conflicts of what would change unnamed; carry over into the plan what is to be kept."""
-    for place in standing.different:
-        if not _named(place, replace):
-            said = (
-                "the tree has it with other content; --replace it to put the new one in its place"
-            )
-            plan.conflict(place, said)
-    for place in list(standing.extra):
-        if _named(place, keep):
-            standing.extra.remove(place)
-            standing.same.append(place)
-            plan.add(place, source_of(target / place, plan.base, follow=False), "kept")
-        elif not _named(place, replace):
-            said = "the tree has it and the plan has not; --keep it, or --replace it to drop it"
-            plan.conflict(place, said)
+    """Make conflicts of changes that are not named; carry into the plan what is to be kept."""
+    for path in existing.different:
+        if not _named(path, replace):
+            message = "the tree has it with other content; --replace it to overwrite it"
+            plan.conflict(path, message)
+    for path in list(existing.extra):
+        if _named(path, keep):
+            existing.extra.remove(path)
+            existing.same.append(path)
+            plan.add(path, source_of(target / path, plan.base, follow=False), "kept")
+        elif not _named(path, replace):
+            message = "it is in the tree, but not planned; --keep it, or --replace it to drop it"
+            plan.conflict(path, message)
 
 
-def _named(place: str, named: Sequence[str]) -> bool:
-    """Whether a place is named, or a folder that it lies in; a dot is all."""
+def _named(path: str, named: Sequence[str]) -> bool:
+    """Whether a path is named, or a folder above it; a dot names all."""
     names = [name.removeprefix("./").rstrip("/") for name in named]
-    return any(name in (".", place) or place.startswith(f"{name}/") for name in names if name)
+    return any(name in (".", path) or path.startswith(f"{name}/") for name in names if name)
 
 
 def refuse_own_sources(plan: Plan, target: Path) -> None:
-    """Refuse to write a tree over the files that it is made of."""
+    """Refuse to overwrite the sources of the tree."""
     inside = str(target.resolve()).rstrip("/") + "/"
     for entry in plan.entries.values():
         if os.path.realpath(entry.source.path).startswith(inside):
             raise UsageFault(
                 f"{entry.source.display_path} lies in {target}, which is to be written; "
-                "choose another "
-                "place with --into"
+                "choose another folder with --into"
             )

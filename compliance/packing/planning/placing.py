@@ -9,20 +9,20 @@ from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.planning.sources import SourceFault, in_folder, shown_path, source_of
 
 
-def put_file(plan: Plan, place: str, path: str, what: str) -> None:
-    """Put a file into the plan, or say that it is not there; `what` tells what it is."""
+def put_file(plan: Plan, path: str, source: str, kind: str) -> None:
+    """Put a file into the plan, or note that it is absent; `kind` is what it is to the user."""
     try:
-        plan.add(place, source_of(plan.base / path, plan.base))
+        plan.add(path, source_of(plan.base / source, plan.base))
     except SourceFault as fault:
-        plan.lack(place, f"{what}: {path}: {fault}")
+        plan.lack(path, f"{kind}: {source}: {fault}")
 
 
-def put_folder(plan: Plan, place: str, full: Path, exclude: Iterable[str] = ()) -> None:
+def put_folder(plan: Plan, path: str, full: Path, exclude: Iterable[str] = ()) -> None:
     """Put all files and links of a folder into the plan, but for those excluded."""
     display_path = shown_path(full, plan.base)
-    plan.folders[place] = display_path
+    plan.folders[path] = display_path
     for found in in_folder(full, plan.base, tuple(exclude)):
         if found.source is None:
             plan.leave_out(f"{display_path}/{found.below}", found.why)
         else:
-            plan.add(f"{place}/{found.below}", found.source)
+            plan.add(f"{path}/{found.below}", found.source)

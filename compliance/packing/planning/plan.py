@@ -14,28 +14,28 @@ from podium.rules.round import Round
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file of the tree: its place, where it is taken from, and what is to be said of it."""
+    """One file of the tree: its path, its source, and a note on it."""
 
-    place: str
+    path: str
     source: Source
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something told of a place in the tree."""
+    """A message about a path in the tree."""
 
-    place: str
-    said: str
+    path: str
+    message: str
 
 
 @dataclass(slots=True)
 class Plan:
     """The tree as it is to be.
 
-    `folders` are copied whole: place and where from; `remarks` are about folders; `missing` is what
+    `folders` are copied whole: path and source; `remarks` are about folders; `missing` is what
     a submission needs and no source gives, `absent` what is named and not there; with `conflicts`
-    nothing is written. `judged` are the verdicts on logs that were read, by place.
+    nothing is written. `judged` are the verdicts on logs that were read, by path.
     """
 
     config: PackConfig
@@ -51,7 +51,7 @@ class Plan:
     judged: dict[str, Judged] = field(default_factory=dict)
 
     def stopped(self, *, force: bool = False) -> bool:
-        """Whether nothing may be written; what is absent can be done without, if that is said."""
+        """Whether nothing may be written; `force` does without what is absent."""
         return bool(self.conflicts or not self.entries or (self.absent and not force))
 
     @property
@@ -60,14 +60,14 @@ class Plan:
         return sum(entry.source.size for entry in self.entries.values())
 
     def sorted(self) -> list[Entry]:
-        """The entries in order of place."""
-        return [self.entries[place] for place in sorted(self.entries)]
+        """The entries in order of path."""
+        return [self.entries[path] for path in sorted(self.entries)]
 
-    def add(self, place: str, source: Source, why: str = "") -> None:
-        """Put a file into the tree; a second one for the same place must be the same."""
-        before = self.entries.get(place)
+    def add(self, path: str, source: Source, why: str = "") -> None:
+        """Put a file into the tree; a second one with the same path must be the same."""
+        before = self.entries.get(path)
         if before is None:
-            self.entries[place] = Entry(place, source, why)
+            self.entries[path] = Entry(path, source, why)
         else:
             self._again(before, source)
 
@@ -79,50 +79,49 @@ class Plan:
             alike = same_content(one, source)
         except OSError as error:
             self.conflict(
-                before.place, f"{source.display_path} cannot be compared: {error.strerror}"
+                before.path, f"{source.display_path} cannot be compared: {error.strerror}"
             )
             return
         if alike:
             if one.path != source.path:
                 self.leave_out(
-                    source.display_path, f"the same as {one.display_path}, which {before.place} is"
+                    source.display_path, f"same as {one.display_path}, the source of {before.path}"
                 )
             return
         self.conflict(
-            before.place,
+            before.path,
             f"{one.display_path} ({one.size} bytes) and {source.display_path} ({source.size} "
-            "bytes) differ; "
-            "one of them must go",
+            "bytes) differ; remove one of them",
         )
 
-    def remark(self, place: str, said: str) -> None:
-        """Say something of a folder."""
-        self.remarks.append(Remark(place, said))
+    def remark(self, path: str, message: str) -> None:
+        """Note something about a folder."""
+        self.remarks.append(Remark(path, message))
 
-    def miss(self, place: str, said: str) -> None:
-        """Say what a submission needs and does not get."""
-        self.missing.append(Remark(place, said))
+    def miss(self, path: str, message: str) -> None:
+        """Note what a submission needs and no source gives."""
+        self.missing.append(Remark(path, message))
 
-    def lack(self, place: str, said: str) -> None:
-        """Say what the configuration names and is not there."""
-        self.absent.append(Remark(place, said))
+    def lack(self, path: str, message: str) -> None:
+        """Note what the configuration names and is absent."""
+        self.absent.append(Remark(path, message))
 
-    def conflict(self, place: str, said: str) -> None:
-        """Say what stands against writing."""
-        self.conflicts.append(Remark(place, said))
+    def conflict(self, path: str, message: str) -> None:
+        """Note why nothing can be written."""
+        self.conflicts.append(Remark(path, message))
 
     def leave_out(self, display_path: str, why: str, *, refused: bool = False) -> None:
-        """Say of a file that it is not taken."""
+        """Note a file that is left out."""
         self.left_out.append(LeftOut(display_path, why, refused))
 
-    def check_places(self) -> None:
-        """Find places that cannot both be: a file where another needs a folder."""
-        for place in list(self.entries):
-            for above in _above(place):
+    def check_paths(self) -> None:
+        """Find paths that exclude each other: a file where another needs a folder."""
+        for path in list(self.entries):
+            for above in _above(path):
                 if above in self.entries:
-                    self.conflict(above, f"it is a file, and {place} needs a folder there")
+                    self.conflict(above, f"it is a file, and {path} needs a folder there")
 
 
-def _above(place: str) -> Iterator[str]:
-    parts = place.split("/")
+def _above(path: str) -> Iterator[str]:
+    parts = path.split("/")
     return ("/".join(parts[:count]) for count in range(1, len(parts)))

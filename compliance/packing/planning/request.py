@@ -1,4 +1,4 @@
-"""What the command line asks for, and podium.toml: one configuration of both."""
+"""The options of the command line and podium.toml as one configuration."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ class PackRequest:
     chosen_by: ChosenBy
 
 
-def read_request(place: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
+def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()) -> PackRequest:
     """Read podium.toml (a file, or in a folder) and put the options over it; raises UsageFault."""
-    file = place / CONFIG_FILE if place.is_dir() else place
+    file = path / CONFIG_FILE if path.is_dir() else path
     fields: dict[str, Any] = {}
-    if file.exists() or not place.is_dir():
+    if file.exists() or not path.is_dir():
         fields = read_config(file)
     elif not given.get("submitter"):
         raise UsageFault(
-            f"there is no {CONFIG_FILE} in {place}; write one with podium init, or give "
+            f"there is no {CONFIG_FILE} in {path}; write one with podium init, or give "
             "--submitter and --round"
         )
     for text in settings:
         fields = fields | setting(text)
     fields = with_options(fields, given)
     base = file.absolute().parent
-    by: ChosenBy = "option" if given.get("round") or given.get("usage") else "config"
+    chosen_by: ChosenBy = "option" if given.get("round") or given.get("usage") else "config"
     if "round" not in fields:
         found = RoundRequest(fields.get("usage")).choose(base)
         if found.chosen_by == "folder":
-            by, fields = "folder", fields | {"round": found.rules.name, "usage": found.rules.usage}
+            chosen_by = "folder"
+            fields |= {"round": found.rules.name, "usage": found.rules.usage}
     config = validate(fields, str(file))
     rules = RoundRequest(config.usage, config.round).choose(base).rules
-    return PackRequest(config, rules, base, by)
+    return PackRequest(config, rules, base, chosen_by)
 
 
 # --- options as fields ---
@@ -87,7 +88,7 @@ def _pairs(texts: Iterable[str], option: str) -> dict[str, str]:
 
 
 def _results(texts: Iterable[str]) -> list[dict[str, Any]]:
-    """SYSTEM/BENCHMARK[/SCALING]=GLOB: several of one result are put together."""
+    """SYSTEM/BENCHMARK[/SCALING]=GLOB: several of one result are combined."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for text in texts:
         name, pattern = _split(text, "--result")

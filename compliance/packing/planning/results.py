@@ -32,8 +32,8 @@ def take_results(plan: Plan, jobs: int) -> None:
     _Results(plan, jobs).take()
 
 
-def result_place(result: ResultConfig, rules: Round) -> str:
-    """Where the logs of a result lie."""
+def result_path(result: ResultConfig, rules: Round) -> str:
+    """The folder of a result's logs in the tree."""
     inner = f"{result.scaling}/" if has_scalings(rules) else ""
     return f"results/{result.system}/{inner}{result.benchmark}"
 
@@ -42,7 +42,7 @@ class _Results:
     def __init__(self, plan: Plan, jobs: int) -> None:
         self.plan, self.jobs = plan, jobs
         self.config, self.base = plan.config, plan.base
-        self.places: dict[str, str] = {}
+        self.paths: dict[str, str] = {}
 
     def take(self) -> None:
         rules, results = self.plan.rules, self.config.results
@@ -67,7 +67,7 @@ class _Results:
         found = []
         for pattern in result.logs:
             if not expand([pattern], self.base):
-                self.plan.lack(result_place(result, self.plan.rules), f"no log is named {pattern}")
+                self.plan.lack(result_path(result, self.plan.rules), f"no log matches {pattern}")
         for path in self._expanded(result.logs):
             display_path = shown_path(path, self.base)
             if excluded(display_path, result.exclude):
@@ -80,25 +80,25 @@ class _Results:
         return found
 
     def _expanded(self, patterns: list[str]) -> list[str]:
-        """What globs name, but for the tree that an earlier call has made."""
+        """The files that globs match, without the tree that an earlier call wrote."""
         target = os.path.realpath(self.base / self.config.into / self.config.submitter)
         found = expand(patterns, self.base)
         return [path for path in found if not os.path.realpath(path).startswith(f"{target}/")]
 
     def _names(self, result: ResultConfig) -> dict[str, Source]:
         """The logs that the submitter names one by one, by their names in the tree."""
-        place, found = result_place(result, self.plan.rules), {}
-        for name, path in result.names.items():
+        path, found = result_path(result, self.plan.rules), {}
+        for name, source in result.names.items():
             if not is_log(name):
-                self.plan.conflict(f"{place}/{name}", "a log is called result_<i>.txt")
+                self.plan.conflict(f"{path}/{name}", "a log must be named result_<i>.txt")
             try:
-                found[name] = log_source(self.base / path, self.base)
+                found[name] = log_source(self.base / source, self.base)
             except SourceFault as fault:
-                self.plan.lack(f"{place}/{name}", f"{path}: {fault}")
+                self.plan.lack(f"{path}/{name}", f"{source}: {fault}")
         return found
 
     def _judged(self, sources: Mapping[str, Source]) -> dict[str, Candidate]:
-        """The logs with what they notify, by path; each is read once."""
+        """The logs with their facts and findings, by path; each is read once."""
         if not sources:
             return {}
         rules = self.plan.rules
@@ -113,71 +113,71 @@ class _Results:
         return judged
 
     def _result(self, result: ResultConfig, choice: Choice, named: Mapping[str, Candidate]) -> None:
-        plan, place = self.plan, result_place(result, self.plan.rules)
+        plan, path = self.plan, result_path(result, self.plan.rules)
         benchmark = benchmark_called(result.benchmark, plan.rules)
         if not benchmark:
-            plan.remark(place, "; ".join(about_name(result.benchmark, plan.rules)))
-        if choice.said:
-            plan.remark(place, choice.said)
+            plan.remark(path, "; ".join(about_name(result.benchmark, plan.rules)))
+        if choice.note:
+            plan.remark(path, choice.note)
         if choice.problem:
-            plan.conflict(place, choice.problem)
+            plan.conflict(path, choice.problem)
         runs = {f"result_{number}.txt": one for number, one in enumerate(choice.taken)}
         for name in runs.keys() & named.keys():
-            plan.conflict(f"{place}/{name}", "it is named, and numbered by launch, too")
+            plan.conflict(f"{path}/{name}", "it is both named and numbered by launch")
         runs = {**named, **runs}
         for name, one in runs.items():
-            self._log(f"{place}/{name}", one)
+            self._log(f"{path}/{name}", one)
         for number, one in enumerate(choice.pruned):
-            self._log(f"{place}/{PRUNED}/result_{number}.txt", one)
-        self._pruned(result, place, len(choice.pruned))
+            self._log(f"{path}/{PRUNED}/result_{number}.txt", one)
+        self._pruned(result, path, len(choice.pruned))
         needed = plan.rules.benchmark(benchmark or result.benchmark).runs
         if len(runs) < needed:
-            plan.miss(place, f"{len(runs)} runs; {needed} are needed")
+            plan.miss(path, f"{len(runs)} runs; {needed} are needed")
         if result.scaling_file:
-            put_file(self.plan, f"{place}/{SCALING_FILE}", result.scaling_file, "scaling")
-        self._power(result, f"{place}/{POWER}", {n: one.source for n, one in runs.items()})
+            put_file(self.plan, f"{path}/{SCALING_FILE}", result.scaling_file, "scaling")
+        self._power(result, f"{path}/{POWER}", {n: one.source for n, one in runs.items()})
 
-    def _log(self, place: str, one: Candidate) -> None:
-        before = self.places.setdefault(one.source.path, place)
-        if before != place:
+    def _log(self, path: str, one: Candidate) -> None:
+        before = self.paths.setdefault(one.source.path, path)
+        if before != path:
             self.plan.conflict(
-                place, f"{one.source.display_path} is {before} already; each run is one"
+                path, f"{one.source.display_path} is already {before}; a run counts once"
             )
-        self.plan.add(place, one.source, _about(one))
+        self.plan.add(path, one.source, _about(one))
         if one.judged is not None:
-            self.plan.judged.setdefault(place, one.judged)
+            self.plan.judged.setdefault(path, one.judged)
 
-    def _pruned(self, result: ResultConfig, place: str, start: int) -> None:
-        for number, path in enumerate(self._expanded(result.pruned), start):
-            name = f"{place}/{PRUNED}/result_{number}.txt"
+    def _pruned(self, result: ResultConfig, path: str, start: int) -> None:
+        for number, source in enumerate(self._expanded(result.pruned), start):
+            log = f"{path}/{PRUNED}/result_{number}.txt"
             try:
-                self.plan.add(name, log_source(path, self.base))
+                self.plan.add(log, log_source(source, self.base))
             except SourceFault as fault:
-                self.plan.lack(name, f"{path}: {fault}")
+                self.plan.lack(log, f"{source}: {fault}")
 
-    def _power(self, result: ResultConfig, place: str, names: Mapping[str, Source]) -> None:
+    def _power(self, result: ResultConfig, path: str, names: Mapping[str, Source]) -> None:
         """Power logs: a folder for each run, named as its log was, or named by the submitter."""
         if isinstance(result.power, dict):
-            for name, path in result.power.items():
-                self._power_folder(f"{place}/{name}", self.base / path)
+            for name, folder in result.power.items():
+                self._power_folder(f"{path}/{name}", self.base / folder)
             return
         root = self.base / result.power
         for name, source in names.items():
             stem = os.path.splitext(os.path.basename(source.path))[0]
-            self._power_folder(f"{place}/{name.removesuffix('.txt')}", root / stem)
+            self._power_folder(f"{path}/{name.removesuffix('.txt')}", root / stem)
 
-    def _power_folder(self, place: str, folder: Path) -> None:
+    def _power_folder(self, path: str, folder: Path) -> None:
         if folder.is_dir():
-            put_folder(self.plan, place, folder, ())
+            put_folder(self.plan, path, folder, ())
         else:
-            self.plan.miss(place, f"no power logs: {shown_path(folder, self.base)} is no folder")
+            self.plan.miss(path, f"no power logs: {shown_path(folder, self.base)} is not a folder")
 
 
 def _about(one: Candidate) -> str:
-    """What the plan says of a run beside its place."""
+    """A note on a run, printed beside its path."""
     if one.errors and not (one.facts and one.facts.missed_only):
         count = len(one.errors)
-        return f"its log breaks {count} rule{'s' if count > 1 else ''}: {one.errors[0]}"
+        return f"its log violates {count} rule{'s' if count > 1 else ''}: {one.errors[0]}"
     if one.facts is not None and not one.facts.run.converged:
         return "did not converge; kept, as it counts as slowest"
     return ""

@@ -16,11 +16,11 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 
 COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ": "xz"}
-"""First bytes of compressed files: a tree holds logs as they are."""
+"""First bytes of compressed files: a tree has uncompressed logs."""
 
 
 class SourceFault(Exception):
-    """Why a file cannot be taken; the message says it."""
+    """Why a file cannot be taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ def shown_path(path: str | Path, base: Path) -> str:
 
 
 def stamp_of(status: os.stat_result) -> tuple[int, ...]:
-    """What tells one state of a file from another."""
+    """What identifies one state of a file."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
-    """Look at a file; raises SourceFault where there is none, or it is no regular file."""
+    """Look at a file; raises SourceFault where there is none, or it is not a regular file."""
     display_path = shown_path(path, base)
     try:
         os.fsencode(display_path).decode("utf-8")
@@ -71,8 +71,8 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
     except UnicodeDecodeError:
         raise SourceFault("its name is not UTF-8 text") from None
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or "its path is none"
-        raise SourceFault(f"it cannot be read: {said.lower()}") from None
+        reason = getattr(error, "strerror", None) or "its path is not valid"
+        raise SourceFault(f"it cannot be read: {reason.lower()}") from None
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise SourceFault(f"it is {kind}")
@@ -83,7 +83,7 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
 
 
 def log_source(path: str | Path, base: Path) -> Source:
-    """Look at a log; raises SourceFault for what is no plain file of text, too."""
+    """Look at a log; raises SourceFault for what is not a plain text file, too."""
     source = source_of(path, base)
     try:
         with open(source.path, "rb") as stream:
@@ -92,12 +92,12 @@ def log_source(path: str | Path, base: Path) -> Source:
         raise SourceFault(f"it cannot be read: {(error.strerror or '').lower()}") from None
     for magic, name in COMPRESSED.items():
         if head.startswith(magic):
-            raise SourceFault(f"it is compressed ({name}); unpack it, as a tree holds plain logs")
+            raise SourceFault(f"it is compressed ({name}); decompress it, a tree has plain logs")
     return source
 
 
 def expand(patterns: Sequence[str], base: Path) -> list[str]:
-    """The files that globs name, each once, in counting order; folders are passed over.
+    """The files that globs name, each once, in counting order; folders are skipped.
 
     Hidden files are named only by patterns that name them so, and `**` follows no links: they may
     lead in circles. Raises UsageFault for what is no glob.
@@ -109,7 +109,7 @@ def expand(patterns: Sequence[str], base: Path) -> list[str]:
                 if not os.path.isdir(path):
                     found.setdefault(os.path.realpath(path), path)
         except (ValueError, NotImplementedError, RecursionError) as error:
-            raise UsageFault(f"{pattern!r} is no glob: {error}") from None
+            raise UsageFault(f"{pattern!r} is not a valid glob: {error}") from None
     return sorted(found.values(), key=_counting)
 
 
@@ -134,13 +134,13 @@ def _counting(name: str) -> list[tuple[int, str]]:
 
 
 def excluded(display_path: str, patterns: Sequence[str]) -> bool:
-    """Whether a path, one of the folders it lies in, or a name in it, is excluded."""
+    """Whether a path, a folder above it, or a name in it is excluded."""
     parts = display_path.split("/")
-    places = ["/".join(parts[: count + 1]) for count in range(len(parts))]
+    paths = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     return any(
         fnmatch.fnmatchcase(each, pattern.removesuffix("/"))
         for pattern in patterns
-        for each in (*places, *parts)
+        for each in (*paths, *parts)
     )
 
 
@@ -196,7 +196,7 @@ def _found(folder: Path, path: str, base: Path) -> Found:
 
 
 def same_content(first: Source, second: Source) -> bool:
-    """Whether two sources hold the same bytes (links: the same target)."""
+    """Whether two sources have the same bytes (links: the same target)."""
     if first.link is not None or second.link is not None:
         return first.link == second.link
     if first.size != second.size or first.stamp[:2] == second.stamp[:2]:
@@ -205,7 +205,7 @@ def same_content(first: Source, second: Source) -> bool:
 
 
 def same_bytes(first: str | Path, second: str | Path) -> bool:
-    """Whether two files hold the same bytes."""
+    """Whether two files have the same bytes."""
     size = 1 << 20
     with open(first, "rb") as one, open(second, "rb") as other:
         while True:

@@ -25,12 +25,12 @@ _NO_RANGES = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.E
 
 
 class SourceChanged(Exception):
-    """A source is not what it was when the plan was made."""
+    """A source has changed since the plan was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """One file of the tree, written; `cloned` says that it shares the source's blocks."""
+    """One file of the tree, written; `cloned` where it shares the source's blocks."""
 
     entry: Entry
     sha256: str
@@ -40,19 +40,19 @@ class Copied:
 def copy_all(
     entries: Sequence[Entry], root: Path, jobs: int, notify: Callable[[str], None]
 ) -> list[Copied]:
-    """Copy the entries of a plan below a folder, several at a time; `tell` hears of each place.
+    """Copy the entries of a plan below a folder, several at a time; `notify` gets each path.
 
     Raises SourceChanged or OSError for the first that fails, once no copy is under way any more.
     """
-    for folder in sorted({os.path.dirname(entry.place) for entry in entries}):
+    for folder in sorted({os.path.dirname(entry.path) for entry in entries}):
         os.makedirs(root / folder, exist_ok=True)
     # The largest first: the last copy under way is then a small one.
     order = sorted(entries, key=lambda entry: -entry.source.size)
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
         copies = [pool.submit(_copy, entry, root, notify) for entry in order]
         _finish(copies)
-    done = {one.entry.place: one for one in (copy.result() for copy in copies)}
-    return [done[entry.place] for entry in entries]
+    done = {one.entry.path: one for one in (copy.result() for copy in copies)}
+    return [done[entry.path] for entry in entries]
 
 
 def _finish(copies: list[Future[Copied]]) -> None:
@@ -65,19 +65,19 @@ def _finish(copies: list[Future[Copied]]) -> None:
 
 
 def _copy(entry: Entry, root: Path, notify: Callable[[str], None]) -> Copied:
-    to, source = root / entry.place, entry.source
+    to, source = root / entry.path, entry.source
     if source.link is not None:
         _check(source, os.lstat(source.path))
         os.symlink(source.link, to)
         copied = Copied(entry, _hash_link(source.link))
     else:
         copied = Copied(entry, *copy_file(source, to))
-    notify(f"copied {entry.place}")
+    notify(f"copied {entry.path}")
     return copied
 
 
 def copy_file(source: Source, to: Path) -> tuple[str, bool]:
-    """Copy one file to a new place; its SHA-256, and whether blocks are shared."""
+    """Copy one file to a new path; its SHA-256, and whether blocks are shared."""
     with _opened(source.path, os.O_RDONLY | os.O_NONBLOCK) as reading:
         _check(source, os.fstat(reading))
         mode = 0o777 if source.executable else 0o666
@@ -176,8 +176,8 @@ def _write(writing: int, part: memoryview) -> int:
     return count
 
 
-def as_it_lies(entry: Entry, path: Path) -> Copied:
-    """The file of an entry that is in its place already, hashed."""
+def hashed_in_place(entry: Entry, path: Path) -> Copied:
+    """The file of an entry that exists already, hashed."""
     if entry.source.link is not None:
         return Copied(entry, _hash_link(entry.source.link))
     with _opened(path, os.O_RDONLY | os.O_NONBLOCK) as reading:

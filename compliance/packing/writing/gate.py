@@ -32,43 +32,41 @@ from podium.rules.finding import Finding, Profile, Severity
 
 
 def judge(tree: Path, plan: Plan, jobs: int) -> Report:
-    """What `podium check` says of a tree; a tree that is no submission is rejected.
+    """The report of `podium check` on a tree; one that is not a submission is rejected.
 
     A log that was read when the plan was made is not read again: its copy has the same bytes.
     """
     rules = plan.rules
     if is_submission(tree, RoundRequest(rules.usage, rules.name)):
         options = Options(rules.usage, rules.name, Profile.POLICY, jobs)
-        known = {f"{tree}/{place}": as_packed(one, tree, place) for place, one in _known(plan)}
+        known = {f"{tree}/{path}": as_packed(one, tree, path) for path, one in _known(plan)}
         return publish(check_paths([tree], options, gathered=gather([tree], options, known=known)))
-    lacking = [name for name in ("results", "systems") if not (tree / name).is_dir()]
-    findings = [_lacking(name) for name in lacking]
-    told = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")
-    return publish(conclude(told, [], findings))
+    absent = [name for name in ("results", "systems") if not (tree / name).is_dir()]
+    findings = [_lacking(name) for name in absent]
+    rules_entry = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")
+    return publish(conclude(rules_entry, [], findings))
 
 
 def _known(plan: Plan) -> list[tuple[str, Judged]]:
-    # An internal fault may have been one of the moment: such a log is judged again.
+    # An internal fault may have been transient: such a log is judged again.
     return [each for each in plan.judged.items() if each[1].verdict.facts is not None]
 
 
-def as_packed(one: Judged, tree: Path, place: str) -> Judged:
-    """A log's verdict as it is where the log lies in the tree: only paths tell the difference."""
+def as_packed(one: Judged, tree: Path, path: str) -> Judged:
+    """A log's verdict for its path in the tree: only paths differ."""
     verdict = one.verdict
     facts = verdict.facts
     assert isinstance(facts, Facts)
-    facts = replace(
-        facts, run=replace(facts.run, name=place), seeds=replace(facts.seeds, path=place)
-    )
-    findings = [replace(each, path=place) for each in verdict.findings]
+    facts = replace(facts, run=replace(facts.run, name=path), seeds=replace(facts.seeds, path=path))
+    findings = [replace(each, path=path) for each in verdict.findings]
     verdict = replace(verdict, findings=findings, facts=facts)
-    return replace(one, path=f"{tree}/{place}", display_path=place, verdict=verdict)
+    return replace(one, path=f"{tree}/{path}", display_path=path, verdict=verdict)
 
 
 def _lacking(name: str) -> Finding:
     rule = "tree.no-results" if name == "results" else "tree.no-system-description"
-    said = f"there is no {name} folder: this is no submission"
-    return Finding(rule, Severity.ERROR, name, None, None, said, hint="see podium init")
+    message = f"there is no {name} folder: this is not a submission"
+    return Finding(rule, Severity.ERROR, name, None, None, message, hint="see podium init")
 
 
 def errors_of(report: Report) -> list[FindingEntry]:
@@ -94,14 +92,14 @@ def make_receipt(
         forced=report.verdict == "rejected",
         results=tuple(_result(entry, report, waivers) for entry in report.results),
         waivers=tuple(_packed(waiver, count) for waiver, count in waivers),
-        files=tuple(_file(one) for one in sorted(copied, key=lambda each: each.entry.place)),
+        files=tuple(_file(one) for one in sorted(copied, key=lambda each: each.entry.path)),
     )
 
 
 def _file(one: Copied) -> PackedFile:
     source = one.entry.source
     return PackedFile(
-        path=one.entry.place,
+        path=one.entry.path,
         size=source.size,
         sha256=one.sha256,
         source=source.display_path,
@@ -134,7 +132,7 @@ def _result(
 
 
 def margin(entry: ResultEntry | PackedResult) -> float | None:
-    """How far a result converged above the least that the reference allows, as a part of it."""
+    """How far a result converged above the minimum of the reference, as a fraction of it."""
     rcp = entry.rcp
     if rcp is None or not rcp.minimum or rcp.submission is None:
         return None
@@ -142,13 +140,13 @@ def margin(entry: ResultEntry | PackedResult) -> float | None:
 
 
 def _waivers(report: Report, tree: Path) -> list[tuple[Waiver, int]]:
-    """The waivers in the tree that hold today, with how many findings each covers."""
+    """The waivers in the tree that are valid today, each with how many findings it covers."""
     path = tree / WAIVERS_FILE
     if not path.is_file():
         return []
     waivers, _ = waivers_in_tree(path, WAIVERS_FILE)
-    held = [waiver for waiver in waivers.items if waiver.until >= date.today()]
-    return [(one, sum(_covers(one, each) for each in report.findings)) for one in held]
+    valid = [waiver for waiver in waivers.items if waiver.until >= date.today()]
+    return [(one, sum(_covers(one, each) for each in report.findings)) for one in valid]
 
 
 def _covers(waiver: Waiver, entry: FindingEntry) -> bool:

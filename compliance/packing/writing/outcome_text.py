@@ -1,4 +1,4 @@
-"""What became of an order, in a few lines."""
+"""The outcome of a pack in a few lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from podium.compliance.packing.writing.summary import number, size_text
 from podium.compliance.report.terminal import clean, wrap
 
 MOST = 20
-"""Errors that are named; `podium check` on the tree tells them all."""
+"""Errors that are named; `podium check` on the tree lists all."""
 
 
 def to_text(packed: Packed, width: int) -> str:
@@ -25,7 +25,7 @@ def _reason(plan: Plan) -> str:
         return f"{len(plan.conflicts)} conflict{'s' if len(plan.conflicts) > 1 else ''}"
     if not plan.entries:
         return "there is nothing to pack"
-    return f"{len(plan.absent)} of the things named are not there (--force does without)"
+    return f"{len(plan.absent)} of the things named are absent (--force ignores them)"
 
 
 def _lines(packed: Packed, width: int) -> Iterator[str]:
@@ -45,8 +45,8 @@ def _lines(packed: Packed, width: int) -> Iterator[str]:
     )
     errors = errors_of(report)
     for finding in errors[:MOST]:
-        told = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
-        yield from wrap(told, width, "  - ", "    ")
+        text = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
+        yield from wrap(text, width, "  - ", "    ")
     if len(errors) > MOST:
         yield f"  - and {len(errors) - MOST} more"
     for result in report.results:
@@ -54,11 +54,11 @@ def _lines(packed: Packed, width: int) -> Iterator[str]:
         yield f"  {clean(result.path)}: {result.verdict}, {score}"
     target = clean(shlex.quote(str(packed.target)))
     if packed.state == "rejected":
-        yield "Not packed: the check rejects the tree; what was there stands. --force keeps it."
+        yield "Not packed: the check rejects the tree; the old tree is unchanged. --force keeps it."
         return
     forced = " (forced)" if packed.receipt is not None and packed.receipt.forced else ""
     if packed.state == "unchanged":
-        yield f"Nothing to do{forced}: {target} is the planned tree already."
+        yield f"Nothing to do{forced}: {target} is already the planned tree."
     else:
         yield f"Packed{forced}: {target}, {len(plan.entries)} files, {size_text(plan.size)}."
     if packed.receipt_file is not None:

@@ -21,7 +21,7 @@ from podium.compliance.packing.planning.existing import (
 from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.planning.request import PackRequest
 from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE, Receipt
-from podium.compliance.packing.writing.copying import Copied, as_it_lies
+from podium.compliance.packing.writing.copying import Copied, hashed_in_place
 from podium.compliance.packing.writing.gate import judge, make_receipt
 from podium.compliance.packing.writing.summary import to_markdown
 from podium.compliance.packing.writing.write import Stage, clear, locked, silent, stage
@@ -33,10 +33,10 @@ State = Literal["planned", "refused", "rejected", "packed", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class PackJob:
-    """What is to be packed, and how; `notify` is called with each step done.
+    """What to pack, and how; `notify` is called with each step done.
 
-    `replace` and `keep` name places in the tree that stands; `force` keeps a tree that the gate
-    rejects; without `exchange` the old tree is set aside by a rename of its own.
+    `replace` and `keep` name paths in the existing tree; `force` keeps a tree that the gate
+    rejects; without `exchange` the old tree is set aside by a rename first.
     """
 
     request: PackRequest
@@ -56,18 +56,18 @@ class PackJob:
         return Path(os.path.abspath(self.request.base / config.into)) / config.submitter
 
     def plan(self) -> Plan:
-        """What the tree is to hold."""
+        """The plan of the tree."""
         request = self.request
         return make_plan(request.config, request.rules, request.base, self.jobs)
 
 
 @dataclass(slots=True)
 class Packed:
-    """What became of a job; report and receipt are there once the gate has judged."""
+    """The outcome of a job; report and receipt are set once the gate has judged."""
 
     plan: Plan
     target: Path
-    standing: ExistingTree
+    existing: ExistingTree
     state: State = "planned"
     report: Report | None = None
     receipt: Receipt | None = None
@@ -76,10 +76,10 @@ class Packed:
 
 
 def plan_only(job: PackJob) -> Packed:
-    """The plan held against the target as it stands; nothing is written."""
+    """The plan compared with the target as it is; nothing is written."""
     plan = job.plan()
-    standing = _held(job, plan, job.target)
-    return Packed(plan, job.target, standing)
+    existing = _compared(job, plan, job.target)
+    return Packed(plan, job.target, existing)
 
 
 def pack(job: PackJob) -> Packed:
@@ -96,7 +96,7 @@ def pack(job: PackJob) -> Packed:
 
 @contextlib.contextmanager
 def _workshop(target: Path) -> Iterator[Path]:
-    """The folder beside the target, held for oneself; made if need be."""
+    """The folder of the target, locked; created if need be."""
     parent = target.parent
     made = not parent.exists()
     try:
@@ -111,11 +111,11 @@ def _workshop(target: Path) -> Iterator[Path]:
                 parent.rmdir()
 
 
-def _held(job: PackJob, plan: Plan, target: Path) -> ExistingTree:
+def _compared(job: PackJob, plan: Plan, target: Path) -> ExistingTree:
     refuse_own_sources(plan, target)
-    standing = compare(plan, target)
-    allow(plan, standing, target, job.replace, job.keep)
-    return standing
+    existing = compare(plan, target)
+    allow(plan, existing, target, job.replace, job.keep)
+    return existing
 
 
 def write(
@@ -125,16 +125,16 @@ def write(
     workshop: Path,
     before: Callable[[Stage], None] | None = None,
 ) -> Packed:
-    """Write the tree of a plan and swap it in, unless something stands against it.
+    """Write the tree of a plan and swap it in, unless it conflicts or is rejected.
 
     `before` is called with the judged tree before the swap, and may raise.
     """
     clear(target, workshop)
-    packed = Packed(plan, target, _held(job, plan, target))
+    packed = Packed(plan, target, _compared(job, plan, target))
     if plan.stopped(force=job.force):
         packed.state = "refused"
         return packed
-    if packed.standing.unchanged:
+    if packed.existing.unchanged:
         packed.copied = hashes(plan, target, job.jobs)
         packed.state = "unchanged"
         _judged(job, packed, target)
@@ -166,16 +166,16 @@ def _judged(job: PackJob, packed: Packed, tree: Path) -> Receipt:
 
 
 def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
-    """The files of a plan as they lie in the target already."""
+    """The files of a plan as they are in the target already."""
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
-        return list(pool.map(lambda each: as_it_lies(each, target / each.place), plan.sorted()))
+        return list(pool.map(lambda each: hashed_in_place(each, target / each.path), plan.sorted()))
 
 
 def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
-    """A tree that others have added files to, judged anew: theirs are told of as kept."""
-    standing = compare(plan, target)
-    allow(plan, standing, target, (), (".",))
-    packed = Packed(plan, target, standing, "unchanged", copied=hashes(plan, target, job.jobs))
+    """A tree that others have added files to, judged anew: theirs are reported as kept."""
+    existing = compare(plan, target)
+    allow(plan, existing, target, (), (".",))
+    packed = Packed(plan, target, existing, "unchanged", copied=hashes(plan, target, job.jobs))
     receipt = _judged(job, packed, target)
     if plan.conflicts or (receipt.gate.verdict == "rejected" and not job.force):
         packed.state = "rejected"
@@ -186,7 +186,7 @@ def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
 
 
 def check_receipt(job: PackJob, outside: Path) -> None:
-    """Refuse a place for the receipt where it could not be written once the tree stands."""
+    """Refuse a path for the receipt where it could not be written once the tree is packed."""
     if job.receipt is None:
         return
     path = job.receipt.absolute()
@@ -194,20 +194,20 @@ def check_receipt(job: PackJob, outside: Path) -> None:
         raise UsageFault(f"--receipt {job.receipt}: there is no such folder")
     if inside(path, [outside]):
         raise UsageFault(
-            f"--receipt {job.receipt} lies in {outside}; choose a place outside, or give "
+            f"--receipt {job.receipt} lies in {outside}; choose a path outside, or give "
             "--receipt-in-tree"
         )
 
 
 def receipt_folder(job: PackJob, outside: Path) -> Path:
-    """Where the receipt goes: beside podium.toml, or where that lies in the tree, beside it."""
+    """Where the receipt goes: beside podium.toml, or beside the tree if that is in it."""
     base = job.request.base.resolve()
     top = outside.resolve()
     return top.parent if base == top or top in base.parents else job.request.base
 
 
 def deliver(job: PackJob, packed: Packed, folder: Path) -> None:
-    """Write the receipt and its page, outside the tree; what is there already is left as it is."""
+    """Write the receipt and its page, outside the tree; an unchanged file is not touched."""
     receipt = packed.receipt
     if receipt is None or packed.state not in ("packed", "unchanged"):
         return

@@ -38,8 +38,8 @@ def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
     yield from _waivers(receipt)
     if plan is not None:
         yield from _choices(plan)
-    yield "Every file with its size and SHA-256 is in the receipt; `podium unpack --verify` holds"
-    yield "a tree against it."
+    yield "Every file with its size and SHA-256 is in the receipt; `podium unpack --verify`"
+    yield "compares a tree with it."
 
 
 def _results(results: tuple[PackedResult, ...]) -> Iterator[str]:
@@ -69,10 +69,10 @@ def _waivers(receipt: Receipt) -> Iterator[str]:
 
 
 def _choices(plan: Plan) -> Iterator[str]:
-    said = [each for each in plan.remarks if each.place.startswith("results/")]
-    for each in said:
-        yield f"- {_cell(each.place)}: {_cell(each.said)}"
-    if said:
+    notes = [each for each in plan.remarks if each.path.startswith("results/")]
+    for each in notes:
+        yield f"- {_cell(each.path)}: {_cell(each.message)}"
+    if notes:
         yield ""
     refused = [each for each in plan.left_out if each.refused]
     if refused:

@@ -1,4 +1,4 @@
-"""One folder put in another's place: killed at any moment, either the old or the new one stands."""
+"""One folder replaces another: killed at any moment, either the old or the new one is there."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _renamed(first: Path, second: Path, flags: int) -> bool:
 def put_in_place(
     new: Path, target: Path, notify: Callable[[str], None], *, exchange: bool = True
 ) -> Path | None:
-    """Give a new tree the target's name; where the old tree lies now, if there was one.
+    """Give a new tree the target's name; returns where the old tree is now, if there was one.
 
     Where the system cannot exchange two names at once, the old tree is set aside first: `recover`
     puts it back if the second rename never came.

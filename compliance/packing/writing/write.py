@@ -18,7 +18,7 @@ from podium.compliance.packing.writing.copying import Copied, SourceChanged, cop
 from podium.compliance.packing.writing.swap import put_in_place, recover
 
 PREFIX = ".podium-pack."
-"""Names of the folders in which trees are made; they go when the work is done."""
+"""Prefixes of the folders in which trees are written; they are removed at the end."""
 
 WAIT_SECONDS = 60.0
 """How long one `podium pack` waits for another that writes to the same folder."""
@@ -30,7 +30,7 @@ def silent(step: str) -> None:
 
 @dataclass(slots=True)
 class Stage:
-    """A folder in which a tree is made: `tree` has the name that it is to have."""
+    """A folder in which a tree is written; `tree` has its final name already."""
 
     folder: Path
     target: Path
@@ -39,7 +39,7 @@ class Stage:
 
     @property
     def tree(self) -> Path:
-        """The tree that is being made."""
+        """The tree that is being written."""
         return self.folder / self.target.name
 
     def fill(self, entries: list[Entry], jobs: int) -> None:
@@ -56,7 +56,7 @@ class Stage:
         self.notify("filled")
 
     def put(self, *, exchange: bool = True) -> None:
-        """Swap the tree in; from then on the new one stands."""
+        """Swap the tree in."""
         self.notify("before the swap")
         put_in_place(self.tree, self.target, self.notify, exchange=exchange)
         self.notify("after the swap")
@@ -64,7 +64,7 @@ class Stage:
 
 @contextlib.contextmanager
 def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) -> Iterator[Stage]:
-    """A fresh folder in the workshop, gone at the end; what a killed call left there goes, too.
+    """A new folder in the workshop, removed at the end, with what a killed call left there.
 
     Errors of the file system become a UsageFault that says that nothing has changed.
     """
@@ -86,15 +86,15 @@ def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) 
 
 def _told(error: OSError, target: Path) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        said = "there is no space left to write it"
+        reason = "there is no space left to write it"
     else:
         where = f" ({error.filename})" if isinstance(error.filename, str | Path) else ""
-        said = f"{(error.strerror or str(error)).lower()}{where}"
-    return f"{target} cannot be written: {said}; what was there stands"
+        reason = f"{(error.strerror or str(error)).lower()}{where}"
+    return f"{target} cannot be written: {reason}; the old tree is unchanged"
 
 
 def clear(target: Path, workshop: Path) -> None:
-    """Tidy up after a call that was killed: put a tree set aside back, remove half-made ones."""
+    """Clean up after a killed call: restore a tree that was set aside, remove unfinished ones."""
     if not workshop.is_dir():
         return
     with os.scandir(workshop) as entries:
@@ -107,7 +107,7 @@ def clear(target: Path, workshop: Path) -> None:
 
 @contextlib.contextmanager
 def locked(folder: Path, seconds: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold a folder for oneself: two calls that write to it come one after the other.
+    """Lock a folder: two calls that write to it run one after the other.
 
     Where the file system knows no locks, there is none. Raises UsageFault where the other takes
     too long.
@@ -123,8 +123,8 @@ def locked(folder: Path, seconds: float = WAIT_SECONDS) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > end:
-                    said = f"another podium pack writes to {folder}; wait until it has ended"
-                    raise UsageFault(said) from None
+                    message = f"another podium pack is writing to {folder}; wait until it ends"
+                    raise UsageFault(message) from None
                 time.sleep(0.05)
             except OSError:
                 break

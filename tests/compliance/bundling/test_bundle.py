@@ -31,7 +31,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
 Tree = Mapping[tuple[str, ...], bytes | str | None]
-"""Places, each with a file's content, a link's target, or None for a folder."""
+"""TakenPaths, each with a file's content, a link's target, or None for a folder."""
 
 EXAMPLE: Tree = {
     ("results", "ex_n8", "bert", "result_0.txt"): b":::MLLOG {}\n" * 5000,
@@ -222,7 +222,7 @@ def test_a_passphrase_closes_and_opens(
     call = ["unpack", str(archive), "--output", str(tree.with_name("no")), *key]
     capsys.readouterr()
     assert run(call) == Exit.FOUND
-    assert "passphrase does not open it" in capsys.readouterr().err
+    assert "passphrase does not decrypt it" in capsys.readouterr().err
     assert run(call[:4]) == Exit.USAGE
     assert "give --passphrase-file" in capsys.readouterr().err
     assert not tree.with_name("no").exists()
@@ -249,7 +249,7 @@ def test_age_closes_for_several_recipients_each_of_whom_can_open(
     call = ["unpack", str(archive), "--output", str(tree.with_name("no")), "--identity"]
     assert run([*call, str(keys[2])]) == Exit.FOUND
     assert capsys.readouterr().err == (
-        "podium: a.tar.zst.age: the key or passphrase does not open it\n"
+        "podium: a.tar.zst.age: the key or passphrase does not decrypt it\n"
     )
     assert run(call[:-1]) == Exit.USAGE
     assert not tree.with_name("no").exists()
@@ -400,7 +400,7 @@ def test_a_hash_file_that_holds_no_hash_is_refused(
     bundle(tree, archive)
     tree.with_name("a.tar.sha256").write_text("hello\n")
     assert run(["unpack", str(archive), "--output", str(tree.with_name("out"))]) == Exit.FOUND
-    assert "a.tar.sha256 holds no sha256 hash" in capsys.readouterr().err
+    assert "a.tar.sha256 has no sha256 hash" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -451,7 +451,7 @@ def test_a_tree_that_could_not_be_unpacked_is_not_bundled(tree: Path) -> None:
     (tree / "sock").unlink()
     (tree / "SYSTEMS").mkdir(exist_ok=True)
     if len(list(tree.glob("[sS]*"))) > 1:
-        refused(tree, "are one name where capitals")
+        refused(tree, "are one name where case")
 
 
 def test_a_file_that_changes_while_it_is_read_is_noticed(tree: Path) -> None:
@@ -477,11 +477,11 @@ def test_what_a_caller_does_wrong_is_one_line(
         "must end in": (tree, home / "a.zip"),
         "no such folder": (home / "absent", home / "a.tar"),
         "lies in the tree itself": (tree, tree / "a.tar"),
-        "exists already": (tree, home / "there.tar"),
+        "already exists": (tree, home / "there.tar"),
         "is a folder": (tree, home / "folder.tar", "--replace"),
         "goes with age, not with openssl": (tree, home / "a.tar.enc", "--recipient", "age1x"),
-        "is no recipient of age": (tree, home / "a.tar.age", "--recipient", "age1x"),
-        "not by both": (tree, home / "a.tar.age", "--recipient", "age1x", *key),
+        "is not a recipient of age": (tree, home / "a.tar.age", "--recipient", "age1x"),
+        "not both": (tree, home / "a.tar.age", "--recipient", "age1x", *key),
         "by age needs": (tree, home / "a.tar.age"),
         "by openssl needs a passphrase": (tree, home / "a.tar.enc"),
         "by legacy needs a passphrase": (tree, home / "a.tar.gz", "--cipher", "legacy"),

@@ -114,7 +114,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     "drive": (lambda: tar(member("t/C:evil")), "a path of its own on Windows"),
     "no name": (lambda: tar(member("")), "has an empty part"),
     "empty part": (lambda: tar(member("t//evil")), "has an empty part"),
-    "control": (lambda: tar(member("t/\x1b[2Jevil")), "holds a control character"),
+    "control": (lambda: tar(member("t/\x1b[2Jevil")), "has a control character"),
     "endless name": (lambda: tar(pax(("path", "a/" * 4000)), member("a")), "more than 4096 bytes"),
     "long part": (lambda: tar(pax(("path", "n" * 400)), member("a")), "cannot be written"),
     # links
@@ -136,7 +136,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     "hard link absolute": (lambda: tar(hard_link("t", "/etc/passwd")), "t: the name is absolute"),
     "hard link to what comes later": (
         lambda: tar(hard_link("t", "a"), member("a", b"x")),
-        "t: is a hard link to a, no file before",
+        "t: is a hard link to a, no earlier file",
     ),
     "hard link to a link": (
         lambda: tar(symlink("s", "/etc/passwd"), hard_link("t", "s")),
@@ -173,7 +173,10 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     ),
     "huge": (lambda: header("big", 1 << 60), "big: unpacked the archive is larger"),
     "huge by pax": (lambda: pax(("size", "9" * 19)) + member("big"), "big: unpacked the archive"),
-    "size that is none": (lambda: tar(pax(("size", "-5")), member("a")), "the size is no number"),
+    "size that is none": (
+        lambda: tar(pax(("size", "-5")), member("a")),
+        "the size is not a number",
+    ),
     "cut content": (lambda: header("cut", 4096) + b"x" * 100, "cut: the archive is cut short"),
     "huge name": (
         lambda: header("x", 1 << 40, tarfile.GNUTYPE_LONGNAME),
@@ -193,10 +196,10 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     "pax cut": (lambda: tar(raw_pax(b"99 path=x\n"), member("a")), "cannot be read"),
     "zero in a name": (lambda: tar(pax(("path", "a\0b")), member("a")), "a zero byte"),
     # damage
-    "empty": (lambda: b"", "no archive that podium reads"),
-    "text": (lambda: b"hello" * 200, "no archive that podium reads"),
-    "zip": (lambda: b"PK\3\4" + b"\0" * 600, "no archive that podium reads"),
-    "damaged header": (lambda: damaged(GOOD, 512), "no tar header, or a damaged one"),
+    "empty": (lambda: b"", "not an archive that podium reads"),
+    "text": (lambda: b"hello" * 200, "not an archive that podium reads"),
+    "zip": (lambda: b"PK\3\4" + b"\0" * 600, "not an archive that podium reads"),
+    "damaged header": (lambda: damaged(GOOD, 512), "damaged, or not a tar header"),
     "no end": (lambda: GOOD[:-1024], "cut short"),
     "half an end": (lambda: GOOD[:-512], "cut short"),
     "damaged end": (lambda: damaged(GOOD, len(GOOD) - 100), "the end mark is damaged"),
@@ -206,7 +209,7 @@ HOSTILE: dict[str, tuple[Making, str]] = {
     "gzip damaged": (lambda: damaged(squeezed(GOOD), 60), "damaged"),
     "gzip of another sum": (lambda: damaged(squeezed(GOOD), -8 % len(squeezed(GOOD))), "damaged"),
     "gzip with more": (lambda: squeezed(GOOD) + b"more", "damaged"),
-    "gzip of no tar": (lambda: squeezed(b"hello" * 500), "no tar header"),
+    "gzip of no tar": (lambda: squeezed(b"hello" * 500), "not a tar header"),
     "gzip of nothing": (lambda: squeezed(b""), "cut short"),
     "zstd cut": (lambda: zstandard.compress(GOOD)[:-1], "cut short"),
     "zstd damaged": (lambda: damaged(zstandard.compress(GOOD), 20), "damaged"),
@@ -228,8 +231,11 @@ HOSTILE: dict[str, tuple[Making, str]] = {
         lambda: b"age-encryption.org/v1\n-> scrypt " + b"A" * 22 + b" 40\nAAAA\n",
         "2^40 rounds of scrypt",
     ),
-    "salted and empty": (lambda: b"Salted__", "the passphrase does not open it"),
-    "salted noise": (lambda: b"Salted__" + bytes(range(256)) * 3, "the passphrase does not open"),
+    "salted and empty": (lambda: b"Salted__", "the passphrase does not decrypt it"),
+    "salted noise": (
+        lambda: b"Salted__" + bytes(range(256)) * 3,
+        "the passphrase does not decrypt",
+    ),
 }
 
 
@@ -315,7 +321,7 @@ def test_a_pipe_in_the_place_of_the_archive_is_not_waited_for(tmp_path: Path) ->
     os.mkfifo(tmp_path / "pipe")
     call = [sys.executable, "-m", "podium", "unpack", str(tmp_path / "pipe"), "-o", "out"]
     done = subprocess.run(call, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (2, f"podium: {tmp_path}/pipe is no regular file\n")
+    assert (done.returncode, done.stderr) == (2, f"podium: {tmp_path}/pipe is not a regular file\n")
 
 
 @pytest.mark.parametrize("squeeze", [bytes, squeezed, zstandard.compress])

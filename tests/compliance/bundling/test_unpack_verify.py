@@ -70,7 +70,7 @@ def test_a_tree_as_packed_is_accepted(
     tree: Path, receipt: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert unpacked(tree, receipt) == Exit.CLEAN
-    assert "5 files as the receipt says" in capsys.readouterr().out
+    assert "5 files as in the receipt" in capsys.readouterr().out
     assert run(["unpack", str(tree), "--verify", str(receipt)]) == Exit.CLEAN
     assert run(["unpack", str(tree.parent / "out"), "--verify", str(receipt)]) == Exit.CLEAN
 
@@ -87,7 +87,7 @@ def test_every_difference_is_named_and_nothing_is_unpacked(
     (tree / "results/latest").symlink_to("ex_n8/bert")
     assert unpacked(tree, receipt) == Exit.FOUND
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "podium: the tree is not what the receipt says, 6 differences:"
+    assert lines[0] == "podium: the tree differs from the receipt, 6 differences:"
     told = [line.split(" has the sha256")[0] for line in lines[1:]]
     assert told == [
         "  benchmarks/bert/run.sh: must be executable",
@@ -107,7 +107,7 @@ def test_what_lies_beside_the_tree_is_named(
     assert unpacked(tree, receipt) == Exit.CLEAN
     (tree.parent / "out/extra").touch()
     assert run(["unpack", str(tree.parent / "out"), "--verify", str(receipt)]) == Exit.FOUND
-    assert "extra: lies beside the tree" in capsys.readouterr().err
+    assert "extra: is beside the tree" in capsys.readouterr().err
 
 
 def test_links_and_files_are_not_taken_for_each_other(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.checking.doctor import STEPS, sort_out
+from podium.compliance.checking.doctor import STEPS, by_step
 from podium.compliance.cli import run
 from podium.compliance.exit_codes import Exit
 from podium.compliance.report.data import conclude
@@ -43,7 +43,7 @@ def test_a_complete_submission_is_told_so(
         ("code", "code and documents", "--select 'code.*'"),
         ("seed", "seeds", "--select 'seeds.*'"),
         ("log", "logs", "/results"),
-        ("misspelt", "places of files", "--select 'tree.*'"),
+        ("misspelt", "layout of files", "--select 'tree.*'"),
     ],
 )
 def test_what_is_missing_is_listed_with_its_command(
@@ -159,6 +159,6 @@ def report_of(*findings: Finding) -> Report:
 def test_errors_and_absences_are_to_do_other_warnings_advice(
     finding: Finding, to_do: int, advised: int
 ) -> None:
-    parts = sort_out(report_of(finding))
+    parts = by_step(report_of(finding))
     found: list[FindingEntry] = [each for part in parts for each in part.to_do]
     assert (len(found), sum(part.advised for part in parts)) == (to_do, advised)

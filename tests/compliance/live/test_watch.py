@@ -134,7 +134,7 @@ def test_what_is_no_file_is_said_to_be_none(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     tail = Tail(str(tmp_path / "pipe"))
     assert kinds(tail) == []
-    assert tail.problem == "is no regular file"
+    assert tail.problem == "is not a regular file"
 
 
 # --- the course of a watch ---

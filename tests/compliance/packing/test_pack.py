@@ -48,10 +48,10 @@ def test_a_dry_run_writes_nothing_and_tells_what_goes_where(
 def test_a_plan_is_given_as_data(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     assert loose.pack("--dry-run", "--format", "json") == Exit.CLEAN
     told = json.loads(capsys.readouterr().out)
-    assert told["schema"] == "podium.plan/1"
+    assert told["schema"] == "podium.plan/2"
     assert (told["state"], told["verdict"], told["receipt"]) == ("planned", None, None)
-    assert {file["place"] for file in told["files"]} == files_in(loose.original.root).keys()
-    assert all(file["renamed"] for file in told["files"] if file["place"].startswith(RESULT))
+    assert {file["path"] for file in told["files"]} == files_in(loose.original.root).keys()
+    assert all(file["renamed"] for file in told["files"] if file["path"].startswith(RESULT))
 
 
 def test_packing_twice_changes_nothing(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +163,7 @@ def test_a_tree_is_not_written_over_its_own_sources(
 
     before = files_in(root)
     assert run(["pack", str(root)]) == Exit.USAGE
-    assert "choose another place with --into" in capsys.readouterr().err
+    assert "choose another folder with --into" in capsys.readouterr().err
     assert files_in(root) == before
 
 
@@ -185,7 +185,7 @@ def test_what_is_named_must_be_there_unless_forced(
     assert loose.pack() == Exit.FOUND
     assert not loose.packed.exists()
     out = " ".join(capsys.readouterr().out.split())
-    assert "Not there: 1" in out
+    assert "Absent: 1" in out
     assert "nowhere" in out
     assert loose.pack("--force") == Exit.CLEAN
 
@@ -241,7 +241,7 @@ def test_a_file_in_the_targets_place_is_left_alone(
 ) -> None:
     loose.put("packed/Acme", "mine")
     assert loose.pack() == Exit.USAGE
-    assert "is no folder" in capsys.readouterr().err
+    assert "is not a folder" in capsys.readouterr().err
     assert loose.packed.read_text() == "mine"
 
 
@@ -286,7 +286,7 @@ def test_a_tree_without_systems_is_no_submission(
     assert not loose.packed.exists()
     out = capsys.readouterr().out
     assert "no systems folder" in out
-    assert "systems/ex_n8.json: no description of this system is given" in out
+    assert "systems/ex_n8.json: this system has no description" in out
 
 
 # --- the receipt ---
@@ -364,7 +364,7 @@ def test_no_receipt_is_told_in_one_line(tmp_path: Path, text: str) -> None:
     from podium.compliance.errors import UsageFault
 
     (tmp_path / "r.json").write_text(text)
-    with pytest.raises(UsageFault, match="is no receipt") as caught:
+    with pytest.raises(UsageFault, match="is not a receipt") as caught:
         read_receipt(tmp_path / "r.json")
     assert "\n" not in str(caught.value)
 

@@ -44,7 +44,7 @@ def plan(loose: Loose, capsys: pytest.CaptureFixture[str], *options: str) -> dic
 
 def taken(told: dict[str, Any]) -> list[str]:
     """The sources of the result's logs, in order of their numbers."""
-    logs = {f["place"]: f["source"] for f in told["files"] if f["place"].startswith(RESULT)}
+    logs = {f["path"]: f["source"] for f in told["files"] if f["path"].startswith(RESULT)}
     return [logs[f"{RESULT}/result_{number}.txt"] for number in range(len(logs))]
 
 
@@ -94,7 +94,7 @@ def test_of_more_runs_than_needed_the_median_window_is_taken(
     assert taken(told) == ["runs/1.log", "runs/2.log", "runs/3.log"]
     outside = {"runs/0.log", "runs/4.log", "runs/5.log"}
     assert {s for s, said in why(told).items() if "outside the median of 4" in said} == outside
-    (said,) = [each["said"] for each in told["remarks"] if each["place"] == RESULT]
+    (said,) = [each["message"] for each in told["remarks"] if each["path"] == RESULT]
     assert said.startswith("3 of 6 runs: of 4 windows of 3 consecutive launches")
 
 
@@ -135,7 +135,7 @@ def test_a_round_without_the_window_rule_leaves_the_choice_to_the_submitter() ->
 def test_too_few_runs_are_told_as_missing(loose: Loose, capsys: pytest.CaptureFixture[str]) -> None:
     loose.add_run(0)
     told = plan(loose, capsys)
-    assert {"place": RESULT, "said": "1 runs; 3 are needed"} in told["missing"]
+    assert {"path": RESULT, "message": "1 runs; 3 are needed"} in told["missing"]
 
 
 # --- what is refused ---
@@ -185,7 +185,7 @@ def test_where_no_settings_have_the_most_runs_nothing_is_written(
     assert loose.pack() == 1
     assert not loose.packed.exists()
     out = " ".join(capsys.readouterr().out.split())
-    assert "none has the most runs" in out
+    assert "no set has the most runs" in out
     assert "global_batch_size" in out
 
 
@@ -217,8 +217,8 @@ def test_what_is_no_run_is_refused(loose: Loose, capsys: pytest.CaptureFixture[s
     told = plan(loose, capsys)
     assert len(taken(told)) == 3
     said = why(told)
-    assert said["runs/notes.log"].startswith("it is no log of a run")
-    assert said["runs/empty.log"].startswith("it is no log of a run")
+    assert said["runs/notes.log"].startswith("it is not a log of a run")
+    assert said["runs/empty.log"].startswith("it is not a log of a run")
     assert said["runs/old.log"].startswith("it is compressed (gzip)")
     assert said["runs/begun.log"].startswith("it has no run_start")
 
@@ -231,7 +231,7 @@ def test_a_log_is_a_run_of_one_result_only(
     loose.fields["results"].append(loose.fields["results"][0] | {"system": "ex_n16"})
     loose.configure()
     assert loose.pack() == 1
-    assert "each run is one" in " ".join(capsys.readouterr().out.split())
+    assert "a run counts once" in " ".join(capsys.readouterr().out.split())
     assert not loose.packed.exists()
 
 
@@ -259,8 +259,8 @@ def test_a_glob_that_names_nothing_is_told_of(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loose.result(logs=["nowhere/*.log"])
-    said = [each["said"] for each in plan(loose, capsys)["absent"]]
-    assert "no log is named nowhere/*.log" in said
+    said = [each["message"] for each in plan(loose, capsys)["absent"]]
+    assert "no log matches nowhere/*.log" in said
 
 
 def test_links_that_lead_in_circles_are_not_followed(
@@ -341,12 +341,12 @@ def test_power_logs_go_where_their_run_went(
             loose.put(f"power/{name}/node_0.txt", name)
     loose.result(power="power")
     told = plan(loose, capsys)
-    power = {f["place"]: f["source"] for f in told["files"] if "/power/" in f["place"]}
+    power = {f["path"]: f["source"] for f in told["files"] if "/power/" in f["path"]}
     assert power == {
         f"{RESULT}/power/result_0/node_0.txt": "power/c/node_0.txt",
         f"{RESULT}/power/result_1/node_0.txt": "power/a/node_0.txt",
     }
-    assert f"{RESULT}/power/result_2" in {each["place"] for each in told["missing"]}
+    assert f"{RESULT}/power/result_2" in {each["path"] for each in told["missing"]}
 
 
 # --- throughput ---
@@ -365,7 +365,7 @@ def test_instances_that_did_not_converge_are_pruned(
     result = {"system": "wide", "benchmark": "deepcam", "scaling": "weak", "logs": ["weak/*"]}
     loose.configure(usage="hpc", round="3.0", division="open", results=[result])
     told = plan(loose, capsys)
-    places = {f["source"]: f["place"] for f in told["files"]}
+    places = {f["source"]: f["path"] for f in told["files"]}
     base = "results/wide/weak/deepcam"
     assert places["weak/result_1.txt"] == f"{base}/pruned_results/result_0.txt"
     assert sum(place.startswith(f"{base}/result_") for place in places.values()) == 4

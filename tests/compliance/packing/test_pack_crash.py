@@ -171,7 +171,9 @@ def test_a_full_disk_leaves_the_old_tree(loose: Loose, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(copying, "_write", full)
     byte_by_byte(monkeypatch)
-    stands(loose, lambda: pack(order(loose)), "no space left to write it; what was there stands")
+    stands(
+        loose, lambda: pack(order(loose)), "no space left to write it; the old tree is unchanged"
+    )
 
 
 @pytest.fixture
@@ -242,7 +244,7 @@ def test_a_folder_that_may_not_be_written_to_is_told_of(open_place: Path) -> Non
     said = as_nobody(lambda: pack(order(loose)))
     loose.packed.parent.chmod(0o755)
     assert "permission denied" in said
-    assert said.endswith("what was there stands")
+    assert said.endswith("the old tree is unchanged")
     assert files_in(loose.packed) == before
 
 
@@ -388,7 +390,7 @@ def test_calls_that_write_to_one_folder_come_one_after_the_other(loose: Loose) -
 def test_a_folder_held_too_long_is_told_of(tmp_path: Path) -> None:
     with (
         locked(tmp_path),
-        pytest.raises(UsageFault, match="another podium pack writes to"),
+        pytest.raises(UsageFault, match="another podium pack is writing to"),
         locked(tmp_path, 0.1),
     ):
         pass

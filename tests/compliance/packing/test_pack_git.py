@@ -171,7 +171,7 @@ def test_names_and_sizes_are_looked_at_before_anything_is_copied(
     assert review.pack(clone, "--force") == Exit.FOUND
     out = " ".join(capsys.readouterr().out.split())
     assert "the name has a space" in out
-    assert "GitHub takes no file over 100 MiB" in out
+    assert "GitHub rejects files over 100 MiB" in out
     assert git(clone, "branch", "--show-current") == "main"
 
 
@@ -342,7 +342,7 @@ def test_a_folder_in_a_clone_is_not_taken_for_it(
 ) -> None:
     clone = review.clone()
     assert review.pack(clone / "Beta") == Exit.USAGE
-    assert "is no clone" in capsys.readouterr().err
+    assert "is not a clone" in capsys.readouterr().err
     assert git(clone, "status", "--porcelain") == ""
 
 
@@ -418,7 +418,7 @@ def test_since_tells_of_other_submitters_and_of_large_files_gone_again(
     assert run(["pack", "--since", "origin/main", "--git", str(clone)]) == Exit.FOUND
     out = " ".join(capsys.readouterr().out.split())
     assert "the folders of 2 submitters: Acme, Beta" in out
-    assert "stray.txt lies in no submitter's folder" in out
+    assert "stray.txt does not lie in a submitter's folder" in out
     assert "Acme/large.bin has 50.0 MiB in a commit" in out
 
 
@@ -437,6 +437,6 @@ def test_a_branch_that_changes_nothing_is_told_of(review: Review) -> None:
 
 
 def test_a_fault_of_git_is_one_line() -> None:
-    from podium.compliance.packing.git.clone import _said
+    from podium.compliance.packing.git.clone import _reason
 
-    assert _said("stderr: 'error: a\nhint: b\nfatal: c'") == "error: a; fatal: c"
+    assert _reason("stderr: 'error: a\nhint: b\nfatal: c'") == "error: a; fatal: c"

@@ -63,7 +63,7 @@ def test_different_files_of_one_place_are_a_conflict_and_nothing_is_chosen(
         out = " ".join(capsys.readouterr().out.split())
         assert "Conflicts: 1" in out
         assert "systems/ex_n8.json: " in out
-        assert "differ; one of them must go" in out
+        assert "differ; remove one of them" in out
         assert not (tmp_path / "packed").exists()
 
 
@@ -123,6 +123,6 @@ def test_a_merge_is_the_union_or_a_conflict_whatever_the_order(
         config = PackConfig(submitter="Acme", round="5.1", merge=merged)
         plan = make_plan(config, find_round("training", "5.1"), base)
         assert set(plan.entries) == set(contents)
-        assert {each.place for each in plan.conflicts} == {
+        assert {each.path for each in plan.conflicts} == {
             path for path, texts in contents.items() if len(texts) > 1
         }
