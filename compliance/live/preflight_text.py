@@ -42,7 +42,7 @@ def _findings(found: Preflight, width: int) -> Iterator[str]:
         yield from wrap(head, width, "", " " * 11)
         yield from wrap(clean(each.message), width, " " * 11, " " * 11)
         if each.hint:
-            yield from wrap(f"mend: {clean(each.hint)}", width, " " * 11, " " * 13)
+            yield from wrap(f"help: {clean(each.hint)}", width, " " * 11, " " * 13)
 
 
 def _needed(title: str, needed: list[Needed], width: int) -> Iterator[str]:
