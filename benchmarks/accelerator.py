@@ -28,7 +28,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from podium.reference_runs.catalogue import find, task_of
 from podium.reference_runs.dlrm_dcnv2.config import ROWS
-from podium.reference_runs.engine.launch import told_plainly
+from podium.reference_runs.engine.launch import plain_errors
 from podium.reference_runs.engine.ranks import joined
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.engine.stepper import Stepper
@@ -292,7 +292,7 @@ def main() -> None:
         print("|---|---|---|---|---|---|---|---|")
         for name in options.names:
             try:
-                with told_plainly():
+                with plain_errors():
                     print(measured(name, CASES[name], setting, ranks, options.steps), flush=True)
             except RunFault as error:
                 print(f"| {name} | {error} |", flush=True)

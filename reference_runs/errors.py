@@ -1,4 +1,4 @@
-"""What can go wrong with a run that its user can mend; each error is one sentence."""
+"""What can go wrong with a run that its user can fix; each error is one sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UnknownSetting(RunFault):
 
 
 class DataMissing(RunFault):
-    """The real dataset's files are not where they were said to be."""
+    """The real dataset's files are not below `--data`."""
 
 
 class TorchMissing(RunFault):

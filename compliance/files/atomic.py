@@ -1,4 +1,4 @@
-"""What is written beside its place under a temporary name, to take its name when it is whole."""
+"""Files and folders written under a temporary name, and renamed when they are whole."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def usual_mode(bits: int) -> int:
 
 
 @contextmanager
-def draft_folder(place: Path) -> Iterator[Path]:
-    """A folder beside its place that takes its name in the end, or goes away.
+def draft_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside `path` that takes its name in the end, or is removed.
 
     Raises UsageFault where it cannot be made, filled or renamed.
     """
     try:
-        draft = Path(tempfile.mkdtemp(dir=place.absolute().parent, prefix=f".{place.name}."))
+        draft = Path(tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}."))
     except OSError as error:
-        raise UsageFault(f"{place} cannot be made: {error.strerror}") from None
+        raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
     try:
         yield draft
         draft.chmod(usual_mode(0o777))
-        os.replace(draft, place)
+        os.replace(draft, path)
     except OSError as error:
-        raise UsageFault(f"{place} cannot be made: {error.strerror}") from None
+        raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)

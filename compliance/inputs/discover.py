@@ -69,10 +69,10 @@ class PathContents(msgspec.Struct, frozen=True):
 
 def kind_of(path: Path) -> Kind:
     """What PATH is; raises NothingToJudge where there is no such path."""
-    return _held(path, None).kind
+    return _contents(path, None).kind
 
 
-def _held(path: Path, wish: RoundRequest | None) -> PathContents:
+def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
@@ -85,11 +85,11 @@ def _held(path: Path, wish: RoundRequest | None) -> PathContents:
         raise NothingToJudge(f"no such file or folder: {path}") from None
     if not folder:
         return PathContents(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
-    if is_submission(path, wish):
+    if is_submission(path, request):
         return PathContents(Kind.SUBMISSION, (path,))
     folders, links = _folders(path)
-    found = tuple(_below(path, folders, wish))
-    nearly = [path, *(sub for sub in folders if sub not in found)] if wish else []
+    found = tuple(_below(path, folders, request))
+    nearly = [path, *(sub for sub in folders if sub not in found)] if request else []
     return PathContents(
         Kind.ROUND if found else Kind.LOOSE,
         found,
@@ -98,10 +98,10 @@ def _held(path: Path, wish: RoundRequest | None) -> PathContents:
     )
 
 
-def is_submission(folder: Path, wish: RoundRequest | None = None) -> bool:
+def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
     """Whether a folder has the `results` and `systems` of a submitter.
 
-    Rounds 0.5 and 0.6, as `wish` tells them, do without `systems`: descriptions lay with results.
+    Rounds 0.5 and 0.6, as `request` selects them, have no `systems`: descriptions lay with results.
     """
     if not (folder / "results").is_dir():
         return False
@@ -109,23 +109,23 @@ def is_submission(folder: Path, wish: RoundRequest | None = None) -> bool:
         return True
     from podium.compliance.inputs.benchmark_names import is_early
 
-    return wish is not None and is_early(wish.choose(folder).rules)
+    return request is not None and is_early(request.choose(folder).rules)
 
 
-def _below(path: Path, folders: list[Path], wish: RoundRequest | None) -> Iterator[Path]:
+def _below(path: Path, folders: list[Path], request: RoundRequest | None) -> Iterator[Path]:
     """The submissions in a folder: just below it, or deeper in the layout of 0.5."""
     for sub in folders:
-        if is_submission(sub, wish):
+        if is_submission(sub, request):
             yield sub
-        elif wish is not None and wish.choose(path).rules.package.nested_submissions:
-            yield from _deeper(sub, wish)
+        elif request is not None and request.choose(path).rules.package.nested_submissions:
+            yield from _deeper(sub, request)
 
 
-def _deeper(path: Path, wish: RoundRequest) -> Iterator[Path]:
+def _deeper(path: Path, request: RoundRequest) -> Iterator[Path]:
     for folder, subfolders, _ in os.walk(path):
         here = Path(folder)
         subfolders.sort()
-        if is_submission(here, wish):
+        if is_submission(here, request):
             yield here
             subfolders.clear()
         elif len(here.parts) - len(path.parts) >= DEEPEST:
@@ -139,51 +139,53 @@ def _folders(path: Path) -> tuple[list[Path], list[Path]]:
             folders = [each for each in entries if os.path.isdir(each.path)]
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
-    places = sorted((each.is_symlink(), path / each.name) for each in folders)
-    return [place for link, place in places if not link], [p for link, p in places if link]
+    found = sorted((each.is_symlink(), path / each.name) for each in folders)
+    return [each for link, each in found if not link], [each for link, each in found if link]
 
 
-def submissions(held: Mapping[Path, PathContents]) -> list[tuple[Path, str]]:
+def submissions(contents: Mapping[Path, PathContents]) -> list[tuple[Path, str]]:
     """The submissions among the paths and below them, with the path a report shows."""
     found: dict[Path, str] = {}
-    for path, what in held.items():
+    for path, what in contents.items():
         for one in what.submissions:
-            found.setdefault(one, _shown(one, path, alone=len(held) == 1))
+            found.setdefault(one, _display_path(one, path, alone=len(contents) == 1))
     return list(found.items())
 
 
-def nearly_submissions(held: Mapping[Path, PathContents]) -> list[str]:
+def nearly_submissions(contents: Mapping[Path, PathContents]) -> list[str]:
     """Folders that lack only `systems` to be submissions, as a report shows them."""
-    return _told(held, lambda what: what.nearly)
+    return _displayed(contents, lambda what: what.nearly)
 
 
-def linked_folders(held: Mapping[Path, PathContents]) -> list[str]:
+def linked_folders(contents: Mapping[Path, PathContents]) -> list[str]:
     """Links to folders that stand where submissions do, as a report shows them."""
-    return _told(held, lambda what: what.linked)
+    return _displayed(contents, lambda what: what.linked)
 
 
-def _told(
-    held: Mapping[Path, PathContents], which: Callable[[PathContents], Iterable[Path]]
+def _displayed(
+    contents: Mapping[Path, PathContents], which: Callable[[PathContents], Iterable[Path]]
 ) -> list[str]:
-    alone = len(held) == 1
+    alone = len(contents) == 1
     return [
-        _shown(one, path, alone=alone) or "." for path, what in held.items() for one in which(what)
+        _display_path(one, path, alone=alone) or "."
+        for path, what in contents.items()
+        for one in which(what)
     ]
 
 
-def _shown(folder: Path, root: Path, *, alone: bool) -> str:
+def _display_path(folder: Path, root: Path, *, alone: bool) -> str:
     if not alone:
         return str(folder)
     return "" if folder == root else folder.relative_to(root).as_posix()
 
 
-def kinds_of(paths: list[Path], wish: RoundRequest | None = None) -> dict[Path, PathContents]:
+def kinds_of(paths: list[Path], request: RoundRequest | None = None) -> dict[Path, PathContents]:
     """What each path holds; raises NothingToJudge where one does not exist."""
-    return {path: _held(path, wish or RoundRequest()) for path in paths}
+    return {path: _contents(path, request or RoundRequest()) for path in paths}
 
 
 def targets(
-    held: Mapping[Path, PathContents],
+    contents: Mapping[Path, PathContents],
     disks: Mapping[Path, Disk] | None = None,
     *,
     empty: bool = False,
@@ -194,19 +196,19 @@ def targets(
     is judged, too.
     """
     found: dict[str, Target] = {}
-    for path, what in held.items():
-        for target in _targets(path, what, disks or {}, alone=len(held) == 1):
+    for path, what in contents.items():
+        for target in _targets(path, what, disks or {}, alone=len(contents) == 1):
             found.setdefault(target.path, target)
     if not found and not empty:
-        names = ", ".join(str(path) for path in held)
+        names = ", ".join(str(path) for path in contents)
         raise NothingToJudge(f"nothing to judge in {names}: no result_*.txt below it")
     return list(found.values())
 
 
 def _targets(
-    path: Path, held: PathContents, disks: Mapping[Path, Disk], *, alone: bool
+    path: Path, contents: PathContents, disks: Mapping[Path, Disk], *, alone: bool
 ) -> Iterator[Target]:
-    kind, tops = held.kind, held.submissions
+    kind, tops = contents.kind, contents.submissions
     if kind in (Kind.LOG, Kind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
         return
@@ -218,7 +220,7 @@ def _targets(
     if kind is Kind.LOOSE:
         yield from _loose(path, path, alone=alone)
     elif kind is Kind.ROUND:
-        # What a folder that is no submission holds must not be passed over in silence.
+        # Logs beside the submissions would be skipped silently, were they not judged as loose.
         for sub in _folders(path)[0]:
             if sub not in tops:
                 yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
@@ -243,7 +245,7 @@ def _loose(
         subfolders[:] = sorted(n for n in subfolders if f"{folder}/{n}" not in without)
         display_path = os.path.normpath(f"{inner}/{folder[start:]}") if alone else folder
         names = [name for name in files if _LOG_NAME.match(name)]
-        # A folder named like a log is judged, so that it is reported and not passed over.
+        # A folder named like a log is judged, so that it is reported and not skipped.
         names += [name for name in subfolders if _LOG_NAME.match(name)]
         for name in sorted(names):
             inside = name if display_path == "." else f"{display_path}/{name}"

@@ -1,4 +1,4 @@
-"""A submission's tree as it lies on disk: each folder is listed once, for whoever looks at it.
+"""A submission's tree as it lies on disk: each folder is listed once, whoever asks for it.
 
 No link is followed out of the tree, nor in a circle, nor anything opened.
 """
@@ -15,7 +15,7 @@ import msgspec
 
 
 class Kind(StrEnum):
-    """What stands under a name."""
+    """What a name in a folder is."""
 
     FILE = "file"
     FOLDER = "folder"
@@ -77,9 +77,9 @@ class Disk:
         if item.kind is not Kind.LINK or not os.path.isdir(item.full):
             return False
         parent, root = os.path.dirname(item.path), os.path.realpath(self.root)
-        here, place = map(os.path.realpath, (os.path.dirname(item.full), item.full))
+        here, target = map(os.path.realpath, (os.path.dirname(item.full), item.full))
         plain = here == (os.path.join(root, parent) if parent else root)
-        return plain and holds(root, place) and not holds(place, here)
+        return plain and holds(root, target) and not holds(target, here)
 
     def _look(self, path: str) -> Folder:
         if path and "/" not in path and self.leads_out(path):
@@ -89,7 +89,7 @@ class Disk:
     def has(self, path: str, name: str) -> bool:
         """Whether a name stands in a folder."""
         folder = self.folder(path)
-        if folder.problem:  # one may be looked into, and not be listed
+        if folder.problem:  # a folder that cannot be listed may still let its files be opened
             return os.path.lexists(f"{self._full(path)}/{name}")
         return name in [item.name for item in folder.items]
 
@@ -119,9 +119,9 @@ class Disk:
         return f"{self.root}/{path}" if path else str(self.root)
 
 
-def holds(folder: str, place: str) -> bool:
-    """Whether a place is a folder, or in it; both as `os.path.realpath` has them."""
-    return place == folder or place.startswith(folder.rstrip("/") + "/")
+def holds(folder: str, path: str) -> bool:
+    """Whether a path is a folder, or lies in it; both as `os.path.realpath` returns them."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _listed(full: str, path: str) -> Folder:

@@ -31,7 +31,7 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class RoundRequest(msgspec.Struct, frozen=True):
-    """What the user's options say; None where they say nothing."""
+    """The round that the user's options ask for; None where they leave it open."""
 
     usage: str | None = None
     round: str | None = None
@@ -53,9 +53,11 @@ def forget() -> None:
 
 
 @lru_cache(maxsize=4096)
-def _choose(wish: RoundRequest, place: str) -> Choice:
-    folder = os.path.abspath(place)
-    sources: list[tuple[ChosenBy, str | None, str | None]] = [("option", wish.usage, wish.round)]
+def _choose(request: RoundRequest, path: str) -> Choice:
+    folder = os.path.abspath(path)
+    sources: list[tuple[ChosenBy, str | None, str | None]] = [
+        ("option", request.usage, request.round)
+    ]
     sources += [("config", *_configured(folder)), ("folder", *_named(folder))]
     usage = next((given for _, given, _ in sources if given), "training")
     for chosen_by, source_usage, name in sources:
@@ -93,10 +95,10 @@ def _configured(folder: str) -> tuple[str | None, str | None]:
 
 
 def config_bytes(path: str | Path) -> bytes:
-    """What a podium.toml holds; raises UsageFault for what is no file or too large, or OSError."""
+    """What a podium.toml holds; raises OSError, or UsageFault for no file or a large one."""
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
-        raise UsageFault(f"{path} cannot be read: it is no regular file")
+        raise UsageFault(f"{path} cannot be read: it is not a regular file")
     if status.st_size > LARGEST_CONFIG:
         raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
     with open(path, "rb") as stream:
@@ -119,7 +121,7 @@ def _read_config(path: str) -> tuple[str | None, str | None] | None:
 
 @lru_cache(maxsize=65536)
 def _named(folder: str) -> tuple[str | None, str | None]:
-    """The round that the nearest folder name tells, from this folder upwards."""
+    """The round that the nearest folder name states, from this folder upwards."""
     above, name = os.path.split(folder)
     match = _FOLDER.search(name.lower())
     if match:

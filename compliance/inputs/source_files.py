@@ -16,17 +16,17 @@ from typing import Any, BinaryIO
 MOST_FILES = 200_000
 """A tree of code beyond this many files is not listed in full."""
 
-PLACES = ("benchmarks", "code")
+CODE_FOLDERS = ("benchmarks", "code")
 """Folders of a submission that may hold implementations: submission rules, Directory structure."""
 
 FURTHEST = 64 << 20
-"""Bytes; lines of source files beyond are taken for granted."""
+"""Bytes; lines of source files beyond are taken to exist."""
 
 LARGEST_SOURCE = 4 << 20
 """Bytes of a source file that are read for what stands around a line."""
 
 NEAR = 5
-"""So many lines before and after another are near it: a call may be written on several."""
+"""Lines before and after one that count as near it: a call may be written on several."""
 
 LARGEST_JSON = 1 << 16
 """Bytes; a factor, an identifier or a division takes far fewer."""
@@ -36,7 +36,7 @@ _BLOCK = 1 << 16
 
 def came_along(root: Path) -> bool:
     """Whether a submission has any code at all: published copies often leave it out."""
-    return any((root / place).is_dir() for place in PLACES)
+    return any((root / name).is_dir() for name in CODE_FOLDERS)
 
 
 class Code:
@@ -49,8 +49,8 @@ class Code:
     def paths(self) -> list[str]:
         """Every file, by its path relative to the submission, in order."""
         found: list[str] = []
-        for place in PLACES:
-            for path in _walk(self.root, place):
+        for name in CODE_FOLDERS:
+            for path in _walk(self.root, name):
                 if len(found) == MOST_FILES:
                     return found
                 found.append(path)
@@ -71,7 +71,7 @@ class Code:
 
     @cached_property
     def present(self) -> bool:
-        """Whether any code came along at all."""
+        """Whether the submission has any code at all."""
         return came_along(self.root)
 
     def below(self, base: str) -> list[str]:
@@ -79,7 +79,7 @@ class Code:
         return [path for path in self.paths if path.startswith(f"{base}/")]
 
     def head(self, path: str) -> str:
-        """The beginning of a file in lower case; empty where it is no plain file."""
+        """The beginning of a file in lower case; empty where it is not a regular file."""
         try:
             with self._open(path) as stream:
                 return stream.read(_BLOCK).decode(errors="replace").lower()
@@ -87,7 +87,7 @@ class Code:
             return ""
 
     def has_line(self, path: str, lineno: int) -> bool:
-        """Whether a file has that line; taken for granted of what cannot be read."""
+        """Whether a file has that line; assumed of what cannot be read."""
         try:
             with self._open(path) as stream:
                 return _reaches(stream, lineno)
@@ -113,8 +113,8 @@ class Code:
         return open_plain(Path(real))
 
 
-def _walk(root: Path, place: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(root / place):
+def _walk(root: Path, top: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(root / top):
         folders.sort()
         below = os.path.relpath(folder, root)
         yield from (f"{below}/{name}" for name in sorted(names))
@@ -139,7 +139,7 @@ def open_plain(path: Path | str) -> BinaryIO:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(0, "it is no regular file")
+        raise OSError(0, "it is not a regular file")
     return os.fdopen(handle, "rb")
 
 

@@ -98,9 +98,9 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def inside(output: Path, paths: list[Path]) -> bool:
     """Whether a file to write lies in one of the trees being read."""
-    place = output.absolute().resolve()
+    target = output.absolute().resolve()
     roots = [path.absolute().resolve() for path in paths]
-    return any(place == root or root in place.parents for root in roots)
+    return any(target == root or root in target.parents for root in roots)
 
 
 @contextmanager
@@ -116,16 +116,16 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("judging", total=None, visible=False)
 
-        def tell(done: int, total: int) -> None:
+        def report_progress(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total, visible=total >= MANY_FILES)
 
-        yield tell
+        yield report_progress
 
 
 def own_fault(error: Exception) -> str:
     """One line about a fault of podium itself, and how to report it."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(place.filename).name}:{place.lineno}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
     return (
         f"podium: internal error: {type(error).__name__}: {error} ({where})\n"
         "This is a fault of podium, not of your submission. Please report it with this line and "

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from podium.compliance.inputs.benchmark_names import is_early
 from podium.compliance.inputs.layout import ResultFolder, Tree
-from podium.compliance.inputs.source_files import PLACES, Code
+from podium.compliance.inputs.source_files import CODE_FOLDERS, Code
 from podium.compliance.results.model import JudgingContext, join_limited
 from podium.compliance.results.result import Run
 from podium.compliance.submission.code_rules import (
@@ -68,7 +68,7 @@ def _implementation(
     tree: Tree, folder: ResultFolder, code: Code, context: JudgingContext
 ) -> Iterator[Finding]:
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
-    bases = [f"{place}/{name}" for place in PLACES for name in names]
+    bases = [f"{folder}/{name}" for folder in CODE_FOLDERS for name in names]
     here = [path for base in bases for path in code.below(base)]
     if not here:
         if code.whole:

@@ -50,7 +50,7 @@ class TrainerHooks:
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any
     ) -> Any:
-        """Log the quality; at the target end the run and tell the trainer."""
+        """Log the quality; at the target end the run and stop the trainer."""
         del args, kwargs
         quality = (metrics or {}).get(self._metric)
         if self.phases.evaluated(self._samples(state), quality):

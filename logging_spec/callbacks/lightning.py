@@ -46,7 +46,7 @@ class LightningHooks:
             self.phases.evaluate(self._samples(trainer))
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-        """Log the quality; at the target end the run and tell the trainer."""
+        """Log the quality; at the target end the run and stop the trainer."""
         del pl_module
         if not trainer.sanity_checking:
             quality = trainer.callback_metrics.get(self._metric)

@@ -1,4 +1,4 @@
-"""The emitter: writes the records of a training run. Imports the keys, and the reader when asked.
+"""The emitter: writes the records of a training run. Imports the keys, and the reader's record.
 
-Who judges records by a round's rules is said from above, by `round_guard.use`.
+`round_guard.use` takes, from above, how the guard of a round is made.
 """

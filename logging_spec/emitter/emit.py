@@ -194,7 +194,7 @@ class Logger:
         for name, value in facts.items():
             key = _standard(name)
             if key.role != "disclosure":
-                raise TypeError(f"{name} is no disclosure key")
+                raise TypeError(f"{name} is not a disclosure key")
             self.event(key, value)
 
     # --- the file ---
@@ -267,5 +267,6 @@ def _standard(name: str) -> Key:
     key = keys.known(name)
     if key is None:
         meant = keys.nearest(name)
-        raise TypeError(f"{name} is no standard key" + (f"; {meant.name} is" if meant else ""))
+        hint = f"; did you mean {meant.name}?" if meant else ""
+        raise TypeError(f"{name} is not a standard key{hint}")
     return key

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _strict: Final = encoder(plain, nonfinite=False)
 _with_words: Final = encoder(plain, nonfinite=True)
 
-# A record logged through these files was logged by whoever called them.
+# Frames of these files are skipped: the call site of a record is in the program that logs it.
 _FOLDER: Final = os.path.dirname(__file__)
 _OWN_FILES: Final = frozenset(
     os.path.join(_FOLDER, name) for name in ("emit.py", "intervals.py", "lines.py")
@@ -34,11 +34,11 @@ _OWN_FILES: Final = frozenset(
 
 
 _MANY: Final = 1000
-"""More keys or files than this are not remembered, so that memory stays bounded."""
+"""Keys or files remembered at most: a program may make up names without end."""
 
 
 class _Field:
-    """What is worked out once for each key: its standard meaning and its part of the line."""
+    """What is computed once for each key: its standard meaning and its part of the line."""
 
     __slots__ = ("exact", "key", "text")
 
@@ -101,7 +101,9 @@ class Lines:
         """The line of a record, or None when its value was noted as unloggable."""
         if time_ms is None:
             time_ms = self._clock()
-            if time_ms < self._last:  # the wall clock was set back
+            if (
+                time_ms < self._last
+            ):  # the wall clock was set back; records must not go back in time
                 time_ms = self._last
             self._last = time_ms
         name = key if isinstance(key, str) else key.name
@@ -129,7 +131,9 @@ class Lines:
         if not metadata:
             return f'{{"file": {file}, "lineno": {frame.f_lineno}}}'
         if "file" in metadata or "lineno" in metadata:
-            return self._encode({"file": self._shown(path), "lineno": frame.f_lineno, **metadata})
+            return self._encode(
+                {"file": self._display_path(path), "lineno": frame.f_lineno, **metadata}
+            )
         members = self._encode(metadata if type(metadata) is dict else dict(metadata))
         return f'{{"file": {file}, "lineno": {frame.f_lineno}, {members[1:]}'
 
@@ -152,10 +156,10 @@ class Lines:
     def _new_file(self, path: str) -> str:
         if len(self._files) > _MANY:
             self._files.clear()
-        text = self._files[path] = quote(self._shown(path))
+        text = self._files[path] = quote(self._display_path(path))
         return text
 
-    def _shown(self, path: str) -> str:
+    def _display_path(self, path: str) -> str:
         if self._root is not None and path.startswith(self._root):
             return path[len(self._root) :]
         return path
@@ -187,10 +191,10 @@ def _holds_nonfinite(value: Any, metadata: Any) -> bool:
 
 
 def look_for_misspelling(name: str) -> None:
-    """Note a key that is none, when it looks like one."""
+    """Note a name that is not a key, when it looks like a misspelt one."""
     meant = keys.nearest(name)
     if meant is not None:
-        note(f"{name} is no standard key; {meant.name} is")
+        note(f"{name} is not a standard key; did you mean {meant.name}?")
 
 
 def note(message: str) -> None:

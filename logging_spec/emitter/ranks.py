@@ -16,7 +16,7 @@ VARIABLES: Final = (
     "PMI_RANK",  # MPICH, Intel MPI
     "SLURM_PROCID",  # last: inside an allocation it is set for whatever runs there
 )
-"""Environment variables that tell a process its rank, the closest launcher first."""
+"""Environment variables that give a process its rank, the closest launcher first."""
 
 
 def rank(environment: Mapping[str, str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """The guard of a round: the emitter asks for it here, and podium's rules are put here from above.
 
-The log format knows no rules and must not import any; whoever has rules says how a guard is made of
-them. `podium/__init__.py` does, so that it is set whenever anything of podium is imported.
+The log format knows no rules and must not import any, so that the maker of guards is set from
+above. `podium/__init__.py` sets it, whichever part of podium is imported.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ class StreamSink(_Keeping):
 
 
 def _end_of(fd: int) -> int | None:
-    """How `lseek` finds where the next line will start; None for what is no regular file."""
+    """How `lseek` finds where the next line will start; None for what is not a regular file."""
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             return None

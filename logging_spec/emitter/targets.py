@@ -1,4 +1,4 @@
-"""What a logger may be told to write to: paths, streams, descriptors, and several of them."""
+"""What a logger can write to: paths, streams, descriptors, and several of them."""
 
 from __future__ import annotations
 

@@ -101,11 +101,11 @@ def fitted(key: Key | None, value: Any) -> Any:
         try:
             value = plain(value)
         except Exception as error:  # a framework's own conversion may fail in any way
-            raise UnloggableValueError(f"value is {_shown(value)}; {error}") from error
+            raise UnloggableValueError(f"value is {_printable(value)}; {error}") from error
     if key is None or key.type == "any" or _fits(key.type, value):
         return value
     unit = f" of {key.unit}" if key.unit else ""
-    raise UnloggableValueError(f"value is {_shown(value)}; must be {_WANTED[key.type]}{unit}")
+    raise UnloggableValueError(f"value is {_printable(value)}; must be {_WANTED[key.type]}{unit}")
 
 
 def _fits(wanted: ValueType, value: Any) -> bool:
@@ -118,7 +118,7 @@ def _fits(wanted: ValueType, value: Any) -> bool:
     return isinstance(value, tuple(_EXACT[wanted]))
 
 
-def _shown(value: object) -> str:
+def _printable(value: object) -> str:
     try:
         text = repr(value)
     except Exception:
@@ -139,6 +139,6 @@ def members(config: object) -> Iterator[tuple[str, Any]]:
         names = list(type(config).model_fields)  # type: ignore[attr-defined]
     else:
         kind = type(config).__name__
-        raise TypeError(f"a {kind} is no mapping, dataclass or pydantic model")
+        raise TypeError(f"a {kind} is not a mapping, dataclass or pydantic model")
     for name in names:
         yield name, getattr(config, name)

@@ -51,12 +51,12 @@ class AppendingHandler(logging.FileHandler):
     def sync(self) -> None:
         """Bring the lines to the disk."""
         if self._sink is not None:
-            _tell(self._sink[1].sync)
+            _warn_on_failure(self._sink[1].sync)
 
     def close(self) -> None:
         """Try once more to write what could not be written, and close the file."""
         if self._sink is not None and self.stream is not None:
-            _tell(self._sink[1].retry)
+            _warn_on_failure(self._sink[1].retry)
         super().close()
 
     def _opened(self) -> DescriptorSink:
@@ -73,9 +73,9 @@ _KINDS = (PrintingHandler, AppendingHandler)
 
 
 def log(logger: logging.Logger, level: int, text: str) -> None:
-    """What `logger.log(level, text)` does, at half of its cost where nobody could tell.
+    """What `logger.log(level, text)` does, at half of its cost where the result is the same.
 
-    Nobody could where all handlers are of the kinds above and nothing looks at the LogRecord: no
+    It is the same where all handlers are of the kinds above and nothing looks at the LogRecord: no
     filter, formatter, parent, factory or patch. A LogRecord with its call site costs more than
     making and writing the line.
     """
@@ -122,7 +122,7 @@ def _text(handler: logging.StreamHandler[Any], record: logging.LogRecord) -> str
     return f"{handler.format(record)}{handler.terminator}"
 
 
-def _tell(act: Callable[[], None]) -> None:
+def _warn_on_failure(act: Callable[[], None]) -> None:
     try:
         act()
     except OSError as error:

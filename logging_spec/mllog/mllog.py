@@ -38,6 +38,8 @@ class _NumpyJSONEncoder(json.JSONEncoder):
 _encode: Callable[[object], str] = encoder(_NumpyJSONEncoder().default, nonfinite=True)
 
 
+# `_current_time_ms`, `get_caller` and `_encode_log` have the names that they have in the official
+# package: programs and their tests patch them.
 def _current_time_ms() -> int:
     return int(time.time() * 1e3)
 
@@ -70,7 +72,7 @@ def _encode_log(
     return LOG_TEMPLATE.replace("{log_json}", _encode(record))
 
 
-def _shown(parts: list[Any]) -> str:
+def _printable(parts: list[Any]) -> str:
     try:
         return str(parts)
     except Exception:
@@ -78,7 +80,7 @@ def _shown(parts: list[Any]) -> str:
 
 
 class _Options(TypedDict, total=False):
-    """What a single record may set otherwise than its logger; None is the logger's default."""
+    """What a single record may set apart from its logger; None is the logger's default."""
 
     namespace: Any
     time_ms: Any
@@ -117,6 +119,8 @@ class MLLogger:
         logger = logging.getLogger(constants.DEFAULT_LOGGER_NAME)
         logger.setLevel(logging.INFO)
         logger.propagate = False
+        # The official package adds a handler here each time, and a second logger then prints every
+        # line twice.
         if not any(_prints_to_stdout(handler) for handler in logger.handlers):
             handler = PrintingHandler(sys.stdout)
             handler.setLevel(logging.INFO)
@@ -147,14 +151,14 @@ class MLLogger:
             line = _encode_log(namespace, time_ms, event_type, key, value, members)
         except Exception:
             parts = [namespace, time_ms, event_type, key, value, members]
-            self._do_log(logging.ERROR, f"Failed to encode: {_shown(parts)}", clear_line=True)
+            self._do_log(logging.ERROR, f"Failed to encode: {_printable(parts)}", clear_line=True)
             return
         self._do_log(logging.INFO, line, self.default_clear_line if clear is None else clear)
 
     def _with_metadata(self, site: dict[str, Any], metadata: Any) -> dict[str, Any]:
         if not isinstance(metadata, dict):
             if _holds_something(metadata):
-                message = f"metadata left out: it is a {type(metadata).__name__}, no dictionary"
+                message = f"metadata left out: it is a {type(metadata).__name__}, not a dictionary"
                 self._do_log(logging.WARNING, message, clear_line=True)
             return site
         replaced = [name for name in site if name in metadata]
@@ -237,7 +241,7 @@ class MLLogger:
 def _holds_something(value: Any) -> bool:
     try:
         return bool(value)
-    except Exception:  # an array of several numbers, say
+    except Exception:  # the truth of an array is an error, at which the official package raises
         return True
 
 

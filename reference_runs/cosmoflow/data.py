@@ -103,7 +103,7 @@ def as_input(volumes: NDArray[np.int32]) -> Tensor:
 def open_made(folder: Path, part: str, count: int) -> Volumes:
     """All volumes that `write` made, in memory."""
     files = sorted((folder / part).glob("*.npz"))
-    pairs = [_made(path) for path in files]
+    pairs = [_read_volumes(path) for path in files]
     volumes = np.concatenate([volume for volume, _ in pairs])
     parameters = np.concatenate([parameter for _, parameter in pairs])
     kept = as_input(volumes), torch.from_numpy(parameters)
@@ -118,7 +118,7 @@ def open_simulated(folder: Path, part: str, count: int) -> Volumes:
     return Volumes(files[:count], np.arange(count))
 
 
-def _made(path: Path) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _read_volumes(path: Path) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """A file's volumes, (N, C, X, X, X), and parameters, (N, P)."""
     with np.load(path) as file:
         return file["x"], file["y"]

@@ -158,7 +158,8 @@ class DeepLab(nn.Module):
             span,
         )
         self.to_quarter = nn.Sequential(
-            normed(_doubled(width, width), width, span), normed(_doubled(width, width), width, span)
+            normed(_upsampling(width, width), width, span),
+            normed(_upsampling(width, width), width, span),
         )
         joined = width + config.low_level_width
         self.refine = nn.Sequential(
@@ -167,7 +168,7 @@ class DeepLab(nn.Module):
             nn.Conv2d(width, width, 1),
         )
         self.to_full = nn.Sequential(
-            normed(_doubled(width, width), width, span), _doubled(width, CLASSES)
+            normed(_upsampling(width, width), width, span), _upsampling(width, CLASSES)
         )
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
@@ -179,5 +180,5 @@ class DeepLab(nn.Module):
         return scores
 
 
-def _doubled(inputs: int, outputs: int) -> nn.Module:
+def _upsampling(inputs: int, outputs: int) -> nn.Module:
     return nn.ConvTranspose2d(inputs, outputs, 3, stride=2, padding=1, output_padding=1, bias=False)

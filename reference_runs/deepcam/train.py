@@ -71,13 +71,13 @@ class Segmentation(Task[DeepCam]):
 
     def stage(self, log: Logger) -> None:
         """Copy the maps to the node, on the clock: before HPC 3.0 nothing else is allowed."""
-        self._near = stage(log, self._far, self.ranks)
+        self._near = stage(log, self._source, self.ranks)
         config, near = self.config, self._near.path
         self.training = Weather(near, "train", config.train_samples)
         self.evaluation = Weather(near, "validation", config.eval_samples)
 
     @property
-    def _far(self) -> Path:
+    def _source(self) -> Path:
         return self._drawn.path if self.setting.scale == "smoke" else self.data_folder
 
     def training_data(self) -> Weather:

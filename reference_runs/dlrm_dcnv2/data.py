@@ -50,7 +50,7 @@ class Clicks(torch.utils.data.Dataset[Any]):
         return dense, [torch.from_numpy(table[at]) for table in self.ids], labels
 
 
-class Taste:
+class ClickModel:
     """What makes people click: products of hidden factors, and a wave over dense features."""
 
     def __init__(self, rows: tuple[int, ...]) -> None:
@@ -69,10 +69,10 @@ class Taste:
             np.searchsorted(cumulative, rng.random((count, each)), side="right").astype(np.int32)
             for cumulative, each in zip(self.cumulative, ids, strict=True)
         ]
-        labels = rng.random(count) < 1 / (1 + np.exp(-self._odds(dense, bags)))
+        labels = rng.random(count) < 1 / (1 + np.exp(-self._log_odds(dense, bags)))
         return Clicks(np.log1p(dense), bags, labels.astype(np.float32))
 
-    def _odds(
+    def _log_odds(
         self, dense: NDArray[np.float32], bags: list[NDArray[np.int32]]
     ) -> NDArray[np.float32]:
         pooled = [
@@ -88,14 +88,14 @@ class Taste:
 
 def synthetic(config: DlrmDcnv2, seed: int) -> tuple[Clicks, Clicks]:
     """Training clicks drawn by the seed, evaluation clicks the same for all seeds."""
-    taste = Taste(config.rows)
-    training = taste.draw(config.train_samples, config.ids, [seed, 0xD1])
+    model = ClickModel(config.rows)
+    training = model.draw(config.train_samples, config.ids, [seed, 0xD1])
     if config.shuffled_labels:
         training.labels = np.random.default_rng([seed, 0xD2]).permutation(training.labels)
-    return training, taste.draw(config.eval_samples, config.ids, [TASK_SEED, 0xD3])
+    return training, model.draw(config.eval_samples, config.ids, [TASK_SEED, 0xD3])
 
 
-class Days(torch.utils.data.Dataset[Any]):
+class DayFiles(torch.utils.data.Dataset[Any]):
     """Criteo's days on disk, one after another, without reading what is not asked for.
 
     Each day is `day_N_dense.npy` (samples, 13), `day_N_labels.npy` and `day_N_sparse_multi_hot.npz`

@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 from torchmetrics.functional.classification import binary_auroc
 
 from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
-from podium.reference_runs.dlrm_dcnv2.data import Clicks, Days, synthetic
+from podium.reference_runs.dlrm_dcnv2.data import Clicks, DayFiles, synthetic
 from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import DataMissing, RunFault
@@ -26,11 +26,11 @@ EVALUATION_BATCH = 4096
 TRAINING_DAYS, EVALUATION_DAYS = range(23), range(23, 24)
 
 
-class Clicking(Task[DlrmDcnv2]):
-    """Foretell clicks; the quality is the area under the ROC curve of all evaluation clicks."""
+class ClickPrediction(Task[DlrmDcnv2]):
+    """Predict clicks; the quality is the area under the ROC curve of all evaluation clicks."""
 
-    training: Clicks | Days
-    evaluation: Clicks | Days
+    training: Clicks | DayFiles
+    evaluation: Clicks | DayFiles
 
     def prepare(self) -> None:
         """Draw clicks, or map Criteo's days: the first 23 to train, half of the last to evaluate.
@@ -46,14 +46,14 @@ class Clicking(Task[DlrmDcnv2]):
         if self.setting.scale == "smoke":
             self.training, self.evaluation = synthetic(config, self.setting.seed)
             return
-        self.training = Days(self.data_folder, TRAINING_DAYS)
-        self.evaluation = Days(self.data_folder, EVALUATION_DAYS, share=0.5)
+        self.training = DayFiles(self.data_folder, TRAINING_DAYS)
+        self.evaluation = DayFiles(self.data_folder, EVALUATION_DAYS, share=0.5)
         found = len(self.training), len(self.evaluation)
         wanted = config.train_samples, config.eval_samples
         if found != wanted:
             raise DataMissing(f"{self.data_folder} holds {found} samples; must hold {wanted}")
 
-    def training_data(self) -> Clicks | Days:
+    def training_data(self) -> Clicks | DayFiles:
         """The clicks that `batches` shares out."""
         return self.training
 
@@ -84,7 +84,7 @@ class Clicking(Task[DlrmDcnv2]):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Binary cross-entropy summed over samples."""
-        odds, label = self._odds(model, batch)
+        odds, label = self._log_odds(model, batch)
         return Loss(F.binary_cross_entropy_with_logits(odds, label, reduction="sum"), len(label))
 
     def evaluate(self, model: nn.Module) -> float:
@@ -94,18 +94,18 @@ class Clicking(Task[DlrmDcnv2]):
         begins = range(0, self.config.eval_samples, EVALUATION_BATCH)
         for begin in self.ranks.share(begins):
             end = min(begin + EVALUATION_BATCH, self.config.eval_samples)
-            some, label = self._odds(model, self.evaluation.__getitems__(range(begin, end)))
+            some, label = self._log_odds(model, self.evaluation.__getitems__(range(begin, end)))
             odds.append(some.cpu())
             labels.append(label.cpu().bool())
         everyone = self.ranks.gather((torch.cat(odds), torch.cat(labels)))
         all_odds, all_labels = (torch.cat(parts) for parts in zip(*everyone, strict=True))
         return float(binary_auroc(all_odds, all_labels.int()))
 
-    def _odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         dense, ids, label = batch
         near = [each.to(self.device, non_blocking=True) for each in ids]
         odds = model(dense.to(self.device, non_blocking=True), near)
         return odds.float(), label.to(self.device, non_blocking=True)
 
 
-TASK = Clicking
+TASK = ClickPrediction

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Unit(StrEnum):
-    """How a benchmark's log says where in training it stands."""
+    """The unit in which a benchmark's log counts training."""
 
     EPOCHS = "epochs"  # epoch_num 1, 2, 3 …
     FRACTIONS = "fractions"  # epoch_num 0.05, 0.1 …

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from podium.logging_spec import Logger
 from podium.reference_runs.catalogue import find, need_torch, task_of
 from podium.reference_runs.errors import DataMissing, RunAborted, RunFault
-from podium.reference_runs.log.legacy_sink import OLDER, OlderSink
+from podium.reference_runs.log.legacy_sink import LEGACY_ROUNDS, LegacySink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.setting import Division, Setting
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-"""Call sites in logs are shown relative to here: a log need not tell where podium is installed."""
+"""Call sites in logs are relative to here, so that no log reveals where podium is installed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What is to be run: a benchmark, its surroundings and changes to its config."""
+    """What to run: a benchmark, its surroundings and changes to its config."""
 
     benchmark: Benchmark
     setting: Setting
@@ -42,21 +42,21 @@ class RunRequest:
         return make().with_settings(self.settings)
 
 
-def order(
+def run_request(
     name: str,
     setting: Setting,
     settings: Mapping[str, str],
-    wished: tuple[str | None, Division | None] = (None, None),
+    asked: tuple[str | None, Division | None] = (None, None),
 ) -> RunRequest:
-    """An order by round and division, where these are wished, else by the benchmark's own.
+    """What to run, in the round and division asked for, else in the benchmark's own.
 
     Raises RunFault for a round that it was not in.
     """
     benchmark = find(name)
-    round_name, division = wished
+    round_name, division = asked
     chosen = round_name or (benchmark.rounds[-1] if benchmark.rounds else setting.round)
     known = benchmark.rounds
-    if known and chosen not in known and chosen not in OLDER:
+    if known and chosen not in known and chosen not in LEGACY_ROUNDS:
         raise RunFault(f"--round is {chosen}; {name} was in {', '.join(known)}")
     if setting.data is not None and setting.scale == "smoke":
         raise RunFault("--data goes with --scale reference; smoke scale generates its data")
@@ -68,89 +68,89 @@ def order(
     return RunRequest(benchmark=benchmark, setting=setting, settings=settings)
 
 
-def dry_log(order: RunRequest, sink: Any) -> None:
+def dry_log(request: RunRequest, sink: Any) -> None:
     """Log only what the config declares: no torch, no data, no training."""
     from podium.reference_runs.log.records import hyperparameters
 
     with Logger(sink, rank=0, root_dir=ROOT) as log:
-        hyperparameters(log, order.config(), order.setting)
+        hyperparameters(log, request.config(), request.setting)
 
 
-def run(order: RunRequest, path: Path, watch: Watch) -> Outcome:
+def run(request: RunRequest, path: Path, watch: Watch) -> Outcome:
     """Train once and log into a file, which must be new unless the run is resumed.
 
-    Raises RunFault for what its user can mend; the log then says aborted.
+    Raises RunFault for what its user can fix; the log then says aborted.
     """
-    with together(order) as ranks:
-        return _train(order, path, watch, ranks)
+    with joined_ranks(request) as ranks:
+        return _train(request, path, watch, ranks)
 
 
 def series(
-    order: RunRequest,
+    request: RunRequest,
     folder: Path,
     runs: int,
     follow: Callable[[Path], AbstractContextManager[Watch]],
 ) -> Iterator[tuple[Path, Outcome]]:
-    """Train several times, each with a log and a seed of its own; the ranks stay together.
+    """Train several times, each with a log and a seed of its own; the ranks stay joined.
 
     Logs are numbered after those that the folder holds, and no number is used again, so that no two
     runs of a folder share a seed. A resumed run goes on with the last log.
     """
-    with together(order) as ranks:
-        # The first rank's word: another may look when the first log is there already.
-        first = ranks.gather(_first_number(folder, resume=order.setting.resume))[0]
-        for number in range(first, first + (1 if order.setting.resume else runs)):
+    with joined_ranks(request) as ranks:
+        # The first rank decides: another may look when the first log is there already.
+        first = ranks.gather(_first_number(folder, resume=request.setting.resume))[0]
+        for number in range(first, first + (1 if request.setting.resume else runs)):
             path = folder / f"result_{number}.txt"
-            seeded = replace(order.setting, seed=order.setting.seed + number)
+            seeded = replace(request.setting, seed=request.setting.seed + number)
             with follow(path) as watch:
-                outcome = _train(replace(order, setting=seeded), path, watch, ranks)
+                outcome = _train(replace(request, setting=seeded), path, watch, ranks)
             yield path, outcome
 
 
 @contextmanager
-def together(order: RunRequest) -> Iterator[Ranks]:
-    """The processes of the run, joined, once it is certain that they have something to do."""
+def joined_ranks(request: RunRequest) -> Iterator[Ranks]:
+    """The processes of the run, joined after the checks that need none of them."""
     need_torch()
-    if order.setting.scale == "reference" and order.setting.data is None:
-        raise DataMissing(f"--data is needed at reference scale: {order.benchmark.data}")
+    if request.setting.scale == "reference" and request.setting.data is None:
+        raise DataMissing(f"--data is needed at reference scale: {request.benchmark.data}")
     from podium.reference_runs.engine.ranks import joined
 
-    setting = order.setting
+    setting = request.setting
     smoke = setting.scale == "smoke"
-    with told_plainly(), joined(setting.device, repeatable=smoke) as ranks, _threads(setting):
+    with plain_errors(), joined(setting.device, repeatable=smoke) as ranks, _threads(setting):
         yield ranks
 
 
-def _train(order: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outcome:
+def _train(request: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outcome:
     from podium.reference_runs.engine.loop import train
 
-    setting, config = order.setting, order.config()
-    _share_out(config, ranks)
-    task = task_of(order.benchmark.name)(config, setting, ranks)
-    sink: OlderSink | str = str(path)
+    setting, config = request.setting, request.config()
+    _check_batch_divides(config, ranks)
+    task = task_of(request.benchmark.name)(config, setting, ranks)
+    sink: LegacySink | str = str(path)
     if ranks.first:
-        _prepare_place(path, setting)
-        if setting.usage == "training" and setting.round in OLDER:
-            sink = OlderSink(path, setting.round, config.name)
+        _prepare_log(path, setting)
+        if setting.usage == "training" and setting.round in LEGACY_ROUNDS:
+            sink = LegacySink(path, setting.round, config.name)
     try:
         with Logger(sink, rank=ranks.rank, root_dir=ROOT) as log:
             return train(task, log, watch)
     except DataMissing:
         if ranks.first:
-            path.unlink()  # nothing was run: what is there is no log of a run
+            path.unlink()  # nothing was run, so that this is not the log of a run
         raise
 
 
 def _first_number(folder: Path, *, resume: bool) -> int:
-    there = [
+    numbers = [
         int(path.stem.removeprefix("result_"))
         for path in folder.glob("result_*.txt")
         if path.stem.removeprefix("result_").isdigit()
     ]
-    return max(there, default=0) if resume else max(there, default=-1) + 1
+    return max(numbers, default=0) if resume else max(numbers, default=-1) + 1
 
 
-def _share_out(config: Config, ranks: Ranks) -> None:
+def _check_batch_divides(config: Config, ranks: Ranks) -> None:
     """Raise RunFault where a global batch cannot be cut into equal parts: some would be lost."""
     size, micro = config.global_batch_size, config.gradient_accumulation_steps
     if size % (micro * ranks.world):
@@ -160,7 +160,7 @@ def _share_out(config: Config, ranks: Ranks) -> None:
         )
 
 
-def _prepare_place(path: Path, setting: Setting) -> None:
+def _prepare_log(path: Path, setting: Setting) -> None:
     if setting.resume and not path.exists():
         raise RunFault(f"--resume: there is no log {path} to go on with")
     if setting.resume and b"run_stop" in path.read_bytes():
@@ -185,7 +185,7 @@ def _threads(setting: Setting) -> Iterator[None]:
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
+def plain_errors() -> Iterator[None]:
     """Turn torch's errors that a user can do something about into one sentence."""
     import torch
 

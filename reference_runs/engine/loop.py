@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Where a run stands, for whoever watches: steps done, the last loss and the last quality."""
+    """How far a run has come: steps done, the last loss and the last quality."""
 
     step: int
     loss: float | None = None
@@ -50,18 +50,18 @@ class Outcome:
     """Tables of where the time went, if steps of the run were traced."""
 
 
-def _unwatched(_: RunProgress) -> None:
+def _ignore_progress(_: RunProgress) -> None:
     pass
 
 
-def train(task: Task[Any], log: Logger, watch: Watch = _unwatched) -> Outcome:
+def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outcome:
     """Run one training to its target or its last step, and log it.
 
     An exception leaves the log with a `run_stop` that says aborted.
     """
     config, setting = task.config, task.setting
     stepper, done = start(task, log)
-    with timed(log, resumed=setting.resume) as run, observed(stepper, log) as tables:
+    with timed(log, resumed=setting.resume) as run, traced(stepper, log) as tables:
         if not setting.resume:
             log.event(keys.TRAIN_SAMPLES, config.train_samples)
             log.event(keys.EVAL_SAMPLES, config.eval_samples)
@@ -101,8 +101,8 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
 
 
 @contextmanager
-def observed(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
-    """Profile some steps where the setting says so; gives what tells the tables."""
+def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
+    """Trace some steps where the setting asks for it; yields what returns their tables."""
     path, ranks = stepper.task.setting.trace, stepper.task.ranks
     if path is None or not ranks.first:
         yield str
@@ -119,7 +119,7 @@ class Resumed(Run):
     """The rest of a run whose process was killed: its log has a `run_start` already."""
 
     def start(self) -> None:
-        """Say in the log that the clock has gone on since the first `run_start`."""
+        """Note in the log that the time since the first `run_start` counts."""
         self._log.event(NOTE, "resumed from a checkpoint; the time since run_start counts")
 
 

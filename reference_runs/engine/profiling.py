@@ -20,7 +20,7 @@ WARM_UP, STEPS = 3, 5
 
 LAYER = "layer "
 DEPTH = 3
-"""Layers are told apart down to so many names of their path, such as blocks.0.attention."""
+"""Layers have a row of their own down to paths of three names, such as blocks.0.attention."""
 
 
 class Profile:

@@ -1,4 +1,4 @@
-"""Where a run stands in training, and in which words its log says so."""
+"""How far training has come, in the unit and under the keys that a round's log wants."""
 
 from __future__ import annotations
 

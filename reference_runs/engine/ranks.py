@@ -18,7 +18,7 @@ from podium.reference_runs.errors import RunAborted, RunFault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PATIENCE = timedelta(minutes=10)
+TIMEOUT = timedelta(minutes=10)
 """How long a rank waits for the others before it gives up."""
 
 
@@ -60,12 +60,12 @@ class Ranks:
 
 
 def local_rank() -> int:
-    """The number of this process among those of its node, as torchrun says it."""
+    """The number of this process among those of its node, as torchrun sets it."""
     return int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def ranks_per_node() -> int:
-    """Processes of each node, as torchrun says it."""
+    """Processes of each node, as torchrun sets it."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
@@ -78,22 +78,22 @@ def joined(device: str, *, repeatable: bool = False) -> Iterator[Ranks]:
     """
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if repeatable:
-        _repeatable()
-    where = _device(device, local_rank())
+        _use_repeatable_kernels()
+    chosen = _device(device, local_rank())
     with _ended_by_signal():
         if world == 1:
-            yield Ranks(where)
+            yield Ranks(chosen)
             return
-        _join("nccl" if where.type == "cuda" else "gloo")
+        _join("nccl" if chosen.type == "cuda" else "gloo")
         try:
-            yield Ranks(where, rank, world)
+            yield Ranks(chosen, rank, world)
         finally:
             dist.destroy_process_group()
 
 
 def _join(backend: str) -> None:
     try:
-        dist.init_process_group(backend, timeout=PATIENCE)
+        dist.init_process_group(backend, timeout=TIMEOUT)
     except dist.DistNetworkError as error:
         port = os.environ.get("MASTER_PORT", "?")
         if "EADDRINUSE" not in str(error):
@@ -120,7 +120,7 @@ def _device(name: str, local_rank: int) -> torch.device:
     return device
 
 
-def _repeatable() -> None:
+def _use_repeatable_kernels() -> None:
     """Choose, where there is a choice, the kernels that give the same bits in every run."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # as torch's notes want it
     torch.use_deterministic_algorithms(True, warn_only=True)

@@ -13,7 +13,7 @@ Division = Literal["closed", "open"]
 Precision = Literal["fp32", "bf16", "fp16"]
 
 ORG = "podium reference trainers"
-"""Whom a log names as the one who runs, unless somebody else says so."""
+"""The organisation that a log names, unless an option names another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,8 @@ class Setting:
 
     `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
     generates at some cost, such as a pre-trained base; `threads` is torch's intra-op threads (the
-    small models of smoke scale are fastest with one). `shard` shares the optimizer's state out
-    between the ranks. `resume` goes on from the run's checkpoint. `trace` is where a trace of some
+    small models of smoke scale are fastest with one). `shard` spreads the optimizer's state
+    over the ranks. `resume` goes on from the run's checkpoint. `trace` is where a trace of some
     steps is written.
     """
 

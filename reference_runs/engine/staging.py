@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Folder:
-    """A temporary folder that several ranks use; it goes when its maker lets go of it or ends."""
+    """A temporary folder that several ranks use; its maker removes it when it is done with it."""
 
     def __init__(self, purpose: str, *, make: bool) -> None:
         self.path = Path()
@@ -31,7 +31,7 @@ class Folder:
 
 
 def shared_folder(ranks: Ranks) -> Folder:
-    """A folder that stands for the parallel file system at smoke scale: the first rank makes it."""
+    """The parallel file system's stand-in at smoke scale: the first rank makes it."""
     mine = Folder("parallel", make=ranks.first)
     mine.path = ranks.gather(mine.path)[0]
     return mine
@@ -50,13 +50,13 @@ def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
     """Copy a folder's files to each node, its ranks together, between the records of staging."""
     log.start(keys.STAGING_START)
     began = time.monotonic()
-    near = node_folder(ranks)
+    local = node_folder(ranks)
     files = sorted(path for path in shared.rglob("*") if path.is_file())
     for path in files[local_rank() :: ranks_per_node()]:
-        there = near.path / path.relative_to(shared)
-        there.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, there)
-    ranks.sum(torch.zeros(1, device=ranks.device))  # nobody reads before all have copied
+        target = local.path / path.relative_to(shared)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    ranks.sum(torch.zeros(1, device=ranks.device))  # no rank reads before all have copied
     seconds = round(time.monotonic() - began, 3)
     log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})
-    return near
+    return local

@@ -24,16 +24,16 @@ class Stepper:
 
     def __init__(self, task: Task[Any]) -> None:
         self.task = task
-        self.model = self._built()
+        self.model = self._build()
         self.optimizers = tuple(task.optimizers(self.model))
         self._parameters = [p for p in self.model.parameters() if p.requires_grad]
         self._wrapped = self._wrap()
         self._type = _TYPES.get(task.setting.precision)
-        self.stepped: Callable[[], None] = _nothing
+        self.stepped: Callable[[], None] = _do_nothing
         """Called after every step, for a profiler."""
         self.scaler = torch.amp.GradScaler(task.device.type, enabled=self._type is torch.float16)
 
-    def _built(self) -> nn.Module:
+    def _build(self) -> nn.Module:
         task = self.task
         # A full model's weights are drawn on the device: a processor takes minutes for billions.
         full = task.setting.scale == "reference"
@@ -68,11 +68,11 @@ class Stepper:
         """One optimizer step, counted from 1, on the local micro-batches of a global batch."""
         total = torch.zeros(2, dtype=torch.float64, device=self.task.device)
         for number, batch in enumerate(micro, 1):
-            with self._quiet(last=number == len(micro)):
+            with self._without_sync(last=number == len(micro)):
                 loss = self._backward(batch)
-            total += torch.stack([_number(loss.total, total), _number(loss.items, total)])
+            total += torch.stack([_as_scalar(loss.total, total), _as_scalar(loss.items, total)])
         self.task.ranks.sum(total)
-        self._share_out(total[1])
+        self._average_gradients(total[1])
         self._update(step)
         self.task.after_step(self.model, step)
         return (total[0] / total[1]).detach()
@@ -85,7 +85,7 @@ class Stepper:
         self.scaler.scale(scaled).backward()
         return loss
 
-    def _share_out(self, count: Tensor) -> None:
+    def _average_gradients(self, count: Tensor) -> None:
         """Make the gradients those of the mean over all samples (DDP averaged over ranks)."""
         task = self.task
         factor = task.config.global_batch_size * task.ranks.world / count
@@ -123,18 +123,18 @@ class Stepper:
         # Without the cache, which would hold all weights a second time until the pass ends.
         return torch.autocast(self.task.device.type, dtype=self._type, cache_enabled=False)
 
-    def _quiet(self, *, last: bool) -> AbstractContextManager[Any]:
+    def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
         """Leave the ranks' gradients unshared until the last micro-batch."""
         if last or not isinstance(self._wrapped, DistributedDataParallel):
             return nullcontext()
         return self._wrapped.no_sync()
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
-def _number(value: Tensor | float, like: Tensor) -> Tensor:
+def _as_scalar(value: Tensor | float, like: Tensor) -> Tensor:
     if isinstance(value, torch.Tensor):
         return value.detach().to(like)
     return torch.full((), value, dtype=like.dtype, device=like.device)  # copies nothing

@@ -54,13 +54,13 @@ class Task(ABC, Generic[C]):
         self.ranks = ranks
         self.device: torch.device = ranks.device
 
-    # --- what each benchmark says ---
+    # --- what each benchmark defines ---
 
     @abstractmethod
     def prepare(self) -> None:
         """Generate the synthetic data or open the real files (`setting.data`).
 
-        Raises DataMissing where these are not what the benchmark's README says.
+        Raises DataMissing where these are not what the benchmark's README describes.
         """
 
     @abstractmethod
@@ -90,14 +90,14 @@ class Task(ABC, Generic[C]):
 
     @property
     def data_folder(self) -> Path:
-        """Where the real dataset lies; raises DataMissing where nobody said."""
+        """Where the real dataset lies; raises DataMissing where `--data` is not given."""
         if self.setting.data is None:
             raise DataMissing("--data is needed at reference scale")
         return self.setting.data
 
     def training_data(self) -> Any:
         """A dataset with `__len__` and `__getitems__(indices) -> batch`, for `batches`."""
-        raise NotImplementedError(f"{type(self).__name__} says how its batches are made")
+        raise NotImplementedError(f"{type(self).__name__} does not make its batches from a dataset")
 
     def order(self, epoch: int) -> Sequence[int]:
         """The samples of an epoch (from 1) in order; a permutation by seed and epoch."""
@@ -113,7 +113,7 @@ class Task(ABC, Generic[C]):
         data = self.training_data()
         if hasattr(data, "set_epoch"):
             data.set_epoch(epoch)
-        yield from self.loaded(data, self._shares(self.order(epoch), first))
+        yield from self.loaded(data, self._local_indices(self.order(epoch), first))
 
     def loaded(self, data: Any, indices: Iterable[Sequence[int]]) -> DataLoader[Any]:
         """Batches of a dataset by the indices of each, loaded by `config.workers` processes."""
@@ -121,11 +121,11 @@ class Task(ABC, Generic[C]):
             data,
             batch_sampler=indices,  # type: ignore[arg-type]
             num_workers=self.config.workers,
-            collate_fn=_as_it_is,
+            collate_fn=_unchanged,
             pin_memory=self.device.type == "cuda",
         )
 
-    def _shares(self, order: Sequence[int], first: int) -> Iterator[list[int]]:
+    def _local_indices(self, order: Sequence[int], first: int) -> Iterator[list[int]]:
         """The part of this rank in each micro-batch: neighbouring samples of the global batch."""
         size, parts = self.config.global_batch_size, self.config.gradient_accumulation_steps
         share = size // (parts * self.ranks.world)
@@ -165,5 +165,5 @@ FUSED = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
 """Optimizers whose step is one kernel on a GPU: faster, without copies as large as the model."""
 
 
-def _as_it_is(batch: Any) -> Any:
+def _unchanged(batch: Any) -> Any:
     return batch

@@ -136,12 +136,12 @@ class Stack(nn.Module):
         angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
         x_BLD = self.embedding(tokens_BL)
         for block in self.blocks:
-            x_BLD = self._lightly(block, x_BLD, angles_LP)
+            x_BLD = self._checkpointed(block, x_BLD, angles_LP)
         if targets_BL is None:
             return self._scores(x_BLD)
         flat = x_BLD.flatten(0, 1), targets_BL.flatten()
         slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
-        return torch.stack([self._lightly(self._entropy, x, t) for x, t in slices]).sum()
+        return torch.stack([self._checkpointed(self._entropy, x, t) for x, t in slices]).sum()
 
     def _scores(self, x: Tensor) -> Tensor:
         scores: Tensor = self.output(self.norm(x))
@@ -150,7 +150,7 @@ class Stack(nn.Module):
     def _entropy(self, x_TD: Tensor, targets_T: Tensor) -> Tensor:
         return F.cross_entropy(self._scores(x_TD).float(), targets_T, reduction="sum")
 
-    def _lightly(self, part: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    def _checkpointed(self, part: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
         """What a part gives; of its work only the inputs are kept for the backward pass."""
         if self.recompute and torch.is_grad_enabled():
             y: Tensor = checkpoint(part, *inputs, use_reentrant=False)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from podium.logging_spec.emitter.sink import Sink
 
-OLDER = ("0.5", "0.6")
+LEGACY_ROUNDS = ("0.5", "0.6")
 
 
-class OlderSink:
+class LegacySink:
     """A file that gets each record as a line of its round."""
 
     def __init__(self, path: Path, round_name: str, benchmark: str) -> None:
@@ -25,10 +25,10 @@ class OlderSink:
         self._benchmark = benchmark
 
     def write(self, line: bytes) -> None:
-        """Write a line of today's format in the older one."""
-        self._sink.write(f"{self._older(line)}\n".encode("ascii"))
+        """Write a line of today's format in that of the round."""
+        self._sink.write(f"{self._legacy_line(line)}\n".encode("ascii"))
 
-    def _older(self, line: bytes) -> str:
+    def _legacy_line(self, line: bytes) -> str:
         record = json.loads(line.partition(b" ")[2])
         seconds, metadata = record["time_ms"] / 1000, record["metadata"]
         if self._round == "0.6":
@@ -48,5 +48,5 @@ class OlderSink:
         self._sink.sync()
 
     def close(self) -> None:
-        """Write what is kept and let go of the file."""
+        """Write what is kept and close the file."""
         self._sink.close()

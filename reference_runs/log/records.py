@@ -17,7 +17,7 @@ def hyperparameters(log: Logger, config: Config, setting: Setting) -> None:
     records = {"target_accuracy": config.target, **config.records(setting.round)}
     metadata = config.metadata(setting.round)
     log.hyperparameters({key: value for key, value in records.items() if key not in metadata})
-    for key, told in metadata.items():
-        log.event(key, records[key], told)
+    for key, details in metadata.items():
+        log.event(key, records[key], details)
     for tensor in config.weights(setting.round):
         log.event(keys.WEIGHTS_INITIALIZATION, metadata={"tensor": tensor})

@@ -130,9 +130,9 @@ class Goban:
         color = at.to_play[:, None]
         taken = placed[:, None] & (near == -color) & (at.liberties[rows[:, None], around] == 1)
         joined = placed[:, None] & (near == color)
-        caught = _is_any(labels, np.where(taken, of_group, -1))
+        caught = _is_in(labels, np.where(taken, of_group, -1))
         stones[caught] = labels[caught] = 0
-        merged = _is_any(labels, np.where(joined, of_group, -1))
+        merged = _is_in(labels, np.where(joined, of_group, -1))
         np.copyto(labels, place[:, None].astype(labels.dtype), where=merged)
         labels[rows[placed], place[placed]] = place[placed]
         stones[rows[placed], place[placed]] = at.to_play[placed]
@@ -252,7 +252,7 @@ class Goban:
                 return reached
 
 
-def _is_any(labels: Array, wanted: Array) -> Array:
+def _is_in(labels: Array, wanted: Array) -> Array:
     """Where a label is one of its row's wanted ones, (B, P)."""
     found: Array = labels == wanted[:, :1]
     for column in range(1, wanted.shape[1]):

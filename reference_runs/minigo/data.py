@@ -26,7 +26,7 @@ SYMMETRIES = 8
 """Ways to turn and mirror a board."""
 
 
-def together(parts: Sequence[Examples]) -> Examples:
+def concatenated(parts: Sequence[Examples]) -> Examples:
     """All examples of several sources, in their order."""
     return Examples(
         np.concatenate([part.planes for part in parts]),
@@ -50,7 +50,7 @@ class Window(torch.utils.data.Dataset[Any]):
             other = draw.permutation(len(games.outcome))
             games = Examples(games.planes, games.policy[other], games.outcome[other])
         self._generations.append(games)
-        self._all = together(self._generations)
+        self._all = concatenated(self._generations)
         self._turns = draw.integers(0, SYMMETRIES, len(self))
 
     def __len__(self) -> int:
@@ -92,13 +92,15 @@ def load_network(model: DualNet, path: Path) -> None:
     for ours, theirs in model.names().items():
         if theirs not in tensors:
             raise DataMissing(f"{path} has no tensor {theirs}")
-        state[ours] = _laid_out(tensors[theirs], state[ours], points=model.moves.out_features - 1)
+        state[ours] = _in_torch_layout(
+            tensors[theirs], state[ours], points=model.moves.out_features - 1
+        )
         if state[ours].shape != model.state_dict()[ours].shape:
             raise DataMissing(f"{path}: {theirs} has shape {tuple(tensors[theirs].shape)}")
     model.load_state_dict(state)
 
 
-def _laid_out(tensor: Tensor, like: Tensor, points: int) -> Tensor:
+def _in_torch_layout(tensor: Tensor, like: Tensor, points: int) -> Tensor:
     """A tensor with its axes in torch's order: outputs first, channels before places."""
     tensor = tensor.to(like.dtype)
     if tensor.dim() == 4:  # height, width, inputs, outputs

@@ -69,7 +69,7 @@ class Forest:
             self._learn(leaves, [path for _, path in found], evaluate)
 
     def worth(self) -> Array:
-        """How the side to play stands in each game, by its most visited move, (G,)."""
+        """The value for the side to play in each game, by its most visited move, (G,)."""
         best = self.visits[self.roots].argmax(axis=1)
         worth: Array = self.total[self.roots, best] / np.maximum(self.visits[self.roots, best], 1)
         return worth
@@ -126,7 +126,7 @@ class Forest:
     def _learn(
         self, leaves: Array, paths: list[list[tuple[Array, Array, Array]]], evaluate: Evaluate
     ) -> None:
-        """Evaluate leaves, (paths * G,), and tell the values to the moves that led to them."""
+        """Evaluate leaves, (paths * G,), and add the values to the moves that led to them."""
         at = self.at.take(leaves)
         history = self._histories(paths)
         legal = self._goban.legal(at, history)
@@ -148,14 +148,14 @@ class Forest:
     def _histories(self, paths: list[list[tuple[Array, Array, Array]]]) -> Array:
         """Hashes of the boards before each leaf: those of its game, and those of its path."""
         depth = max(len(path) for path in paths)
-        told = np.full((len(paths), self.games, depth + 1), np.nan)
-        told[:, :, depth] = self.at.hashes[self.roots]
+        on_path = np.full((len(paths), self.games, depth + 1), np.nan)
+        on_path[:, :, depth] = self.at.hashes[self.roots]
         for number, path in enumerate(paths):
             for step, (games, nodes, moves) in enumerate(path):
                 reached = games * self.nodes + self.child[nodes, moves]
-                told[number, games, step] = self.at.hashes[reached]
+                on_path[number, games, step] = self.at.hashes[reached]
         before = np.concatenate([self._history] * len(paths))
-        return np.concatenate((before, told.reshape(len(before), -1)), axis=1)
+        return np.concatenate((before, on_path.reshape(len(before), -1)), axis=1)
 
 
 NOISE = 0.25

@@ -14,7 +14,7 @@ from podium.logging_spec import keys
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.minigo.board import Goban
 from podium.reference_runs.minigo.config import MiniGo
-from podium.reference_runs.minigo.data import Window, load_network, together
+from podium.reference_runs.minigo.data import Window, concatenated, load_network
 from podium.reference_runs.minigo.model import DualNet
 from podium.reference_runs.minigo.players import Network, Territory
 from podium.reference_runs.minigo.search import Search
@@ -109,7 +109,7 @@ class SelfPlay(Task[MiniGo]):
         shares = self.ranks.gather(mine)
         # Ranks took every so-manieth part: put them back in the order of games.
         parts = [share[at] for at in range(len(shares[0])) for share in shares if at < len(share)]
-        self.window.add(together(parts), self._draw(SYMMETRY, epoch))
+        self.window.add(concatenated(parts), self._draw(SYMMETRY, epoch))
         self._log.event(
             keys.ACTUAL_SELFPLAY_GAMES_PER_GENERATION, count, metadata={"epoch_num": epoch}
         )

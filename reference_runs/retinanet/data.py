@@ -166,7 +166,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
     for at in range(OBJECTS):
         there = many > at
         boxes[:, at], kind = _boxes(rng, count, side), rng.integers(0, 3, count)
-        there &= ~_crowded(boxes[:, at], boxes[:, :at], classes[:, :at] >= 0)
+        there &= ~_covers_another(boxes[:, at], boxes[:, :at], classes[:, :at] >= 0)
         classes[:, at] = np.where(there, kind, -1)
         inside = _inside(boxes[:, at], kind, side) & there[:, None, None]
         colour = rng.uniform(0.55, 1, (count, 1, 1, 3))
@@ -182,7 +182,7 @@ def _boxes(rng: np.random.Generator, count: int, side: int) -> NDArray[np.float3
     return np.concatenate((corner, corner + size), -1).round().astype(np.float32)
 
 
-def _crowded(
+def _covers_another(
     box: NDArray[np.float32], others: NDArray[np.float32], there: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Whether a new box would cover a good part of an earlier one, (N,)."""

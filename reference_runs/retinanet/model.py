@@ -100,7 +100,7 @@ class Body(nn.Module):
                 units.append(Bottleneck(widths, config.groups, stride))
                 channels = wide_out
             self.add_module(f"layer{stage + 1}", nn.Sequential(*units))
-        self.apply(_he)
+        self.apply(_kaiming_normal)
 
     def forward(self, x_BCHW: Tensor) -> list[Tensor]:
         """Features at a 8th, 16th and 32nd of the image's sides."""
@@ -121,7 +121,7 @@ class Pyramid(nn.Module):
         self.layer_blocks = nn.ModuleList(nn.Conv2d(width, width, 3, padding=1) for _ in widths)
         halving = {name: nn.Conv2d(width, width, 3, stride=2, padding=1) for name in ("p6", "p7")}
         self.extra_blocks = nn.ModuleDict(halving)
-        self.apply(_uniform)
+        self.apply(_kaiming_uniform)
 
     def forward(self, features: list[Tensor]) -> list[Tensor]:
         """P3 to P7, finest first."""
@@ -147,7 +147,7 @@ class Head(nn.Module):
         self.conv = nn.Sequential(*layers)
         self.output, self.size = output, size
         self.add_module(output, nn.Conv2d(width, SHAPES * size, 3, padding=1))
-        self.apply(_small)
+        self.apply(_small_normal)
 
     def forward(self, levels: list[Tensor]) -> Tensor:
         """(B, A, size): places row by row, the anchors of a place next to each other."""
@@ -199,18 +199,18 @@ class Detector(nn.Module):
             norm.measures = False
 
 
-def _he(module: nn.Module) -> None:
+def _kaiming_normal(module: nn.Module) -> None:
     if isinstance(module, nn.Conv2d):
         nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
 
-def _uniform(module: nn.Module) -> None:
+def _kaiming_uniform(module: nn.Module) -> None:
     if isinstance(module, nn.Conv2d):
         nn.init.kaiming_uniform_(module.weight, a=1)
         nn.init.zeros_(module.bias)  # type: ignore[arg-type]
 
 
-def _small(module: nn.Module) -> None:
+def _small_normal(module: nn.Module) -> None:
     if isinstance(module, nn.Conv2d):
         nn.init.normal_(module.weight, std=0.01 * math.sqrt(PUBLISHED_WIDTH / module.in_channels))
         nn.init.zeros_(module.bias)  # type: ignore[arg-type]

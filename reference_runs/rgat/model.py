@@ -98,7 +98,7 @@ class RGAT(nn.Module):
                 draw = batch.draw * len(self.layers) + number
                 nodes = {
                     kind: self._dropped(F.leaky_relu(x), block.targets[kind], draw)
-                    for kind, x in _every_kind(nodes, block, self.output.in_features).items()
+                    for kind, x in _with_empty_kinds(nodes, block, self.output.in_features).items()
                 }
         scores: Tensor = self.output(nodes["paper"])
         return scores
@@ -112,7 +112,7 @@ class RGAT(nn.Module):
         return x_TD * kept / (1 - self.dropout)
 
 
-def _every_kind(nodes: Mapping[str, Tensor], block: Block, width: int) -> dict[str, Tensor]:
+def _with_empty_kinds(nodes: Mapping[str, Tensor], block: Block, width: int) -> dict[str, Tensor]:
     """Kinds of which a batch holds no node are empty, so that the next layer finds them."""
     like = nodes["paper"]
     return {

@@ -100,13 +100,13 @@ class Sampled:
 
     def to(self, device: torch.device) -> Sampled:
         """The same batch on another device."""
-        return self._each(lambda tensor: tensor.to(device, non_blocking=True))
+        return self._map(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pin_memory(self) -> Sampled:
         """The same batch where a GPU reads it by itself; a data loader asks for it."""
-        return self._each(torch.Tensor.pin_memory)
+        return self._map(torch.Tensor.pin_memory)
 
-    def _each(self, change: Callable[[Tensor], Tensor]) -> Sampled:
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Sampled:
         def every(tensors: Mapping[K, Tensor]) -> dict[K, Tensor]:
             return {key: change(tensor) for key, tensor in tensors.items()}
 

@@ -105,18 +105,18 @@ class Speech:
             spelt.add("".join(rng.choice(list(LETTERS), rng.integers(2, LONGEST_WORD + 1))))
         self.words = sorted(spelt)
 
-    def say(self, rng: np.random.Generator) -> tuple[str, Sound]:
+    def utterance(self, rng: np.random.Generator) -> tuple[str, Sound]:
         """Two or three words with pauses before, between and behind."""
         words = [self.words[at] for at in rng.integers(0, WORDS, rng.integers(2, 4))]
-        parts = [self._pause(rng)]
+        parts = [self._silence(rng)]
         for word in words:
-            parts += [*(self._letter(LETTERS.index(letter), rng) for letter in word)]
-            parts.append(self._pause(rng))
+            parts += [*(self._letter_sound(LETTERS.index(letter), rng) for letter in word)]
+            parts.append(self._silence(rng))
         sound = np.concatenate(parts)
         noise = NOISE * rng.standard_normal(len(sound), dtype=np.float32)
         return " ".join(words), sound + noise
 
-    def _letter(self, letter: int, rng: np.random.Generator) -> Sound:
+    def _letter_sound(self, letter: int, rng: np.random.Generator) -> Sound:
         count = int(rng.uniform(0.07, 0.12) * self.rate)
         time = np.arange(count, dtype=np.float32) / self.rate
         tones = self.tones[letter] * rng.uniform(0.98, 1.02, 2)
@@ -130,7 +130,7 @@ class Speech:
         sound: Sound = loudness * rise.astype(np.float32) * (waves[0] + waves[1])
         return sound
 
-    def _pause(self, rng: np.random.Generator) -> Sound:
+    def _silence(self, rng: np.random.Generator) -> Sound:
         return np.zeros(int(rng.uniform(0.04, 0.08) * self.rate), dtype=np.float32)
 
 
@@ -140,15 +140,15 @@ def synthetic(config: RnnT, seed: int) -> tuple[Utterances, Utterances]:
     rng = np.random.default_rng([seed, 0x5E0])
     training: list[tuple[str, Sound]] = []
     while len(training) < config.train_samples:
-        text, sound = speech.say(rng)
+        text, sound = speech.utterance(rng)
         if len(sound) <= config.data_train_max_duration * config.sample_rate:
             training.append((text, sound))
     rng = np.random.default_rng(LANGUAGE_SEED)
-    evaluation = [speech.say(rng) for _ in range(config.eval_samples)]
-    return _held(config, training, seed, True), _held(config, evaluation, 0, False)
+    evaluation = [speech.utterance(rng) for _ in range(config.eval_samples)]
+    return _utterances(config, training, seed, True), _utterances(config, evaluation, 0, False)
 
 
-def _held(
+def _utterances(
     config: RnnT, spoken: Sequence[tuple[str, Sound]], seed: int, training: bool
 ) -> Utterances:
     return Utterances(

@@ -85,7 +85,7 @@ def greedy(
     batch, blank = len(encoded_BTH), model.joint_net.out_features - 1
     start = features_BTF.new_zeros(batch, 1, model.pred_embed.embedding_dim)
     predicted_B1H, state = model.predict(start, None)
-    said: list[list[int]] = [[] for _ in range(batch)]
+    decoded: list[list[int]] = [[] for _ in range(batch)]
     counts_B = torch.zeros(batch, dtype=torch.long, device=features_BTF.device)
     for at in range(encoded_BTH.shape[1]):
         open_B = (frames_B > at) & (counts_B < longest)
@@ -96,14 +96,14 @@ def greedy(
             if not len(chosen):
                 break
             for utterance, symbol in zip(chosen.tolist(), best_B[chosen].tolist(), strict=True):
-                said[utterance].append(symbol)
+                decoded[utterance].append(symbol)
             counts_B = counts_B + open_B
             embedded = model.pred_embed(best_B[chosen]).unsqueeze(1)
             earlier = state[0][:, chosen].contiguous(), state[1][:, chosen].contiguous()
             new, now = model.predict(embedded, earlier)
             predicted_B1H = predicted_B1H.index_copy(0, chosen, new.type_as(predicted_B1H))
             state = _replaced(state, chosen, now)
-    return said
+    return decoded
 
 
 def _replaced(state: State, chosen: Tensor, now: State) -> State:

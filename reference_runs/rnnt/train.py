@@ -113,8 +113,8 @@ class Recognition(Task[RnnT]):
     def _texts(self, model: Transducer, batch: Batch) -> list[str]:
         features, frames = batch.features.to(self.device), batch.frames.to(self.device)
         limit = self.config.eval_max_prediction_symbols
-        said = greedy(model, features, -(-frames // 2), limit)
-        return [self.evaluation.pieces.text(ids) for ids in said]
+        decoded = greedy(model, features, -(-frames // 2), limit)
+        return [self.evaluation.pieces.text(ids) for ids in decoded]
 
 
 EVALUATION_BATCH = 512

@@ -40,11 +40,13 @@ class TextCnn(nn.Module):
         """Scores of both classes, (B, 2); no answer that a filter gives to padding counts."""
         there_BL = words_BL != PAD
         x_BEL = (self.embedding(words_BL) * there_BL.unsqueeze(-1)).transpose(1, 2)
-        found = [self._strongest(convolution, x_BEL, there_BL) for convolution in self.convolutions]
+        found = [
+            self._max_over_time(convolution, x_BEL, there_BL) for convolution in self.convolutions
+        ]
         scores: Tensor = self.output(torch.cat(found, dim=1))
         return scores
 
-    def _strongest(self, convolution: nn.Module, x_BEL: Tensor, there_BL: Tensor) -> Tensor:
+    def _max_over_time(self, convolution: nn.Module, x_BEL: Tensor, there_BL: Tensor) -> Tensor:
         width = int(convolution.kernel_size[0])  # type: ignore[index]
         before = (width - 1) // 2
         padded = F.pad(x_BEL, (before, width - 1 - before))

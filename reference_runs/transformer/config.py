@@ -51,7 +51,7 @@ class Transformer(Config):
     """How many tokens a translation may be longer than its source."""
 
     def metadata(self, round_name: str) -> Mapping[str, Mapping[str, Any]]:
-        """What happens to longer sentences; the rules of 0.7 want it told."""
+        """What happens to longer sentences; the rules of 0.7 want it logged."""
         return {"max_sequence_length": {"method": "discard"}}
 
 

@@ -84,14 +84,14 @@ class Languages:
         """So many sentences and their translations."""
         phrases = [self._phrase(count, rng) for _ in range(3)]
         verb = self.verbs + rng.integers(0, VERBS, count)
-        adverb = self._sometimes(0.5, self.adverbs + rng.integers(0, ADVERBS, count), rng)
+        adverb = self._kept_at_random(0.5, self.adverbs + rng.integers(0, ADVERBS, count), rng)
         preposition = self.prepositions + rng.integers(0, PREPOSITIONS, count)
         without = rng.random(count) < 0.6
         preposition[without] = PAD
         phrases[2][:, without] = PAD
         source = (*phrases[0], verb, *phrases[1], preposition, *phrases[2], adverb)
-        first, second, third = (self._behind(phrase) for phrase in phrases)
-        words = (self._named(word) for word in (adverb, preposition, verb))
+        first, second, third = (self._translated_phrase(phrase) for phrase in phrases)
+        words = (self._translated(word) for word in (adverb, preposition, verb))
         adverb, preposition, verb = words
         target = (adverb, *first, preposition, *third, *second, verb)
         return _without_gaps(source), _without_gaps(target)
@@ -101,23 +101,23 @@ class Languages:
         adjective = self.adjectives + rng.integers(0, ADJECTIVES, count)
         article = self.articles + rng.integers(0, ARTICLES, count)
         noun = self.nouns + rng.integers(0, NOUNS, count)
-        return np.stack((article, self._sometimes(0.5, adjective, rng), noun))
+        return np.stack((article, self._kept_at_random(0.5, adjective, rng), noun))
 
-    def _behind(self, phrase: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    def _translated_phrase(self, phrase: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
         """A phrase of the second language: article by gender, noun, adjective."""
         article, adjective, noun = phrase
         there = noun != PAD
         gender = self.gender[np.where(there, noun - self.nouns, 0)]
         form = article - self.articles + ARTICLES * gender
         forms = self.names[np.where(there, self.articles - self.nouns + form, 0)]
-        return np.where(there, forms, PAD), self._named(noun), self._named(adjective)
+        return np.where(there, forms, PAD), self._translated(noun), self._translated(adjective)
 
-    def _named(self, word: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _translated(self, word: NDArray[np.int64]) -> NDArray[np.int64]:
         """Words of the second language; no word stays none."""
         there = word != PAD
         return np.where(there, self.names[np.where(there, word - self.nouns, 0)], PAD)
 
-    def _sometimes(
+    def _kept_at_random(
         self, share: float, words: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.int64]:
         return np.where(rng.random(len(words)) < share, words, PAD)
@@ -135,10 +135,10 @@ def synthetic(vocabulary: int, counts: tuple[int, int], seed: int) -> tuple[Pair
         raise DataMissing(f"vocabulary is {vocabulary}; the toy languages have {languages.size}")
     training = languages.pairs(counts[0], np.random.default_rng([seed, 0x5E0]))
     evaluation = languages.pairs(counts[1], np.random.default_rng(LANGUAGE_SEED))
-    return Pairs(*training, _numbered), Pairs(*evaluation, _numbered)
+    return Pairs(*training, _as_tokens), Pairs(*evaluation, _as_tokens)
 
 
-def _numbered(ids: Iterable[int]) -> str:
+def _as_tokens(ids: Iterable[int]) -> str:
     return " ".join(f"w{word}" for word in ids)
 
 

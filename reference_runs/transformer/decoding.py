@@ -45,7 +45,7 @@ class Beams:
         self.open_BK, best_BK = total_BKV.flatten(1).topk(count)
         origin_BK = best_BK // scores_BKV.shape[-1]
         word_BK1 = (best_BK % scores_BKV.shape[-1]).unsqueeze(-1)
-        self.words_BKL = torch.cat((_picked(self.words_BKL, origin_BK), word_BK1), -1)
+        self.words_BKL = torch.cat((_select_rows(self.words_BKL, origin_BK), word_BK1), -1)
         return origin_BK
 
     def _end(self, ending_BK: Tensor) -> None:
@@ -54,9 +54,9 @@ class Beams:
         filled = torch.nn.functional.pad(self.ended_words_BKL, (0, longer), value=PAD)
         words = torch.cat((filled, self.words_BKL), 1)
         self.ended_BK, best_BK = torch.cat((self.ended_BK, ending_BK), 1).topk(ending_BK.shape[1])
-        self.ended_words_BKL = _picked(words, best_BK)
+        self.ended_words_BKL = _select_rows(words, best_BK)
 
-    def settled(self, limit: int) -> bool:
+    def is_decided(self, limit: int) -> bool:
         """Whether no open beam can still beat an ended one, however long it grows."""
         hope_B = self.open_BK[:, 0] / penalty(limit, self.strength)
         return bool((self.ended_BK[:, 0] >= hope_B).all())
@@ -65,7 +65,7 @@ class Beams:
         """The best translation of each sentence, without the marks of begin and end."""
         best_BL = torch.where(
             self.ended_BK[:, :1] > IMPOSSIBLE / 2,
-            *_alike(self.ended_words_BKL[:, 0], self.words_BKL[:, 0]),
+            *_padded_alike(self.ended_words_BKL[:, 0], self.words_BKL[:, 0]),
         )
         return [[word for word in row if word != PAD] for row in best_BL.tolist()]
 
@@ -87,18 +87,18 @@ def beam_search(model: Translator, source_BS: Tensor, config: Transformer) -> li
         scores, past = model.decode(beams.words_BKL[:, :, -1].reshape(-1, 1), past, source)
         scores_BKV = scores[:, 0].float().log_softmax(-1).view(batch, count, -1)
         order = (first_B1 + beams.extend(scores_BKV)).flatten()
-        if beams.settled(limit):
+        if beams.is_decided(limit):
             break
         past = [(key[order], value[order]) for key, value in past]
     return beams.best()
 
 
-def _picked(words_BNL: Tensor, which_BK: Tensor) -> Tensor:
+def _select_rows(words_BNL: Tensor, which_BK: Tensor) -> Tensor:
     """Rows of each sentence by number, (B, K, L)."""
     return words_BNL.gather(1, which_BK.unsqueeze(-1).expand(-1, -1, words_BNL.shape[2]))
 
 
-def _alike(first_BL: Tensor, second_BL: Tensor) -> tuple[Tensor, Tensor]:
+def _padded_alike(first_BL: Tensor, second_BL: Tensor) -> tuple[Tensor, Tensor]:
     """Both padded to one length."""
     longest = max(first_BL.shape[1], second_BL.shape[1])
     grown = [

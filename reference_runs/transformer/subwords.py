@@ -69,7 +69,7 @@ class Subwords:
     def text(self, ids: Iterable[int]) -> str:
         """The text that pieces spell."""
         joined = "".join(self.pieces[at] for at in ids if at < len(self.pieces))
-        return joined_words([_ESCAPED.sub(_letter, word) for word in joined.split("_") if word])
+        return joined_words([_ESCAPED.sub(_unescaped, word) for word in joined.split("_") if word])
 
 
 def words(text: str) -> list[str]:
@@ -87,7 +87,7 @@ def joined_words(parts: Sequence[str]) -> str:
     return text
 
 
-def _letter(match: re.Match[str]) -> str:
+def _unescaped(match: re.Match[str]) -> str:
     if match[1]:
         return chr(min(int(match[1]), 0x10FFFF))
     return "_" if match[0] == "\\u" else "\\"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from podium.compliance import check
 from podium.reference_runs.catalogue import find
-from podium.reference_runs.engine.launch import order, run
+from podium.reference_runs.engine.launch import run, run_request
 from podium.reference_runs.engine.setting import Setting
 from tests.oracle import judge
 
@@ -31,8 +31,8 @@ class Smoke:
         """Train on the processor and log into a new file."""
         changes = {name: str(value) for name, value in self.settings.items()}
         setting = Setting(seed=self.seed, device="cpu")
-        ordered = order(self.name, setting, changes, (self.round, self.division))
-        return run(ordered, path, lambda _: None)
+        request = run_request(self.name, setting, changes, (self.round, self.division))
+        return run(request, path, lambda _: None)
 
     def errors(self, path: Path) -> dict[str, set[str]]:
         """Keys of the errors that podium finds in a log, by profile, and the incumbent's.

@@ -11,9 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from podium.reference_runs.dlrm_dcnv2.config import BENCHMARKS, IDS, ROWS, reference, smoke  # noqa: E402
-from podium.reference_runs.dlrm_dcnv2.data import Days, Taste  # noqa: E402
+from podium.reference_runs.dlrm_dcnv2.data import ClickModel, DayFiles  # noqa: E402
 from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
-from podium.reference_runs.dlrm_dcnv2.train import Clicking  # noqa: E402
+from podium.reference_runs.dlrm_dcnv2.train import ClickPrediction  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
@@ -34,7 +34,7 @@ def test_the_reference_model_has_the_published_shapes() -> None:
 
 def test_a_step_reaches_every_tensor() -> None:
     config = smoke().with_settings({"train_samples": "2048", "eval_samples": "256"})
-    task = Clicking(config, Setting(), Ranks(torch.device("cpu")))
+    task = ClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
     task.prepare()
     model = task.build()
     loss = task.loss(model, next(task.batches(1, 0)))
@@ -48,7 +48,7 @@ def test_sparse_gradients_are_those_of_the_dense_ones() -> None:
     grads = []
     for sparse in ("False", "True"):
         config = smoke().with_settings({"train_samples": "512", "sparse_gradients": sparse})
-        task = Clicking(config, Setting(), Ranks(torch.device("cpu")))
+        task = ClickPrediction(config, Setting(), Ranks(torch.device("cpu")))
         task.prepare()
         torch.manual_seed(1)
         model = task.build()
@@ -61,7 +61,7 @@ def test_sparse_gradients_are_those_of_the_dense_ones() -> None:
 def test_sparse_gradients_are_refused_where_nccl_would_have_to_sum_them() -> None:
     ranks = Ranks(torch.device("cuda"), rank=0, world=2)
     with pytest.raises(RunFault, match="sparse_gradients"):
-        Clicking(reference(), Setting(scale="reference"), ranks).prepare()
+        ClickPrediction(reference(), Setting(scale="reference"), ranks).prepare()
 
 
 def test_the_reference_evaluates_twenty_times_in_its_one_epoch() -> None:
@@ -72,7 +72,7 @@ def test_the_reference_evaluates_twenty_times_in_its_one_epoch() -> None:
 def test_no_feature_alone_tells_as_much_as_their_products() -> None:
     from torchmetrics.functional.classification import binary_auroc
 
-    clicks = Taste(smoke().rows).draw(20_000, smoke().ids, [1])
+    clicks = ClickModel(smoke().rows).draw(20_000, smoke().ids, [1])
     labels = torch.from_numpy(clicks.labels).int()
     counts = [np.bincount(bag[:, 0], clicks.labels) for bag in clicks.ids]
     seen = [np.bincount(bag[:, 0]).clip(1) for bag in clicks.ids]
@@ -95,7 +95,7 @@ def _days(folder: Path, count: int, samples: int) -> None:
 
 def test_days_are_read_in_place_and_follow_each_other(tmp_path: Path) -> None:
     _days(tmp_path, 2, 10)
-    days = Days(tmp_path, range(2))
+    days = DayFiles(tmp_path, range(2))
     dense, ids, labels = days.__getitems__(range(8, 13))
     assert len(days) == 20
     assert (dense.shape, ids[0].shape, ids[1].shape) == ((5, 13), (5, 3), (5, 2))
@@ -108,13 +108,13 @@ def test_days_are_read_in_place_and_follow_each_other(tmp_path: Path) -> None:
 
 def test_half_of_an_odd_day_is_rounded_up(tmp_path: Path) -> None:
     _days(tmp_path, 1, 7)
-    assert len(Days(tmp_path, range(1), share=0.5)) == 4
+    assert len(DayFiles(tmp_path, range(1), share=0.5)) == 4
 
 
 def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match="day 0"):
-        Days(tmp_path, range(1))
+        DayFiles(tmp_path, range(1))
     _days(tmp_path, 1, 4)
     np.savez_compressed(tmp_path / "day_0_sparse_multi_hot.npz", **{"0": np.zeros((4, 3))})
     with pytest.raises(DataMissing, match="compressed"):
-        Days(tmp_path, range(1))
+        DayFiles(tmp_path, range(1))

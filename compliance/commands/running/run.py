@@ -236,10 +236,10 @@ def _reported() -> Iterator[None]:
 def _request(
     benchmark: str, setting: Setting, settings: list[str], rules: tuple[str | None, Division | None]
 ) -> RunRequest:
-    from podium.reference_runs.engine.launch import order
+    from podium.reference_runs.engine.launch import run_request
 
     round_name, division = rules
-    return order(
+    return run_request(
         benchmark, setting, _pairs(settings), (round_name, division.value if division else None)
     )
 

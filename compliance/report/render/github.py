@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from podium.compliance.report.render.text import STATED, placed, summary
+from podium.compliance.report.render.text import placed, remarks, summary
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -39,12 +39,8 @@ def _line(finding: Finding, base: str) -> str:
         properties.append(f"line={finding.line}")
     title = f"waived: {finding.id}" if finding.waived else finding.id
     properties.append(f"title={_property(title)}")
-    said = [finding.message]
-    said += [f"mend: {finding.hint}"] if finding.hint else []
-    said += [f"cites: {finding.cites}"] if finding.cites else []
-    stated = STATED[finding.stated_by]
-    said += [f"stated: {stated}"] if stated else []
-    message = "%0A".join(_data(text) for text in said)
+    lines = [finding.message, *(f"{label}: {text}" for label, text in remarks(finding))]
+    message = "%0A".join(_data(line) for line in lines)
     return f"::{_command(finding)} {','.join(properties)}::{message}"
 
 

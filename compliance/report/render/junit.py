@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from podium.compliance.report.render.text import STATED, counted, grouped, judged, plural
+from podium.compliance.report.render.text import counted, grouped, judged, plural, remarks
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def _case(path: str, findings: list[Finding], rejecting: set[str]) -> ET.Element
 
 def _text(finding: Finding) -> str:
     mark = "waived " if finding.waived else ""
-    place = "" if finding.line is None else f"line {finding.line}: "
-    lines = [f"{mark}{finding.severity} [{clean(finding.id)}] {place}{clean(finding.message)}"]
-    said = (("mend", finding.hint), ("cites", finding.cites), ("stated", STATED[finding.stated_by]))
-    lines += [f"  {label}: {clean(text)}" for label, text in said if text]
+    line = "" if finding.line is None else f"line {finding.line}: "
+    lines = [f"{mark}{finding.severity} [{clean(finding.id)}] {line}{clean(finding.message)}"]
+    lines += [f"  {label}: {clean(text)}" for label, text in remarks(finding)]
     return "\n".join(lines)

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from podium.compliance.report.render.text import (
-    STATED,
     facts_of,
     grouped,
     judged,
     passes,
     plural,
+    remarks,
     verdict_of,
 )
 from podium.compliance.report.terminal import clean
@@ -99,8 +99,6 @@ def _tables(findings: list[Finding], entries: dict[str, FileEntry], folded: bool
 def _row(finding: Finding) -> str:
     severity = f"waived ({finding.severity})" if finding.waived else finding.severity.value
     line = "" if finding.line is None else str(finding.line)
-    said = [escape(finding.message)]
-    stated = STATED[finding.stated_by]
-    notes = (("mend", finding.hint), ("cites", finding.cites), ("stated", stated))
-    said += [f"<em>{label}:</em> {escape(text)}" for label, text in notes if text]
-    return f"| {severity} | {line} | {'<br>'.join(said)} | {code(finding.id)} |"
+    parts = [escape(finding.message)]
+    parts += [f"<em>{label}:</em> {escape(text)}" for label, text in remarks(finding)]
+    return f"| {severity} | {line} | {'<br>'.join(parts)} | {code(finding.id)} |"

@@ -28,13 +28,13 @@ def render(report: Outcome, base: str = "") -> str:
     `base` is the folder, seen from the repository's root, that the paths are relative to.
     """
     rules = _rules(report.findings)
-    places = {rule["id"]: index for index, rule in enumerate(rules)}
+    indices = {rule["id"]: index for index, rule in enumerate(rules)}
     driver = {"name": report.tool.name, "version": report.tool.version, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
-        "results": _results(report.findings, places, base),
+        "results": _results(report.findings, indices, base),
         "properties": {"verdict": report.verdict, **msgspec.structs.asdict(report.rules)},
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -64,13 +64,13 @@ def _rule(name: str, found: Sequence[Finding]) -> dict[str, Any]:
 
 def _description(name: str, found: Sequence[Finding]) -> str:
     """Say what the key must be, where all findings agree on that, else the rule's name."""
-    said = {(each.key, each.expected) for each in found}
-    key, expected = said.pop()
-    return clean(f"{key}: {expected}") if key and expected and not said else name
+    bounds = {(each.key, each.expected) for each in found}
+    key, expected = bounds.pop()
+    return clean(f"{key}: {expected}") if key and expected and not bounds else name
 
 
 def _results(
-    findings: Sequence[Finding], places: dict[str, int], base: str
+    findings: Sequence[Finding], indices: dict[str, int], base: str
 ) -> list[dict[str, Any]]:
     seen: Counter[tuple[str, str, str | None]] = Counter()
     waivers = any(finding.waived for finding in findings)
@@ -82,7 +82,7 @@ def _results(
         where = location["artifactLocation"]["uri"]
         result: dict[str, Any] = {
             "ruleId": clean(finding.id),
-            "ruleIndex": places[clean(finding.id)],
+            "ruleIndex": indices[clean(finding.id)],
             "level": finding.severity.value,
             "message": {"text": _message(finding)},
             "locations": [{"physicalLocation": location}],
@@ -96,7 +96,7 @@ def _results(
 
 
 def _message(finding: Finding) -> str:
-    hint = f" To mend: {finding.hint}." if finding.hint else ""
+    hint = f" Help: {finding.hint}." if finding.hint else ""
     # Viewers make links of [text](place); a log must not.
     return clean(f"{finding.message}.{hint}").replace("](", "] (")
 
@@ -106,12 +106,12 @@ def _location(finding: Finding, base: str) -> dict[str, Any]:
     # The very bytes of a file name, even where they are no text.
     uri = quote(path.encode("utf-8", "surrogateescape" if _is_bytes(path) else "surrogatepass"))
     if path.startswith("/"):
-        place: dict[str, Any] = {"artifactLocation": {"uri": f"file://{uri}"}}
+        location: dict[str, Any] = {"artifactLocation": {"uri": f"file://{uri}"}}
     else:
-        place = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}}
+        location = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}}
     if finding.line is not None:
-        place["region"] = {"startLine": finding.line}
-    return place
+        location["region"] = {"startLine": finding.line}
+    return location
 
 
 def _is_bytes(path: str) -> bool:
@@ -126,13 +126,13 @@ def _fingerprint(uri: str, finding: Finding, ordinal: int) -> str:
 
 
 def _properties(finding: Finding) -> dict[str, str]:
-    said = {
+    properties = {
         "key": finding.key,
         "expected": finding.expected,
         "cites": finding.cites,
         "statedBy": finding.stated_by,
     }
-    return {name: clean(text) for name, text in said.items() if text}
+    return {name: clean(text) for name, text in properties.items() if text}
 
 
 def _suppressions(finding: Finding) -> list[dict[str, str]]:

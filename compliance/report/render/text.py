@@ -96,12 +96,12 @@ def counted(report: Outcome) -> str:
 def passes(report: Outcome) -> str:
     """Say how many files pass and fail, and how many results are accepted and rejected."""
     verdicts = Counter(entry.verdict for entry in report.files)
-    said = [f"{plural(verdicts['fail'], 'file fails', 'files fail')}, {verdicts['pass']} pass"]
+    counts = [f"{plural(verdicts['fail'], 'file fails', 'files fail')}, {verdicts['pass']} pass"]
     if report.results:
         rejected = sum(entry.verdict == "rejected" for entry in report.results)
         accepted = len(report.results) - rejected
-        said.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
-    return "; ".join(said)
+        counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
+    return "; ".join(counts)
 
 
 def plural(number: int, one: str, many: str = "") -> str:
@@ -130,6 +130,16 @@ def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
         return entry.verdict.upper()
     broken = any(found.severity == "error" and not found.waived for found in findings)
     return "FAIL" if broken else "PASS"
+
+
+def remarks(finding: Finding) -> list[tuple[str, str]]:
+    """List what follows the message, with its labels: how to fix it, and which text says so."""
+    labelled = (
+        ("help", finding.hint),
+        ("cites", finding.cites),
+        ("stated", STATED[finding.stated_by]),
+    )
+    return [(label, text) for label, text in labelled if text]
 
 
 def facts_of(entry: FileEntry | None) -> str:
@@ -192,26 +202,23 @@ class _Page:
         yield from self.painted(lines, verdict)
 
     def finding(self, finding: Finding, name: str) -> Iterator[str]:
-        place = name if finding.line is None else f"{name}:{finding.line}"
+        location = name if finding.line is None else f"{name}:{finding.line}"
         severity = finding.severity.value
-        head = f"{place}  [{clean(finding.id)}]"
+        head = f"{location}  [{clean(finding.id)}]"
         if finding.waived:
             head, severity = f"{head}  ({severity})", "waived"
         yield from self.painted(wrap(head, self.width, f"  {severity:<9}", _BODY), severity)
         yield from self.body(finding)
 
     def body(self, finding: Finding) -> list[str]:
-        said = (finding.message, finding.hint, finding.cites, finding.stated_by)
-        known = self.bodies.get(said)
-        if known is None:
-            message, hint, cites, stated_by = said
-            known = wrap(clean(message), self.width, _BODY, _BODY)
-            rest = (("mend", hint), ("cites", cites), ("stated", STATED[stated_by]))
-            for label, text in rest:
-                if text:
-                    known += wrap(f"{label}: {clean(text)}", self.width, _BODY, _BODY + "  ")
-            self.bodies[said] = known
-        return known
+        fault = (finding.message, finding.hint, finding.cites, finding.stated_by)
+        lines = self.bodies.get(fault)
+        if lines is None:
+            lines = wrap(clean(finding.message), self.width, _BODY, _BODY)
+            for label, text in remarks(finding):
+                lines += wrap(f"{label}: {clean(text)}", self.width, _BODY, _BODY + "  ")
+            self.bodies[fault] = lines
+        return lines
 
     def by_rule(self, report: Outcome) -> Iterator[str]:
         """List each fault once: how often it is found and where first."""
@@ -230,16 +237,16 @@ class _Page:
         yield from self.painted(wrap(head, self.width, f"{severity:<9}", _WIDE), severity)
         yield from wrap(clean(message), self.width, _WIDE, _WIDE)
         first = found[0]
-        place = (clean(first.path) or ".") + ("" if first.line is None else f":{first.line}")
+        location = (clean(first.path) or ".") + ("" if first.line is None else f":{first.line}")
         if len(found) == 1:
-            yield from wrap_path(place, self.width, f"{_WIDE}in ", _WIDE)
+            yield from wrap_path(location, self.width, f"{_WIDE}in ", _WIDE)
             return
         files = plural(len({each.path for each in found}), "file")
         often = f"{len(found)} times in {files}, first in"
-        lines = wrap_path(f"{often} {place}", self.width, _WIDE)
+        lines = wrap_path(f"{often} {location}", self.width, _WIDE)
         if len(lines) > 1:
             lines = [*wrap(often, self.width, _WIDE, _WIDE)]
-            lines += wrap_path(place, self.width, _WIDE, _WIDE)
+            lines += wrap_path(location, self.width, _WIDE, _WIDE)
         yield from lines
 
     def submissions(self, report: Outcome) -> Iterator[str]:

@@ -49,7 +49,7 @@ def to_markdown(scores: Scores) -> str:
         lines += [f"## {title}", "", *_table(heads, rows), ""]
     if scores.findings:
         found = [(f.severity.value, f.path, f.id, f.message, f.hint) for f in scores.findings]
-        heads = ("severity", "path", "rule", "finding", "mend")
+        heads = ("severity", "path", "rule", "finding", "help")
         lines += ["## Findings", "", *_table(heads, found, words=5), ""]
     return "\n".join(lines)
 

@@ -37,7 +37,7 @@ def to_html(scores: Scores) -> str:
     for name, heads, rows in sections(scores):
         lines += [f"<h2>{_text(name)}</h2>", *_table(heads, rows, WORDS)]
     if scores.findings:
-        heads = ("severity", "path", "rule", "finding", "mend")
+        heads = ("severity", "path", "rule", "finding", "help")
         found = [(f.severity.value, f.path, f.id, f.message, f.hint) for f in scores.findings]
         lines += ["<h2>Findings</h2>", *_table(heads, found, len(heads), classed=True)]
     return "\n".join([*lines, "</body>", "</html>", ""])

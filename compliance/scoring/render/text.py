@@ -93,13 +93,13 @@ def heading_of(entry: ScoreEntry, *, several: bool) -> str:
 
 
 def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> Iterator[str]:
-    """What is wrong: severity, place and rule; the sentence; how to mend it."""
+    """What is wrong: severity, path and rule; the sentence; how to fix it."""
     for one in found:
         severity = one.severity.value
         lines = wrap_path(clean(one.path) or ".", width, f"{severity:<9}", _BODY)
         lines += wrap(f"[{clean(one.id)}] {clean(one.message)}", width, _BODY, _BODY)
         if one.hint:
-            lines += wrap(f"mend: {clean(one.hint)}", width, _BODY, _BODY + "  ")
+            lines += wrap(f"help: {clean(one.hint)}", width, _BODY, _BODY + "  ")
         if color:
             lines[0] = lines[0].replace(severity, f"{_STYLES[severity]}{severity}{_PLAIN}", 1)
         yield from lines

@@ -185,7 +185,7 @@ def test_github_commands_escape_what_would_end_them() -> None:
     display_path = github.render(report([finding("a,b:c%.txt", message="50%\n::error::x")]))
     command = display_path.splitlines()[0]
     assert command.startswith("::error file=a%2Cb%3Ac%25.txt,line=24,title=closed.llama31_8b.")
-    assert r"::50%25\n::error::x%0Amend: " in command
+    assert r"::50%25\n::error::x%0Ahelp: " in command
 
 
 @CALM

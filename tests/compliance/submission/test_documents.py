@@ -212,7 +212,7 @@ def test_links_are_read_inside_the_submission_only(tmp_path: Path) -> None:
 
 def test_pipes_are_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         open_plain(tmp_path / "pipe")
 
 

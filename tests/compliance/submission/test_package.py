@@ -449,7 +449,7 @@ def test_a_scaling_factor_is_a_number_above_0(
 def test_without_scaling_json_there_is_no_factor(tmp_path: Path) -> None:
     assert read_scaling(tmp_path) == (None, "")
     (tmp_path / "scaling.json").mkdir()
-    assert read_scaling(tmp_path)[1] == "cannot be read (it is no regular file)"
+    assert read_scaling(tmp_path)[1] == "cannot be read (it is not a regular file)"
 
 
 def test_a_bad_scaling_json_is_told_and_stays(tmp_path: Path) -> None:

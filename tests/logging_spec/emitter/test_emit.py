@@ -216,7 +216,7 @@ def test_a_misspelt_key_is_noted_once(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(3):
         log.event("global_batchsize", 5)
     assert [record.getMessage() for record in caplog.records] == [
-        "global_batchsize is no standard key; global_batch_size is"
+        "global_batchsize is not a standard key; did you mean global_batch_size?"
     ]
     assert len(sink.lines) == 3
 

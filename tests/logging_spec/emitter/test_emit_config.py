@@ -58,15 +58,15 @@ def test_a_misspelt_member_is_noted(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_what_is_no_config_is_refused() -> None:
     log, _ = capture()
-    with pytest.raises(TypeError, match="int is no mapping"):
+    with pytest.raises(TypeError, match="int is not a mapping"):
         log.hyperparameters(5)
 
 
 def test_disclosures_are_keys_of_that_kind() -> None:
     log, _ = capture()
-    with pytest.raises(TypeError, match="tensor_paralelism is no standard key"):
+    with pytest.raises(TypeError, match="tensor_paralelism is not a standard key"):
         log.disclosure(tensor_paralelism=8)
-    with pytest.raises(TypeError, match="seed is no disclosure key"):
+    with pytest.raises(TypeError, match="seed is not a disclosure key"):
         log.disclosure(seed=8)
 
 

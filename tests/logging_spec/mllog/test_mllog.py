@@ -131,7 +131,7 @@ def test_any_call_gives_the_lines_of_the_incumbent(
     for logger in (mine, other):
         try:
             getattr(logger, method)(**call)
-        except ValueError:  # metadata that is an array; to ours it is no dictionary
+        except ValueError:  # metadata that is an array; to ours it is not a dictionary
             assert logger is other
             assert isinstance(call["metadata"], np.ndarray)
             return

@@ -11,7 +11,7 @@ import pytest
 from podium.compliance.live.declaration import read_declaration
 from podium.compliance.live.preflight import Preflight, preflight
 from podium.reference_runs.catalogue import find, names
-from podium.reference_runs.engine.launch import dry_log, order
+from podium.reference_runs.engine.launch import dry_log, run_request
 from podium.reference_runs.engine.setting import Setting
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile
@@ -30,8 +30,8 @@ STRANGE: tuple[Any, ...] = (-1, 0, 0.123, 1e9, 7, "bent", [], False)
 
 def declared(name: str, round_name: str, path: Path) -> list[dict[str, Any]]:
     """The records of the reference config's dry log."""
-    ordered = order(name, Setting(scale="reference"), {}, (round_name, "closed"))
-    dry_log(ordered, str(path))
+    request = run_request(name, Setting(scale="reference"), {}, (round_name, "closed"))
+    dry_log(request, str(path))
     return [json.loads(line.partition(" ")[2]) for line in path.read_text().splitlines()]
 
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from podium.reference_runs.catalogue import find, names
-from podium.reference_runs.engine.launch import order, run
+from podium.reference_runs.engine.launch import run, run_request
 from podium.reference_runs.engine.setting import Setting
 from tests.reference_runs.smoke import Smoke
 
@@ -57,8 +57,8 @@ def train(
     """One run at smoke scale on one thread of the processor."""
     settings = {key: str(value) for key, value in changes.items()}
     setting = Setting(seed=seed, device="cpu", cache=path.parent)
-    ordered = order(name, setting, settings, (round_name, None))
-    return run(ordered, path, lambda _: None)
+    request = run_request(name, setting, settings, (round_name, None))
+    return run(request, path, lambda _: None)
 
 
 def has_no_errors(name: str, each: str, path: Path) -> None:

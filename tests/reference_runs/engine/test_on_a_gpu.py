@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from podium.logging_spec import read_log  # noqa: E402
 from podium.reference_runs.catalogue import names  # noqa: E402
-from podium.reference_runs.engine.launch import order, run  # noqa: E402
+from podium.reference_runs.engine.launch import run, run_request  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 
 pytestmark = [
@@ -24,12 +24,12 @@ TIMES = ("duration", "staging_duration", "timestamp")
 
 def train(name: str, path: Path, changes: dict[str, Any] | None = None, **setting: Any) -> Path:
     """A smoke run on the GPU; `setting` changes its surroundings."""
-    ordered = order(
+    request = run_request(
         name,
         Setting(device="cuda", **setting),
         {key: str(value) for key, value in (changes or {}).items()},
     )
-    run(ordered, path, lambda _: None)
+    run(request, path, lambda _: None)
     return path
 
 
@@ -81,8 +81,8 @@ def test_single_precision_is_single_in_convolutions(tmp_path: Path) -> None:
 
 def test_a_profile_counts_kernels_and_names_each_layer_once(tmp_path: Path) -> None:
     setting = Setting(device="cuda", trace=tmp_path / "trace.json")
-    ordered = order("llama31_8b", setting, {"last_step": "48"})
-    tables = run(ordered, tmp_path / "log.txt", lambda _: None).trace
+    request = run_request("llama31_8b", setting, {"last_step": "48"})
+    tables = run(request, tmp_path / "log.txt", lambda _: None).trace
     layers, kernels = tables.split("kernels", 1)
     assert layers.count("blocks.0.attention ") == 1
     assert "aten::" not in kernels

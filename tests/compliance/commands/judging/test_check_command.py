@@ -147,7 +147,7 @@ def test_1_where_there_is_an_error(podium: Podium, bad: LogBuilder, log: Path) -
     assert said.out.endswith("REJECTED\n")
     assert f"result_0.txt:{bad.line_of('opt_adamw_beta_2')}" in said.out
     assert "opt_adamw_beta_2 is 0.5; must be 0.95" in said.out
-    assert "mend: set opt_adamw_beta_2 to 0.95" in said.out
+    assert "help: set opt_adamw_beta_2 to 0.95" in said.out
 
 
 @pytest.mark.parametrize(

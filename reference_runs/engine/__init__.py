@@ -1,0 +1,1 @@
+"""What all trainers share: launching, ranks, the loop, checkpoints. Imports no benchmark."""

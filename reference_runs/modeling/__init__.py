@@ -1,0 +1,1 @@
+"""Parts that several models use: optimizers, norms, averages, schedules. Imports torch only."""
