@@ -1,8 +1,8 @@
-"""The whole way, on this machine: train, check, score, pack, commit, bundle, unpack, verify.
+"""All steps on this machine: train, check, score, pack, commit, bundle, unpack, verify.
 
 `make demo` runs this. Two bundled trainers really train at smoke scale, ten runs each: Llama 2 70B
 with LoRA for the newest round in the closed division, and R-GAT for round 5.1 in the open one.
-What they log is true, and says that it is no MLPerf result. All of it is left in `demo/`.
+Their logs are real, and declare that they are not MLPerf results. Everything is left in `demo/`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def train(benchmark: str, *options: str) -> None:
 
 
 def describe(path: Path, round_name: str, division: str) -> None:
-    """A system description, probed; what no probe can know is said here."""
+    """A system description, probed; what no probe can know is given here."""
     known = {"submitter": "Example", "division": division, "system_name": "demo", **UNPROBED}
     settings = [word for name, value in known.items() for word in ("--set", f"{name}={value}")]
     podium("system", "init", path, "--round", round_name, "--no-input", "-q", *settings)
@@ -76,14 +76,14 @@ def describe(path: Path, round_name: str, division: str) -> None:
 
 
 def code_of(benchmark: str, title: str) -> None:
-    """The trainer's code, as it is handed in: its own folder and the shared loop's."""
+    """The trainer's code, as it is submitted: all of the trainers, as they share a loop."""
     source, copy = Path("reference_runs"), PLACE / "code" / benchmark
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "README.md").write_text(README.format(title=title, name=benchmark), encoding="utf-8")
 
 
 def configure(benchmark: str, round_name: str, division: str) -> Path:
-    """A podium.toml that says where everything lies."""
+    """A podium.toml that names every source."""
     folder = PLACE / f"submission_{round_name}"
     folder.mkdir()
     describe(folder / "demo.json", round_name, division)
@@ -132,10 +132,10 @@ def review_repository() -> Path:
 
 def newest_round() -> None:
     """Llama 2 70B LoRA in the closed division, from a dry log to a verified bundle."""
-    name, bent = "llama2_70b_lora", PLACE / "bent.txt"
-    print("\nBefore any hour is spent: are the hyperparameters legal?")
-    podium("run", name, "--dry-log", "--set", "lora_rank=8", "--output", bent)
-    podium("preflight", bent, "--benchmark", name, "--round", "6.1", status=1)
+    name, illegal = "llama2_70b_lora", PLACE / "illegal.txt"
+    print("\nBefore any training: are the hyperparameters legal?")
+    podium("run", name, "--dry-log", "--set", "lora_rank=8", "--output", illegal)
+    podium("preflight", illegal, "--benchmark", name, "--round", "6.1", status=1)
     print("\nRank 8 is not. With the benchmark's own rank, ten runs:")
     train(name, "--round", "6.1")
     podium("check", f"{PLACE}/raw/{name}_0", "--round", "6.1")
@@ -146,7 +146,7 @@ def newest_round() -> None:
     podium("pack", config, "-q", "--bundle", archive)
     packed = config.parent / "packed" / "Example"
     podium("score", packed, "--round", "6.1")
-    print("\nReference points from these runs (ten are too few for the committee, which is said):")
+    print("\nReference points from these runs (ten are too few for the committee: exit status 1):")
     podium("rcp", "make", packed, "--round", "6.1", "--output", PLACE / "points.json", status=1)
     podium("pack", config, "-q", "--git", review_repository(), "--push")
     receipt = next(config.parent.rglob("podium-receipt.json"))

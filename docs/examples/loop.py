@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from podium.logging_spec import Logger
+from podium import Logger
 from podium.logging_spec.mllog import constants
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from podium.logging_spec import mllog
+from podium import mllog
 
 
 def main(path: str) -> None:

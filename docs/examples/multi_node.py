@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from podium.logging_spec import Logger
+from podium import Logger
 
 
 def main(path: str) -> None:

@@ -12,14 +12,13 @@ from types import ModuleType
 import pytest
 
 from podium.logging_spec.reader.read import parse_log
-from podium.rules.catalogue import newest
-from podium.rules.checks import Context
 from podium.rules.edits import Edit
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.run import Run
 from podium.rules.table import Violation
 from tests.docs.pages import apply, blocks
 from tests.locations import ROOT
+from tests.rules.checks.conftest import BY_ID, GoodLog
 
 SKELETONS = {block.path: block for block in blocks("new_rule.md") if block.path}
 CHECK, PACKAGE = "rules/checks/skeleton.py", "compliance/submission/skeleton_rules.py"
@@ -45,11 +44,9 @@ def test_the_page_has_both_skeletons() -> None:
 @pytest.mark.parametrize("skeleton", [CHECK], indirect=True)
 def test_the_check_judges_its_examples(skeleton: ModuleType) -> None:
     (check,) = skeleton.CHECKS
-    rules = newest()
 
     def found(text: str) -> list[Violation]:
-        run = Run(parse_log(text.encode()).records)
-        return list(check.find(run, Context(rules, "closed", rules.benchmarks["llama31_8b"])))
+        return list(check.find(Run(parse_log(text.encode()).records), GoodLog([]).context))
 
     (violation,) = found(check.bad)
     assert violation.position == 1
@@ -58,7 +55,7 @@ def test_the_check_judges_its_examples(skeleton: ModuleType) -> None:
     assert found(check.good) == []
     assert check.why.endswith(".")
     assert check.severity is Severity.NOTE
-    assert check.id not in {each.id for each in rules.checks}
+    assert check.id not in set(BY_ID)
 
 
 @pytest.mark.parametrize("skeleton", [PACKAGE], indirect=True)
