@@ -301,7 +301,7 @@ class _Inspection:
             value=short(value),
             problem=problem,
             categories=_CATEGORIES,
-            guess=f"; did you mean {meant.value!r}?" if meant else "",
+            spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {_CATEGORIES}",
         )
 
     def _division(self, value: Any) -> Iterator[Finding]:
