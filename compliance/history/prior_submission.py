@@ -103,10 +103,10 @@ def read_earlier(options: Options) -> Earlier:
 
 
 def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:
-    wish = RoundRequest(options.usage)
+    request = RoundRequest(options.usage)
     for working in workings_of(gathered, options):
         place = working.place
-        if wish.choose(place.folder).chosen_by != "default":
+        if request.choose(place.folder).chosen_by != "default":
             yield EarlierResult(
                 f"{path}/{place.display_path}",
                 place.submitter,

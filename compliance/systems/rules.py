@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.compliance.systems.fields import CITES
+from podium.compliance.systems.fields import CANONICAL, CITES
 from podium.rules.edits import RESULT, SYSTEM, drop, link, set_to, write
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.fixed_rule import FixedRule, both, policy, verifier
@@ -10,6 +10,8 @@ from podium.rules.fixed_rule import FixedRule, both, policy, verifier
 _LOG = f"{RESULT}/result_0.txt"
 
 _UNVERIFIED = "an error in a round that has no official verifier"
+
+CATEGORIES = " | ".join(CANONICAL)
 
 UNREADABLE = both(
     "system.unreadable",
@@ -134,7 +136,7 @@ BAD_STATUS = both(
     message="`status` is {value!r}: {problem}",
     help="write the category as the submission rules spell it{spelling}",
     cites=CITES,
-    expected="{categories}",
+    expected=CATEGORIES,
     actual="given",
     bad=(set_to(SYSTEM, "status", "onprem"),),
     varies="a warning where the official verifier does not look at the spelling, or rejects one "
