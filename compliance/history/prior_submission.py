@@ -100,10 +100,10 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
 
 
 def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:
-    wish = RoundRequest(options.usage)
+    request = RoundRequest(options.usage)
     for result in results_of(gathered, options):
         place = result.place
-        if wish.choose(place.folder).chosen_by != "default":
+        if request.choose(place.folder).chosen_by != "default":
             yield EarlierResult(
                 f"{path}/{place.display_path}",
                 place.submitter,

@@ -27,6 +27,12 @@ NAMES = ("submission_division", "submission_benchmark")
 _LATE_ROLES = frozenset({"submission", "statistic", "interval_end"})
 """Roles of keys that may still come after run_stop."""
 
+_AFTER_START = frozenset({"interval_start", "interval_end", "result", "statistic", "submission"})
+"""Roles of keys that a run logs once it has started, or that it may add at its end."""
+
+_MEASURED = frozenset({*OUTCOMES, k.AVERAGED_VALIDATION_LOSS.name})
+"""What only an evaluation can log."""
+
 _RANK = {Severity.NOTE: 1, Severity.WARNING: 2, Severity.ERROR: 3}
 
 
@@ -202,11 +208,11 @@ class Guard:
         return Partial(Reading(run, self.rules), self.profile, self.path).told(broken)
 
     def _advice(self) -> Iterator[Finding]:
-        late = ("interval_start", "interval_end", "result", "statistic", "submission")
-        keys = [each.key for each in self.missing() if each.role not in late]
+        missing = (each for each in self.missing() if each.role not in _AFTER_START)
+        keys = [each.key for each in missing if each.key not in _MEASURED]
         if keys and self.is_constant:
-            missing = f"{', '.join(keys)} {_is(keys)}"
-            yield NOT_YET_LOGGED.found(self.profile, self.path, missing=missing)
+            named = f"{', '.join(keys)} {_is(keys)}"
+            yield NOT_YET_LOGGED.found(self.profile, self.path, missing=named)
 
     def _at_stop(self) -> Iterator[Finding]:
         """What is still missing when the run stops, but for what may come after that."""

@@ -13,7 +13,7 @@ NOT_YET_LOGGED = both(
     message="the run starts and {missing} not logged yet; must be logged",
     help="log what is missing before the run stops, best of all before it starts",
     cites="training rules, Run Results",
-    bad="run_start is logged, and seed is not",
+    bad="run_start is logged, and max_steps is not",
     good="run_start is logged last of all that is logged once",
 )
 

@@ -136,7 +136,7 @@ class _Judgement:
             return []
 
     def _within(self, path: Path) -> bool:
-        """Whether a path leads to no other place than the result's folder."""
+        """Whether a path leads nowhere but into the result's folder."""
         links = path.is_symlink() or self.power.is_symlink()
         return not links or Path(os.path.realpath(path)).is_relative_to(self.root)
 

@@ -74,6 +74,7 @@ def official_reading(listed: Listed) -> Official:
     for kind in KINDS:
         counts = []
         for stem, names in present:
+            # Plots such as nodes_1_to_8.png are taken for logs, too, and here for number 8.
             mine = [name for name in names if name.startswith(kind)]
             counts.append(len(mine))
             try:
@@ -81,6 +82,7 @@ def official_reading(listed: Listed) -> Official:
             except ValueError:
                 found.crash = f"a {kind} file of {stem} has no number in its name"
                 return found
+            # Numbers that repeat pass: it never fills the set in which it looks for them.
             if any(not 0 <= number < len(mine) for number in numbers):
                 found.misnumbered.append((stem, kind))
         usual = _usual(counts)

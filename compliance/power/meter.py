@@ -50,7 +50,7 @@ class Reading(NamedTuple):
 
     time: float
     watts: float
-    place: int
+    position: int
 
 
 class Meter(msgspec.Struct, dict=True):
@@ -71,16 +71,16 @@ class Meter(msgspec.Struct, dict=True):
     alternating: bool = False
     findings: list[Finding] = msgspec.field(default_factory=list)
 
-    def line(self, place: int) -> int:
+    def line(self, position: int) -> int:
         """The log's line of a record; worked out only for what is at fault."""
-        return self.log.line_at(place)
+        return self.log.line_at(position)
 
     def found(self, rule: FixedRule, line: int | None, key: str | None, **fields: Any) -> Finding:
         """A finding of the log: only the policy looks at what it holds."""
         return rule.found(Profile.POLICY, self.path, line=line, key=key, **fields)
 
     def joules(self, start: float, stop: float) -> float | None:
-        """The energy from run_start to run_stop; None where it cannot be told.
+        """The energy from run_start to run_stop; None where it is not known.
 
         Each reading stands for the time since the one before, clipped to the timed part; an
         estimate for all of it.
@@ -119,12 +119,12 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
     for fault in log.faults:
         line = None if fault.position < 0 else log.line_at(fault.position)
         meter.findings.append(meter.found(UNREADABLE, line, None, problem=fault.message))
-    for place, record in log.placed_records():
+    for position, record in log.placed_records():
         watts = record.value
         if record.key == READING and type(watts) in _PLAIN and 0 <= watts < _MOST:
-            meter.readings.append(Reading(record.time_ms, float(watts), place))
+            meter.readings.append(Reading(record.time_ms, float(watts), position))
         else:
-            _take(meter, record, place)
+            _take(meter, record, position)
     whole = all(fault.position >= 0 for fault in log.faults)
     if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
@@ -132,53 +132,53 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
     return meter
 
 
-def _take(meter: Meter, record: Record, place: int) -> None:
+def _take(meter: Meter, record: Record, position: int) -> None:
     """Take in a record that is not a plain reading."""
     if record.key == START:
-        meter.starts.append((record.time_ms, place))
+        meter.starts.append((record.time_ms, position))
     elif record.key == STOP:
-        meter.stops.append((record.time_ms, place))
+        meter.stops.append((record.time_ms, position))
     elif record.key in (READING, ESTIMATE):
-        _take_watts(meter, record, place)
+        _take_watts(meter, record, position)
     elif record.key == EFFICIENCY:
-        _take_efficiency(meter, record, place)
+        _take_efficiency(meter, record, position)
 
 
-def _take_watts(meter: Meter, record: Record, place: int) -> None:
+def _take_watts(meter: Meter, record: Record, position: int) -> None:
     key, value = record.key, record.value
     number = as_number(value)
     shown = repr(value)[:60]
     if number is None or number < 0:
-        _add_bad_reading(meter, record, place, shown, shown)
+        _add_bad_reading(meter, record, position, shown, shown)
     elif key == READING:
-        meter.readings.append(Reading(record.time_ms, number, place))
+        meter.readings.append(Reading(record.time_ms, number, position))
     elif meter.estimate is None:
         meter.estimate = number
     if isinstance(value, str) and number is not None:
-        _add_bad_reading(meter, record, place, f"the text {shown}", value[:60])
+        _add_bad_reading(meter, record, position, f"the text {shown}", value[:60])
 
 
-def _add_bad_reading(meter: Meter, record: Record, place: int, value: str, given: str) -> None:
-    line, key = meter.line(place), record.key
+def _add_bad_reading(meter: Meter, record: Record, position: int, value: str, given: str) -> None:
+    line, key = meter.line(position), record.key
     found = meter.found(BAD_READING, line, key, logged=key, value=value, given=given)
     meter.findings.append(found)
 
 
-def _take_efficiency(meter: Meter, record: Record, place: int) -> None:
+def _take_efficiency(meter: Meter, record: Record, position: int) -> None:
     number = as_number(record.value)
     good = number is not None and 0 < number <= 1
     meter.efficiency = number if good else None
     if not good:
-        _add_about_efficiency(meter, BAD_EFFICIENCY, place, record.value)
+        _add_about_efficiency(meter, BAD_EFFICIENCY, position, record.value)
     kind = metadata_of(record).get("measurement_type")
     meter.alternating = kind != "DC"
     if kind not in ("AC", "DC"):
-        _add_about_efficiency(meter, MEASUREMENT_TYPE, place, kind)
+        _add_about_efficiency(meter, MEASUREMENT_TYPE, position, kind)
 
 
-def _add_about_efficiency(meter: Meter, rule: FixedRule, place: int, value: object) -> None:
+def _add_about_efficiency(meter: Meter, rule: FixedRule, position: int, value: object) -> None:
     given = repr(value)[:60]
-    meter.findings.append(meter.found(rule, meter.line(place), EFFICIENCY, given=given))
+    meter.findings.append(meter.found(rule, meter.line(position), EFFICIENCY, given=given))
 
 
 def timing_findings(meter: Meter, start: float | None, stop: float | None) -> Iterator[Finding]:
@@ -189,7 +189,7 @@ def timing_findings(meter: Meter, start: float | None, stop: float | None) -> It
     yield from _markers(meter, readings)
     for before, after in itertools.pairwise(meter.readings):
         if after.time < before.time:
-            yield meter.found(UNORDERED, meter.line(after.place), READING)
+            yield meter.found(UNORDERED, meter.line(after.position), READING)
             break
     if start is None or stop is None or start >= stop:
         return
@@ -197,28 +197,28 @@ def timing_findings(meter: Meter, start: float | None, stop: float | None) -> It
         early = readings[-1].time <= start
         off = (start - readings[-1].time if early else meter.begin - stop) / 1000
         when = f"end {off:.5g} s before run_start" if early else f"begin {off:.5g} s after run_stop"
-        yield meter.found(CLOCK, meter.line(readings[0].place), READING, when=when)
+        yield meter.found(CLOCK, meter.line(readings[0].position), READING, when=when)
         return
     yield from _coverage(meter, readings, start, stop)
 
 
 def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
     starts, stops = meter.starts, meter.stops
-    odd = []
+    problems = []
     for key, marks in ((START, starts), (STOP, stops)):
         if len(marks) != 1:
-            odd.append(f"{key} is logged {f'{len(marks)} times' if marks else 'nowhere'}")
+            problems.append(f"{key} is logged {f'{len(marks)} times' if marks else 'nowhere'}")
     if starts and stops and stops[-1][0] <= starts[0][0]:
         when = "when" if stops[-1][0] == starts[0][0] else "before"
-        odd.append(f"the measurement stops {when} it starts")
+        problems.append(f"the measurement stops {when} it starts")
     elif (starts and starts[0][0] > readings[0].time) or (
         stops and stops[-1][0] < readings[-1].time
     ):
-        odd.append("there are readings outside start and stop")
-    if odd:
-        _, place = (stops or starts or [(0.0, readings[0].place)])[-1]
+        problems.append("there are readings outside start and stop")
+    if problems:
+        _, position = (stops or starts or [(0.0, readings[0].position)])[-1]
         key = STOP if stops else START
-        yield meter.found(MARKERS, meter.line(place), key, problem="; ".join(odd))
+        yield meter.found(MARKERS, meter.line(position), key, problem="; ".join(problems))
 
 
 def _coverage(
@@ -231,16 +231,16 @@ def _coverage(
     if early > LONGEST_GAP_MS:
         missed.append(f"ends {early / 1000:.3g} s before run_stop")
     if missed:
-        line = meter.line(readings[0 if late > LONGEST_GAP_MS else -1].place)
+        line = meter.line(readings[0 if late > LONGEST_GAP_MS else -1].position)
         yield meter.found(COVERAGE, line, READING, missed=" and ".join(missed))
     gaps = [
-        (after.time - before.time, after.place)
+        (after.time - before.time, after.position)
         for before, after in itertools.pairwise(readings)
         if after.time > start and before.time < stop and after.time - before.time > LONGEST_GAP_MS
     ]
     if gaps:
-        longest, place = max(gaps, key=lambda gap: gap[0])
-        line, seconds = meter.line(place), longest / 1000
+        longest, position = max(gaps, key=lambda gap: gap[0])
+        line, seconds = meter.line(position), longest / 1000
         yield meter.found(CADENCE, line, READING, count=len(gaps), longest=seconds)
     inside = sum(start <= reading.time <= stop for reading in readings)
     if inside < FEWEST_READINGS:
@@ -272,6 +272,7 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
         elif record.key == STOP:
             stop = record.time_ms
         elif record.key == READING and start is not None and stop is None:
+            # It weighs a reading before run_start like any other: idle time changes the energy.
             spent += _factor(record.value) * (record.time_ms - previous)
             previous = record.time_ms
             last = max(last, previous)
@@ -279,6 +280,7 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
         raise NoSummary(f"no {START} is logged")
     measured = (last if stop is None else stop) - start
     if measured == 0:
+        # Published files do that: their stop was written with the time of their start.
         raise NoSummary("the measurement stops when it starts: division by zero")
     return _factor(efficiency) * spent * duration_ms / measured / 1000
 
@@ -287,6 +289,7 @@ def switch_as_summed(log: Log, duration_ms: float) -> float:
     """A switch's joules as officially summed: its first estimate; readings count nothing."""
     efficiency: Any = 1.0
     for record in _officially_read(log):
+        # It returns at the first estimate, so that an efficiency behind it counts nothing.
         if record.key == EFFICIENCY:
             efficiency = record.value
         elif record.key == ESTIMATE:

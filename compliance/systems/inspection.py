@@ -51,8 +51,6 @@ from podium.rules.round import Round
 
 POLICY, VERIFIER, BOTH = StatedBy.POLICY, StatedBy.VERIFIER, StatedBy.BOTH
 
-_CATEGORIES = " | ".join(CANONICAL)
-
 
 def inspect(document: Document, path: str, rules: Round, profile: Profile) -> Iterator[Finding]:
     """Everything wrong with a description, at the path that findings show."""
@@ -101,6 +99,7 @@ class _Inspection:
             return
         fields, named = self.fields, document.named
         misspelt, may_be_empty = _misspelt(tuple(named)), _may_be_empty(self.period)
+        # The verifier looks for names alone: a file whose every value is empty passes it.
         for name, each in FIELDS.items():
             if name in fields:
                 value = fields[name]
@@ -196,6 +195,7 @@ class _Inspection:
     def _neither(self) -> Iterator[Finding]:
         """Either count of cores suffices by the policy; neither is needed for a Preview."""
         if self._neither_given():
+            # The verifier demands both keys, though the policy wants either.
             for name, other in (EITHER, EITHER[::-1]):
                 detail = f"; the policy wants it or `{other}`"
                 how = "the official verifier wants both fields"
@@ -214,7 +214,7 @@ class _Inspection:
 
     def _crash(self, each: Field) -> Iterator[Finding]:
         value = self.fields[each.name]
-        # The verifier calls methods of str on these values without asking for their type.
+        # The verifier joins these values as strings without asking for their type.
         if each.crashes and not isinstance(value, str):
             yield from self._found(
                 r.VERIFIER_CRASH, each.name, field=each.name, kind=kind_of(value)
@@ -300,8 +300,7 @@ class _Inspection:
             _stated_by(strict, policy=policy),
             value=short(value),
             problem=problem,
-            categories=_CATEGORIES,
-            guess=f"; did you mean {meant.value!r}?" if meant else "",
+            spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {r.CATEGORIES}",
         )
 
     def _division(self, value: Any) -> Iterator[Finding]:

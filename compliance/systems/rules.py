@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.compliance.systems.fields import CITES
+from podium.compliance.systems.fields import CANONICAL, CITES
 from podium.rules.edits import RESULT, SYSTEM, drop, link, set_to, write
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.fixed_rule import FixedRule, both, policy, verifier
@@ -10,6 +10,8 @@ from podium.rules.fixed_rule import FixedRule, both, policy, verifier
 _LOG = f"{RESULT}/result_0.txt"
 
 _UNVERIFIED = "an error in a round that has no official verifier"
+
+CATEGORIES = " | ".join(CANONICAL)
 
 UNREADABLE = both(
     "system.unreadable",
@@ -132,9 +134,9 @@ BAD_STATUS = both(
     says="status is one of the availability categories of the round",
     why="results are published by category; some rounds' verifiers accept only exact spellings",
     message="`status` is {value!r}: {problem}",
-    help="write one of {categories}{guess}",
+    help="write the category as the submission rules spell it{spelling}",
     cites=CITES,
-    expected="{categories}",
+    expected=CATEGORIES,
     actual="given",
     bad=(set_to(SYSTEM, "status", "onprem"),),
     varies="a warning where the official verifier does not look at the spelling, or rejects one "
