@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.checking.gc_tuning import usual_collections
 from podium.compliance.commands.options import Division
 from podium.compliance.commands.run_progress import follow, told
 from podium.compliance.errors import UsageFault
@@ -198,7 +197,6 @@ def _start_ranks(processes: int) -> int:
     return start(processes, ["-m", "podium", *sys.argv[1:]])
 
 
-@usual_collections()
 def _train(ordered: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool:
     """Train one run after the other; returns whether each reached its target."""
     from podium.reference_runs.engine.launch import series

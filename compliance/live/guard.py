@@ -7,7 +7,7 @@ from typing import Literal
 
 from podium.compliance.live.watching.certain import TARGET, Partial, Reading, slices
 from podium.compliance.live.watching.declared import Declared, declared
-from podium.compliance.live.watching.gates import GATES, OUTCOMES, Gates
+from podium.compliance.live.watching.gates import Gates
 from podium.compliance.live.watching.missing import Missing, missing_keys
 from podium.compliance.live.watching.table import Table
 from podium.compliance.logs.broken_rule import RuleViolation, text_of
@@ -16,6 +16,7 @@ from podium.logging_spec import keys as k
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Check
+from podium.rules.checks.points import OUTCOMES
 from podium.rules.derived_records import GATHERED
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import DIVISIONS, Round, Scope
@@ -238,8 +239,7 @@ class Guard:
         fresh = [f for f in findings if _RANK[f.severity] > _RANK.get(said.get(f.id), 0)]  # type: ignore[arg-type]
         for found in fresh:
             said[found.id] = max(found.severity, said.get(found.id, found.severity), key=_RANK.get)  # type: ignore[arg-type]
-            if found.id in GATES:
-                self._gates.retire(found.id)
+            self._gates.retire(found.id)
         self.findings += fresh
         return tuple(fresh)
 

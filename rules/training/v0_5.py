@@ -10,7 +10,8 @@ from typing import Any
 from podium.logging_spec.keys import V05
 from podium.logging_spec.reader.record import Record
 from podium.rules.benchmark import Benchmark, by_name
-from podium.rules.constraints.bounds import Constraint, equals, one_of
+from podium.rules.constraints.bounds import equals, one_of
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.round import Limits, Round
 from podium.rules.run import Run, as_number
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Row, row

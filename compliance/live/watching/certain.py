@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from podium.compliance.live.watching.needs import needs_of
 from podium.compliance.logs.broken_rule import RuleViolation
 from podium.compliance.logs.judge import _Judgement
 from podium.compliance.logs.policy import PolicyReading
@@ -104,7 +103,7 @@ def _certain(row: Row, run: Run) -> Row:
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
     told = row.each if row.policy is None else row.policy
-    known = tuple(each for each in told if needs_of(each) <= run.where.keys())
+    known = tuple(each for each in told if run.where.keys() >= set(each.needs()))
     policy = row.policy if len(known) == len(told) else known
     if times is row.times and policy is row.policy:
         return row

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from podium.compliance.live.watching.reference import Expected
-from podium.rules.constraints.bounds import Constraint, above, at_least, at_most, below
+from podium.rules.constraints.bounds import above, at_least, at_most, below
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.schedule import Due
 from podium.rules.table import Row
 

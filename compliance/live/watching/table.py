@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from podium.compliance.live.watching.needs import needs_of_all
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.bounds import Constraint
+from podium.rules.constraints.constraint import Constraint, needs_of
 from podium.rules.round import Scope
 from podium.rules.run import Run
 from podium.rules.table import Row
@@ -122,7 +121,7 @@ def _entry(row: Row) -> Entry:
         row,
         verified,
         policy,
-        needs_of_all((*row.each, *policy, *row.first)),
+        needs_of((*row.each, *policy, *row.first)),
         "submission_" in row.name,
         row.times.most,
     )

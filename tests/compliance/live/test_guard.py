@@ -13,7 +13,6 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.live.guard import NOT_YET, OTHERWISE, Guard
 from podium.compliance.live.watching.certain import TARGET
-from podium.compliance.live.watching.gates import AT_END
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import parse_log, read_log
@@ -121,9 +120,10 @@ def honest(log: Log, which: Which) -> bool:
 def assert_at_once(found: Told, log: Log, which: Which) -> None:
     """No record is let pass from which on every judgement of the log so far knows of the fault."""
     count = len(log.records)
+    at_end = {check.id for check in which.rules.checks if not check.watches}
     known = [present(log, end, which) for end in range(1, count + 1)]
     for rule, at in found.at.items():
-        if rule in AT_END or rule.endswith(TARGET) or (rule == OFF_SCHEDULE and overlap(log)):
+        if rule in at_end or rule.endswith(TARGET) or (rule == OFF_SCHEDULE and overlap(log)):
             continue
         first = count
         while first and rule in known[first - 1]:
