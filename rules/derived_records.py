@@ -16,7 +16,7 @@ def gather_metrics(run: Run, unit: str) -> None:
 
     Stable Diffusion logs each metric of a checkpoint on its own; its rules are about both. `unit`
     is the metadata member that tells checkpoints apart. Raises CannotJudge where the official
-    verifier ends in a traceback.
+    verifier crashes.
     """
     groups: dict[Any, tuple[int, dict[str, Any]]] = {}
     for index in run.where.get("eval_accuracy", ()):

@@ -1,8 +1,8 @@
-"""Judges a run record by record: tells what is wrong with it as soon as that is certain."""
+"""Judges a run record by record: reports what is wrong with it as soon as that is certain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from podium.compliance.live.watching.certain import TARGET, Partial, Reading, slices
@@ -34,7 +34,7 @@ _RANK = {Severity.NOTE: 1, Severity.WARNING: 2, Severity.ERROR: 3}
 
 
 class Guard:
-    """The rules of a round, held against the records of one run as they come.
+    """The rules of a round, applied to the records of one run as they come.
 
     Called with a record, it returns the findings that became certain with it: no later record can
     take them back. `finish` returns what only the end of the log decides; all together are the
@@ -52,15 +52,14 @@ class Guard:
         *,
         profile: Profile | Literal["policy", "verifier"] = Profile.POLICY,
         path: str = "",
-        line_of: Callable[[int], int] = lambda index: index + 1,
         advises: bool = True,
     ) -> None:
         self.declared: Declared = declared(round, division, benchmark, usage)
         self.rules = self.declared.rules
         self.profile, self.path, self.advises = Profile(profile), path, advises
-        self.run = Run([], line_of)
+        self.run = Run([])
         self.findings: list[Finding] = []
-        self._said: dict[str, Severity] = {}
+        self._reported: dict[str, Severity] = {}
         self._at_once = self.rules.generation == "mllog"
         self._settle()
 
@@ -109,7 +108,7 @@ class Guard:
         self.context = rules.context(division, benchmark)
         self._table = Table(self.scopes, self._undecided)
         self._gates = Gates(self.context, self._checks, self.is_constant)
-        for rule in self._said:
+        for rule in self._reported:
             self._gates.retire(rule)
         choosing = {v.chosen_by.name for scope in self.scopes for v in scope.variants}
         self._deciding = frozenset((*NAMES, *choosing))
@@ -193,13 +192,13 @@ class Guard:
         run.ordered = run.exact = False
         try:
             found = [*check.find(run, self.context)]
-        except Exception:  # told at the end, as a fault of podium's own
+        except Exception:  # reported at the end, as a fault of podium's own
             return []
         if not found:
             return []
         broken = RuleViolation(check.id, check.key, found, check.severity, check.stated_by, run)
         broken.cites = check.cites
-        return Partial(Reading(run, self.rules), self.profile, self.path).told(broken)
+        return Partial(Reading(run, self.rules), self.profile, self.path).findings_of(broken)
 
     def _advice(self) -> Iterator[Finding]:
         late = ("interval_start", "interval_end", "result", "statistic", "submission")
@@ -231,14 +230,15 @@ class Guard:
                 if key is not None and key.role not in _LATE_ROLES:
                     yield found
 
-    # --- what has been said ---
+    # --- what has been reported ---
 
     def tell(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """Note findings; returns those that say more than what has been said."""
-        said = self._said
-        fresh = [f for f in findings if _RANK[f.severity] > _RANK.get(said.get(f.id), 0)]  # type: ignore[arg-type]
+        """Note findings; returns those that add to what has been reported."""
+        reported = self._reported
+        fresh = [f for f in findings if _RANK[f.severity] > _RANK.get(reported.get(f.id), 0)]  # type: ignore[arg-type]
         for found in fresh:
-            said[found.id] = max(found.severity, said.get(found.id, found.severity), key=_RANK.get)  # type: ignore[arg-type]
+            before = reported.get(found.id, found.severity)
+            reported[found.id] = max(found.severity, before, key=_RANK.__getitem__)
             self._gates.retire(found.id)
         self.findings += fresh
         return tuple(fresh)

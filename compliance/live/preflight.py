@@ -99,8 +99,8 @@ def preflight(
     _sort_out(found, guard, settings(rules, name, division, values), values)
     batch = as_number(values.get(k.GLOBAL_BATCH_SIZE.name))
     found.reference = reference_at(rules, name, division, batch, profile)
-    told = found.findings
-    found.ignored = [n for n in declared.others if all(f.key != n for f in told)]
+    reported = {finding.key for finding in found.findings}
+    found.ignored = [name for name in declared.others if name not in reported]
     return found
 
 
@@ -180,10 +180,10 @@ def _misspelt(declared: Declaration, path: str) -> Iterator[Finding]:
 
 
 def _sort_out(
-    found: Preflight, guard: Guard, told: list[Setting], values: Mapping[str, Any]
+    found: Preflight, guard: Guard, known: list[Setting], values: Mapping[str, Any]
 ) -> None:
     """Sort required keys into those that a configuration decides and those that come later."""
-    allowed = {each.key: _allowed(each) for each in told}
+    allowed = {each.key: _allowed(each) for each in known}
     for each in guard.missing():
         needed = Needed(each.key, each.meaning, allowed.get(each.key, ""), each.rule)
         if each.role == "hyperparameter":
@@ -191,7 +191,7 @@ def _sort_out(
         elif each.role in _DECLARED_LATER:
             found.to_log.append(needed)
     bounded = {row.name for scope in guard.scopes for row in scope.rows if row.each or row.policy}
-    found.free = {e.key: values.get(e.key) for e in told if e.key not in bounded}
+    found.free = {e.key: values.get(e.key) for e in known if e.key not in bounded}
 
 
 def _allowed(setting: Setting) -> str:

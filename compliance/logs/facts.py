@@ -25,7 +25,7 @@ class RunFingerprint(msgspec.Struct, frozen=True, eq=False):
     """What no two honest runs share: the times of a run and of its evaluations, and their values.
 
     Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
-    long, and is done only where all times are equal: as good as never.
+    long, and is done only where all times are equal, hardly ever.
     """
 
     times: tuple[float, ...] = ()

@@ -151,7 +151,7 @@ class _Judgement:
         )
 
     def _about_nothing(self) -> Finding:
-        held = {
+        content = {
             "none": "it holds no log line at all",
             "mllog": "its lines are in the format of 0.7 and later (:::MLLOG)",
             "mll": "its lines are in the format of 0.6 (:::MLL)",
@@ -159,14 +159,14 @@ class _Judgement:
             "alibaba": "its lines are in a format no round accepts (MLPerf: …)",
         }[self.log.generation]
         if self.verifier.readable and self.log.generation != "none":
-            held = "none of its lines can be read"
+            content = "none of its lines can be read"
         return Finding(
             "log.no-records",
             Severity.ERROR,
             self.path,
             None,
             None,
-            f"{self.rules.title} finds no record in this file: {held}",
+            f"{self.rules.title} finds no record in this file: {content}",
             expected="the log lines of one run",
             hint="check that this is the log of a run, and that --round names its round",
         )

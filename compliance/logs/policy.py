@@ -143,12 +143,12 @@ class PolicyReading:
                 )
 
     def _crashed(self, rule: Check, error: Exception) -> RuleViolation:
-        told = Violation(
+        crash = Violation(
             None,
             f"podium's own rule {rule.id} failed on this log: {type(error).__name__}: {error}",
             hint="please report this, with the log if you may share it",
         )
-        return RuleViolation(RULE_CRASHED, None, [told], Severity.ERROR, StatedBy.POLICY, self.run)
+        return RuleViolation(RULE_CRASHED, None, [crash], Severity.ERROR, StatedBy.POLICY, self.run)
 
 
 def tolerant_run(log: Log) -> Run:

@@ -18,8 +18,8 @@ class VerifierReading:
     """One log by the verifier's rules.
 
     `readable`: the log has the line format of the round, the only one the verifier sees. `crash`
-    says why it ends in a traceback, if it does; `known_as` names the benchmark where it does so
-    only over a name of old. `scopes` and `cancelled` are what it went through.
+    says why it crashes, if it does; `known_as` names the benchmark where it does so only over a
+    former name. `scopes` and `cancelled` are what it went through.
     """
 
     def __init__(self, log: Log, rules: Round) -> None:
@@ -104,7 +104,7 @@ class VerifierReading:
             )
 
     def crashes(self, position: int | None, why: str) -> None:
-        """Note why the official verifier ends in a traceback; the first reason is kept."""
+        """Note why the official verifier crashes; the first reason is kept."""
         if not self.crash and self.rules.verified:
             line = None if position is None else self.run.line(position)
             self.crash = why if line is None else f"line {line}: {why}"

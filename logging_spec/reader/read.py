@@ -125,18 +125,18 @@ def _open_plain(path: Path | str) -> tuple[int, int]:
 
 def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces cut where lines end; noise lines of any length stay bounded."""
-    held: list[bytes] = []
+    pending: list[bytes] = []
     length = 0
     for piece in pieces:
         cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
         if cut:
-            yield b"".join([*held, memoryview(piece)[:cut]])
-            held, length = [piece[cut:]], len(piece) - cut
+            yield b"".join([*pending, memoryview(piece)[:cut]])
+            pending, length = [piece[cut:]], len(piece) - cut
         elif length < LONGEST_LINE:
-            held.append(piece)
+            pending.append(piece)
             length += len(piece)
     if length:
-        yield b"".join(held)
+        yield b"".join(pending)
 
 
 def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:

@@ -215,10 +215,10 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
     stops = run.where.get("run_stop")
     if not stops or context.offline:
         return
-    said = metadata_of(run.records[stops[0]])
+    stated = metadata_of(run.records[stops[0]])
     places = evaluations_before(run, stops[0])
     found = position(run.records[places[-1]]) if places else None
-    if found is None or found[0] not in said:
+    if found is None or found[0] not in stated:
         return
     final = position(run.records[stops[0]], found[:1])
     if final is not None and final != found:

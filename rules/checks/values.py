@@ -87,7 +87,7 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
     good=at(1, "global_batch_size", 32),
 )
 def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
-    """A key that no rule knows is read by nobody: what it says is as good as not logged.
+    """A key that no rule knows is read by nobody: what it says counts as not logged.
 
     Where the standard key is logged as well, the other is a key of its own.
     """

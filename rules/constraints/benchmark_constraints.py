@@ -134,10 +134,11 @@ class stretched(Constraint, frozen=True):
     With `batch`, they are steps at that batch size: fewer at a larger one, whole within a step.
     """
 
-    looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
-
     boundaries: tuple[int, ...]
     batch: int = 0
+
+    def needs(self) -> tuple[str, ...]:
+        return ("global_batch_size",) if self.batch else ()
 
     def test(self, value: Any, run: Run) -> bool:
         scale, slack = 1.0, 1e-3

@@ -134,7 +134,7 @@ def _official_point(name: str, record: Any) -> Point:
     if not isinstance(record, dict):
         raise PointError(f"{name} must be an object")
     unit = next((unit for unit, member in _CONVERGED.items() if member in record), "epochs")
-    said = {key.lower(): str(value) for key, value in record.items() if value is not None}
+    given = {key.lower(): str(value) for key, value in record.items() if value is not None}
     return Point(
         id=name,
         benchmark=str(record.get("Benchmark", "")),
@@ -142,11 +142,11 @@ def _official_point(name: str, record: Any) -> Point:
         to_converge=_values(record.get(_CONVERGED[unit]), f"{name}, {_CONVERGED[unit]}"),
         unit=unit,
         hyperparameters=record.get("Hyperparams") or {},
-        creator=said.get("creator"),
-        when=said.get("when"),
-        platform=said.get("platform"),
-        precision=said.get("precision"),
-        reference_version=said.get("version"),
+        creator=given.get("creator"),
+        when=given.get("when"),
+        platform=given.get("platform"),
+        precision=given.get("precision"),
+        reference_version=given.get("version"),
     )
 
 

@@ -91,7 +91,7 @@ def all_but_two(needed: int, drop: int) -> int:  # noqa: ARG001 - unet3d drops e
 def one_pass(references: list[Reference]) -> list[Reference]:
     """The references left from the fastest on, after one pass from left to right.
 
-    Each is held against the line between its neighbours of the moment, and no step is taken back:
+    Each is compared with the line between its neighbours of the moment, and no step is taken back:
     what is left need not be convex.
     """
     fastest = min(references, key=lambda one: one.mean)

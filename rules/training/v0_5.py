@@ -58,7 +58,7 @@ def succeeded(run: Run) -> bool:
     return bool(target) and any(_reaches(r.value, target) for r in run.of("eval_accuracy"))
 
 
-class tells_success(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class tells_success(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """The run ended in success, as run_stop says or as the accuracies show."""
 
     def test(self, value: Any, run: Run) -> bool:
@@ -68,7 +68,7 @@ class tells_success(Constraint, frozen=True):  # noqa: N801 - a word of the tabl
         return "success true, or no word of it and an eval_accuracy that reaches eval_target"
 
 
-class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """The record's time is not before that of another key: lines may have been merged."""
 
     key: str
@@ -87,7 +87,7 @@ class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - a word of the ta
         return f"log {self.key} before the timed part and {key} after it"
 
 
-class counted_up(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class counted_up(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """Numbers start at 0 and never go back."""
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
@@ -107,7 +107,7 @@ class counted_up(Constraint, frozen=True):  # noqa: N801 - a word of the tables
         return "counted up from 0"
 
 
-class of_benchmark(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class of_benchmark(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """The line names one of the round's benchmarks."""
 
     names: tuple[str, ...]
@@ -125,7 +125,7 @@ class of_benchmark(Constraint, frozen=True):  # noqa: N801 - a word of the table
         return f"the line of {record.key} names {record.namespace}; must be {self.text()}"
 
 
-class at_target(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class at_target(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """The quality reached is at least the target."""
 
     target: tuple[float, ...]

@@ -69,7 +69,7 @@ class Partial(_Judgement):
             broken = [*_TablesOnly(self.verifier).review(broken)]
         return [*self._findings(broken)]
 
-    def told(self, broken: RuleViolation) -> list[Finding]:
+    def findings_of(self, broken: RuleViolation) -> list[Finding]:
         """The findings of one broken rule."""
         return [*self._findings([broken])]
 
@@ -102,9 +102,9 @@ def _certain(row: Row, run: Run) -> Row:
     The official verifier looks back only, so its bounds are known at once.
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
-    told = row.each if row.policy is None else row.policy
-    known = tuple(each for each in told if run.where.keys() >= set(each.needs()))
-    policy = row.policy if len(known) == len(told) else known
+    each = row.each if row.policy is None else row.policy
+    known = tuple(one for one in each if run.where.keys() >= set(one.needs()))
+    policy = row.policy if len(known) == len(each) else known
     if times is row.times and policy is row.policy:
         return row
     return replace(row, times=times, policy=policy)

@@ -63,7 +63,7 @@ def goal_of(target: Row | None) -> Goal | None:
 def forecast(
     points: Sequence[Point], expected: Expected, goal: Goal | None, due: Due | None
 ) -> Forecast | None:
-    """The end of a run that has not reached its target; None where nothing honest can be said.
+    """The end of a run that has not reached its target; None where nothing can be said.
 
     With a reference point, where the reference converged on average; past that, or without one,
     where a straight line through the last qualities meets the target. Either is moved on to the

@@ -31,7 +31,7 @@ GRACE_S = 30
 class Options:
     """What the command line says."""
 
-    wishes: WatchOptions = field(default_factory=WatchOptions)
+    judging: WatchOptions = field(default_factory=WatchOptions)
     interval: float = 1.0
     once: bool = False
     follow: bool = False
@@ -57,7 +57,7 @@ class Watch:
         if options.command and not shlex.split(options.command):
             raise UsageFault("--exec gives no command")
         self.options, self.sleep, self.now = options, sleep, now
-        self.logs = [Watched(path, options.wishes) for path in dict.fromkeys(paths)]
+        self.logs = [Watched(path, options.judging) for path in dict.fromkeys(paths)]
         self.started: list[subprocess.Popen[bytes]] = []
         self.alarmed: set[str] = set()
 
@@ -110,7 +110,7 @@ class Watch:
         self.alarmed.add(log.path)
         if self.options.command:
             words = shlex.split(self.options.command)
-            told = {
+            environment = {
                 "PODIUM_LOG": log.path,
                 "PODIUM_RULE": fatal.id,
                 "PODIUM_LINE": "" if fatal.line is None else str(fatal.line),
@@ -119,7 +119,7 @@ class Watch:
             try:
                 # The caller's own command, by the caller's own words; no shell reads a log's text.
                 process = subprocess.Popen(  # noqa: S603
-                    words, env={**os.environ, **told}, stdin=subprocess.DEVNULL
+                    words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL
                 )
             except OSError as error:
                 raise UsageFault(f"--exec {words[0]}: {error.strerror or error}") from None
@@ -142,9 +142,9 @@ class Watch:
         report = self.report(ended) if ended else None
         statuses = self._statuses()
         if self.options.format == "json":
-            told = document(statuses, asdict(self._rules())) | {"done": True}
-            told["report"] = report
-            print_text(json_text(told, indent=2 if self.options.once else None))
+            final = document(statuses, asdict(self._rules())) | {"done": True}
+            final["report"] = report
+            print_text(json_text(final, indent=2 if self.options.once else None))
             return
         going_on = [s for s in statuses if s.phase != "stopped"]
         print_page(statuses if self.options.once else going_on, plain=not _shows_blocks())
@@ -195,7 +195,7 @@ class Watch:
         return Rules(
             usage="several" if several else first.rules.usage,
             round="several" if several else first.rules.name,
-            profile=self.options.wishes.profile.value,
+            profile=self.options.judging.profile.value,
             chosen_by=first.chosen_by,
         )
 

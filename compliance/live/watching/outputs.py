@@ -61,17 +61,17 @@ class Plain:
     """A line for everything that happens."""
 
     def __init__(self) -> None:
-        self.told: dict[str, _Told] = {}
+        self.shown: dict[str, _Shown] = {}
 
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
         for status in statuses:
-            told = self.told.get(status.path)
-            if told is None or status.records < told.records:
-                anew = [] if told is None else ["begun anew"]
-                told = self.told[status.path] = _Told()
+            shown = self.shown.get(status.path)
+            if shown is None or status.records < shown.records:
+                anew = [] if shown is None else ["begun anew"]
+                shown = self.shown[status.path] = _Shown()
             else:
                 anew = []
-            for news in (*anew, *told.news(status)):
+            for news in (*anew, *shown.news(status)):
                 print_text("\n".join(wrap(clean(f"{status.path}: {news}"), width())) + "\n")
         _flush()
 
@@ -79,8 +79,8 @@ class Plain:
         pass
 
 
-class _Told:
-    """What has been told of one log."""
+class _Shown:
+    """What has been printed of one log."""
 
     def __init__(self) -> None:
         self.phase, self.problem = "", ""

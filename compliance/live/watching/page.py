@@ -118,14 +118,14 @@ def _quality(status: Status) -> str:
 
 
 def _evaluations(status: Status) -> str:
-    told = [str(len(status.points))]
+    parts = [str(len(status.points))]
     if status.points:
-        told.append(f"last at {_count(status.points[-1].position)} {status.unit}")
+        parts.append(f"last at {_count(status.points[-1].position)} {status.unit}")
     if status.reached is not None:
-        told.append(f"target reached at {_count(status.reached)}")
+        parts.append(f"target reached at {_count(status.reached)}")
     elif status.next_due is not None:
-        told.append(f"next due at {_count(status.next_due)}")
-    return ", ".join(told)
+        parts.append(f"next due at {_count(status.next_due)}")
+    return ", ".join(parts)
 
 
 def projection(status: Status) -> str:
@@ -141,16 +141,16 @@ def reference(status: Status) -> str:
     expected = status.expected
     if expected.mean is None or expected.minimum is None:
         return expected.reason if status.points else ""
-    told = (
+    text = (
         f"{_count(expected.mean)} {expected.unit} on average at batch size "
         f"{_count(expected.batch_size or 0)}; the mean of {expected.runs} runs at least "
         f"{_count(expected.minimum)}"
     )
     if status.margin is None:
-        return told
+        return text
     side = "above" if status.margin >= 0 else "below"
     what = "this run" if status.reached is not None else "as projected, this run"
-    return f"{told}: {what} is {_count(abs(status.margin))} {side} that"
+    return f"{text}: {what} is {_count(abs(status.margin))} {side} that"
 
 
 def _count(number: float) -> str:

@@ -42,7 +42,7 @@ def _findings(found: Preflight, width: int) -> Iterator[str]:
         yield from wrap(head, width, "", " " * 11)
         yield from wrap(clean(each.message), width, " " * 11, " " * 11)
         if each.hint:
-            yield from wrap(f"mend: {clean(each.hint)}", width, " " * 11, " " * 13)
+            yield from wrap(f"help: {clean(each.hint)}", width, " " * 11, " " * 13)
 
 
 def _needed(title: str, needed: list[Needed], width: int) -> Iterator[str]:
@@ -58,13 +58,13 @@ def _evaluations(found: Preflight, width: int) -> Iterator[str]:
         yield from wrap(clean(f"evaluate {each['text']}"), width, "", "  ")
 
 
-def _reference(told: Expected, width: int) -> list[str]:
-    if told.mean is None or told.minimum is None:
-        return wrap(f"reference convergence: {told.reason}", width, "", "  ")
+def _reference(expected: Expected, width: int) -> list[str]:
+    if expected.mean is None or expected.minimum is None:
+        return wrap(f"reference convergence: {expected.reason}", width, "", "  ")
     return wrap(
-        f"reference convergence at batch size {told.batch_size:g} ({told.case}): "
-        f"{told.mean:,.6g} {told.unit} on average; the mean of {told.runs} runs must be at least "
-        f"{told.minimum:,.6g}",
+        f"reference convergence at batch size {expected.batch_size:g} ({expected.case}): "
+        f"{expected.mean:,.6g} {expected.unit} on average; the mean of {expected.runs} runs must "
+        f"be at least {expected.minimum:,.6g}",
         width,
         "",
         "  ",
@@ -72,8 +72,8 @@ def _reference(told: Expected, width: int) -> list[str]:
 
 
 def _free(found: Preflight, width: int) -> list[str]:
-    told = [
+    choices = [
         key if value is None else f"{key} ({clean(show(value))})"
         for key, value in found.free.items()
     ]
-    return wrap(f"free to choose: {', '.join(told)}", width, "", "  ") if told else []
+    return wrap(f"free to choose: {', '.join(choices)}", width, "", "  ") if choices else []

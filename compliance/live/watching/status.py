@@ -59,9 +59,9 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON data."""
-        told: dict[str, Any] = msgspec.to_builtins(replace(self, goal=None))
-        told["goal"] = None if self.goal is None else self.goal.bound
-        return told
+        members: dict[str, Any] = msgspec.to_builtins(replace(self, goal=None))
+        members["goal"] = None if self.goal is None else self.goal.bound
+        return members
 
 
 def status_of_run(

@@ -34,14 +34,14 @@ class WatchOptions:
 class Watched:
     """A log as far as it has been read."""
 
-    def __init__(self, path: str, wishes: WatchOptions) -> None:
-        self.path, self.wishes = path, wishes
+    def __init__(self, path: str, options: WatchOptions) -> None:
+        self.path, self.options = path, options
         folder = os.path.dirname(path) or "."
-        self.choice: Choice = RoundRequest(wishes.usage, wishes.round).choose(folder)
+        self.choice: Choice = RoundRequest(options.usage, options.round).choose(folder)
         self.tail = Tail(path)
         self.quiet = False
         self.verdict: LogVerdict | None = None
-        self._held: bytes | None = None
+        self._pending: bytes | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -52,16 +52,17 @@ class Watched:
         self._expected: tuple[object, Expected] | None = None
 
     def _guard(self) -> Guard:
-        wishes = self.wishes
-        return Guard(
+        options = self.options
+        guard = Guard(
             self.choice.rules,
-            wishes.division,
-            wishes.benchmark,
-            profile=wishes.profile,
+            options.division,
+            options.benchmark,
+            profile=options.profile,
             path=self.path,
-            line_of=lambda index: self.log.log.line(index),
             advises=False,
         )
+        guard.run.line_of = lambda index: self.log.log.line(index)
+        return guard
 
     def poll(self) -> tuple[bool, list[Finding]]:
         """Read what is new: whether there was any, and the findings that are certain with it."""
@@ -77,11 +78,11 @@ class Watched:
 
     def _take(self, piece: Piece) -> list[Finding]:
         if piece.kind == "anew":
-            self._held = None
+            self._pending = None
             self._begin()
             return []
         if piece.kind == "replaced":
-            self._held = b""
+            self._pending = b""
             return []
         records = self._feed(piece.data)
         if self.log.begun_anew:
@@ -91,16 +92,16 @@ class Watched:
 
     def _feed(self, data: bytes) -> list[Record]:
         """The records that new bytes complete; those of a new file once it tells what it is."""
-        if self._held is None:
+        if self._pending is None:
             return self.log.feed(data)
-        self._held = held = self._held + data
-        first = GrowingLog(self.path).feed(held)
+        self._pending = pending = self._pending + data
+        first = GrowingLog(self.path).feed(pending)
         if not first:
             return []
-        self._held = None
+        self._pending = None
         if any(record.key in _OPENERS for record in first[:50]):
             self._begin()
-        return self.log.feed(held)
+        return self.log.feed(pending)
 
     def _judge(self, records: list[Record]) -> list[Finding]:
         if self.log.log.generation != self.choice.rules.generation:
@@ -133,7 +134,7 @@ class Watched:
     def judge(self) -> LogVerdict:
         """The verdict on the log as it stands: that of `podium check`."""
         if self.verdict is None:
-            rules, profile = self.choice.rules, self.wishes.profile
+            rules, profile = self.choice.rules, self.options.profile
             self.verdict = judge_log(self.log.whole(), rules, profile, self.path)
             self.guard.tell(self.verdict.findings)
         return self.verdict
@@ -150,6 +151,6 @@ class Watched:
             return Expected(reason="the benchmark is not known yet")
         known = (benchmark.name, guard.context.division, guard.run.number("global_batch_size"))
         if self._expected is None or self._expected[0] != known:
-            rules, profile = self.choice.rules, self.wishes.profile
+            rules, profile = self.choice.rules, self.options.profile
             self._expected = (known, reference_at(rules, *known, profile))
         return self._expected[1]

@@ -91,7 +91,9 @@ def test_whatever_check_finds_is_told_at_the_first_record_that_makes_it_certain(
 ) -> None:
     for kind, log in bent(which, 12):
         names = (which.division, which.benchmark) if named and honest(log, which) else ()
-        found = told(Guard(which.rules, *names, line_of=log.line, advises=False), log)
+        judged = Guard(which.rules, *names, advises=False)
+        judged.run.line_of = log.line
+        found = told(judged, log)
         checked = judge_log(log, which.rules, Profile.POLICY, "").findings
         assert severities(found.findings) == severities(checked), kind
         if not names:
@@ -155,7 +157,8 @@ def test_no_published_log_gives_a_false_alarm(corpus: Path, profile: Profile) ->
     for path in random.Random("guard").sample(paths, 60):
         log, rules = read_log(path), RoundRequest().choose(path.parent).rules
         readable = log.generation == rules.generation
-        found = Guard(rules, profile=profile, line_of=log.line, advises=False)
+        found = Guard(rules, profile=profile, advises=False)
+        found.run.line_of = log.line
         for record in log.records if readable else ():
             found(record)
         found.finish(log)
