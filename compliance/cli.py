@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from podium.compliance.checking.gc_tuning import fewer_collections, never_collect_again
 from podium.compliance.errors import ComplianceError, interrupted
 from podium.compliance.exit_codes import Exit
 
 
 def main() -> None:
     """Run the command; every way out ends in one of the contract's exit statuses."""
-    with fewer_collections():
-        status = run(sys.argv[1:])
-        never_collect_again()  # before Python would look through all that is left
-    sys.exit(status)
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:

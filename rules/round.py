@@ -19,7 +19,6 @@ from podium.rules.finding import StatedBy
 from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
 from podium.rules.run import Run, metadata_of
-from podium.rules.steps import Step, steps_of
 from podium.rules.table import End, Line, Row, row
 
 DIVISIONS = ("closed", "open")
@@ -52,14 +51,14 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
         return frozenset(row.key.name for row in self.rows if row.stated_by != "policy")
 
     @cached_property
-    def verified(self) -> tuple[Step, ...]:
-        """The rows that the official verifier judges."""
-        return steps_of((f"{self.name}.{r.name}", r) for r in self.rows if r.stated_by != "policy")
+    def verified(self) -> tuple[tuple[str, Row], ...]:
+        """(rule id, row) of all that the official verifier judges."""
+        return tuple((f"{self.name}.{r.name}", r) for r in self.rows if r.stated_by != "policy")
 
     @cached_property
-    def policy(self) -> tuple[Step, ...]:
-        """The rows as the policy has them, where it says more than the verifier."""
-        return steps_of(
+    def policy(self) -> tuple[tuple[str, Row], ...]:
+        """(rule id, row as the policy has it) where it says more than the verifier."""
+        return tuple(
             (f"{self.name}.{r.key.name}", r.as_policy())
             for r in self.rows
             if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"

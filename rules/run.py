@@ -27,19 +27,18 @@ class Run:
     formula sees only what stands before it, as the official verifier does; otherwise order is free.
     `exact` compares floats with `==`, as the verifier; otherwise within a relative 1e-9. `origin`
     maps a made-up record to the logged one it stands for; `memo` keeps what several rules work out
-    of the whole run; `text`, where it is known, is the whole file, noise included.
+    of the whole run. `plain_json` tells that every line is JSON, without NaN and Infinity.
     """
 
     __slots__ = (
-        "_entire",
         "exact",
         "line_of",
         "memo",
         "ordered",
         "origin",
+        "plain_json",
         "position",
         "records",
-        "text",
         "where",
     )
 
@@ -47,24 +46,15 @@ class Run:
         self,
         records: list[Record],
         line_of: Callable[[int], int] = lambda index: index + 1,
-        entire: Callable[[int], Record] | None = None,
     ) -> None:
         self.records = records
         self.line_of = line_of
-        self._entire = entire
-        where: dict[str, list[int]] = {}
-        known = where.get
+        self.where: dict[str, list[int]] = {}
         for index, record in enumerate(records):
-            key = record.key
-            found = known(key)
-            if found is None:
-                where[key] = [index]
-            else:
-                found.append(index)
-        self.where = where
+            self.where.setdefault(record.key, []).append(index)
         self.origin: dict[int, int] = {}
         self.memo: dict[object, Any] = {}
-        self.text: bytes | None = None
+        self.plain_json = False
         self.position = 0
         self.ordered = True
         self.exact = True
@@ -94,12 +84,6 @@ class Run:
             if index < self.position:
                 return self.records[index]
         return None
-
-    def entire(self, position: int) -> Record:
-        """The record at a position with all of its metadata, of which rules look at little."""
-        if self._entire is None or position in self.origin:
-            return self.records[position]
-        return self._entire(position)
 
     def line(self, position: int) -> int:
         """The file line of the record at a position, or of the record it stands for."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Sequence
 from itertools import repeat
 from operator import mod, sub
 from typing import Literal
@@ -82,7 +81,7 @@ class Miss(msgspec.Struct, frozen=True):
     hint: str
 
 
-class Schedule(msgspec.Struct, frozen=True, dict=True):
+class Schedule(msgspec.Struct, frozen=True):
     """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
 
     `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated
@@ -110,14 +109,6 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
 
     def due(self, batch: float) -> tuple[Due, ...]:
         """The grids that conform, for one batch size; none for a batch size that makes no sense."""
-        return self._due(batch)
-
-    @cached_property
-    def _due(self) -> Callable[[float], tuple[Due, ...]]:
-        """All runs of a result have one batch size: each is worked out once."""
-        return lru_cache(maxsize=256)(self._work_out)
-
-    def _work_out(self, batch: float) -> tuple[Due, ...]:
         found = []
         for grid in self.grids:
             try:
@@ -131,16 +122,6 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
 
         `points` are positions of evaluations in training, ascending, each once.
         """
-        if self._keeps(tuple(points), batch):
-            return []
-        return self._misses(points, batch)
-
-    @cached_property
-    def _keeps(self) -> Callable[[tuple[float, ...], float], bool]:
-        """Whether nothing is off: most runs of a result evaluate where another one did."""
-        return lru_cache(maxsize=256)(lambda points, batch: not self._misses(points, batch))
-
-    def _misses(self, points: Sequence[float], batch: float) -> list[Miss]:
         dues = self.due(batch)
         if not points or not dues:
             return []
@@ -150,8 +131,8 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         best: tuple[float, float] | None = None
         misses: list[Miss] = []
         for due in dues:
-            bad = self._bad_intervals(points, due)
-            late = self._first_is_off(points[0], due)
+            bad = self.bad_intervals(points, due)
+            late = self.first_is_off(points[0], due)
             if not bad and not late:
                 return []
             rank = (len(bad) + late, abs(points[0] - (due.first or points[0])))
@@ -163,13 +144,14 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
                 ]
         return misses
 
-    def _first_is_off(self, point: float, due: Due) -> bool:
+    def first_is_off(self, point: float, due: Due) -> bool:
+        """Whether an evaluation at this point may not be the first."""
         if due.first is None:
             return False
         late = point - due.first
         return late > due.first_slack if self.often else abs(late) > due.first_slack
 
-    def _bad_intervals(self, points: Sequence[float], due: Due) -> list[int]:
+    def bad_intervals(self, points: Sequence[float], due: Due) -> list[int]:
         """Places of the evaluations that come at the wrong distance from the one before."""
         interval, slack = due.interval, due.slack
         if self.often:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import compress
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 
 from podium.logging_spec.keys import Key
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.bounds import Constraint, Limit, Test
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.constraints.formula import show
 from podium.rules.finding import StatedBy
 from podium.rules.run import Run
@@ -55,11 +54,8 @@ class Violation(msgspec.Struct, frozen=True):
     """One of several keys is missing: no single one is at fault."""
 
 
-_TOKENS: dict[tuple[str, tuple[Constraint, ...]], object] = {}
-
-
 class CannotJudge(Exception):
-    """A record on which the official verifier ends in a traceback."""
+    """A record on which the official verifier crashes."""
 
     def __init__(self, position: int | None, why: str) -> None:
         super().__init__(why)
@@ -73,8 +69,8 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     `each` must hold for every record of the key, `first` for the first one, and all of `some`
     together for at least one record. `policy` replaces `each` (and `policy_some` replaces `some`)
     where the written policy differs from what the official verifier tests; `why` says how.
-    `disputed` says why the policy does not ask for what only the verifier does: such a fault is a
-    warning in the policy profile.
+    `policy_exempt_reason` says why the policy does not ask for what only the verifier does: such a
+    fault is a warning in the policy profile.
     """
 
     key: Key
@@ -97,34 +93,17 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row but those of `some`; an empty list for a good run."""
-        name = self.name
-        found = run.where.get(name)
+        found = run.where.get(self.name)
         if found is None:
-            if self.times.least and not any(key in run.where for key in self.times.instead):
-                return [self._absent()]
-            return _NOTHING
-        violations: list[Violation] = []
-        times = self.times
-        if len(found) != 1 and times is not OPTIONAL:
-            if times.most is not None and len(found) > times.most:
-                violations.append(self._repeated(run, found))
-            elif len(found) < times.least:
-                violations.append(self._absent(len(found)))
-        elif times.least > 1 and len(found) < times.least:
-            violations.append(self._absent(len(found)))
-        each = self.each
-        if each:
-            # The verifier looks only at the first record of what describes the submission.
-            judged = found[:1] if "submission_" in name else found
-            broken: dict[int, Constraint] = {}
-            for constraint in each:
-                for index in constraint.broken(judged, run):
-                    broken.setdefault(index, constraint)
-            if broken:
-                violations += [self._violation(broken[i], i, run) for i in sorted(broken)]
+            return self._unlogged(run)
+        alone = len(found) == 1 and self.times.least <= 1 and not self.first
+        if alone and _obeys(self.each, found[0], run):
+            return []  # as nearly every row of nearly every log
+        # The verifier looks only at the first record of what describes the submission.
+        judged = found[:1] if "submission_" in self.name else found
+        violations = [*self._miscounted(found, run), *self._broken(self.each, judged, run)]
         if self.first:
-            run.position = found[0]
-            violations += self._broken(self.first, found[0], run)
+            violations += self._broken(self.first, found[:1], run)
         return violations
 
     def as_policy(self) -> Row:
@@ -150,78 +129,33 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         """
         found = run.where.get(self.name)
         if not self.some or not found:
-            return _NOTHING
-        first = self._first_told(run, found)
-        records, tests = run.records, self._some_tests
-        for index in found if first is None else ():
+            return []
+        reached = False
+        # All are tested: the verifier crashes on a record that cannot be, wherever it stands.
+        for index in found:
             run.position = index
-            value = records[index].value
+            record = run.records[index]
             try:
-                for test in tests:
-                    if not test(value, run):
+                for constraint in self.some:
+                    if not constraint.holds(record, run):
                         break
                 else:
-                    if first is None:
-                        first = index
+                    reached = True
             except Exception as error:
-                raise CannotJudge(index, f"{self.name} is {show(value)}") from error
-        if self._settled:
-            run.memo[self._first_reached] = first
-        return _NOTHING if first is not None else [self._missed(found, run)]
-
-    def _first_told(self, run: Run, found: list[int]) -> int | None:
-        """The first record that obeys bounds which are plain numbers; None where that is hard."""
-        limits = self._limits
-        if limits:
-            values = [run.records[index].value for index in found]
-            try:
-                told = [limit.told_apart(values) for limit in limits]
-            except TypeError:
-                return None
-            return next(compress(found, map(all, zip(*told, strict=True))), None)
-        return None
-
-    @cached_property
-    def _limits(self) -> list[Limit]:
-        limits = [each for each in self.some if isinstance(each, Limit) and each.is_constant]
-        return limits if len(limits) == len(self.some) else []
-
-    @cached_property
-    def _some_tests(self) -> tuple[Test, ...]:
-        return tuple(each.at_position() for each in self.some)
-
-    @cached_property
-    def _settled(self) -> bool:
-        """Whether a record that obeys `some` does so in any reading of the run."""
-        return all(constraint.is_constant for constraint in self.some)
-
-    @cached_property
-    def _first_reached(self) -> object:
-        """Under which a run's memo has the first record that obeys all of `some`.
-
-        One object for all rows that ask the same: it takes long to compare what they ask.
-        """
-        return _TOKENS.setdefault((self.name, self.some), object())
+                raise CannotJudge(index, f"{self.name} is {show(record.value)}") from error
+        return [] if reached else [self._missed(found, run)]
 
     def reached(self, run: Run, index: int) -> bool:
         """Whether a record obeys all of `some`; a value of the wrong type reaches nothing."""
-        record = run.records[index]
-        run.position = index
-        try:
-            for constraint in self.some:
-                if not constraint.holds(record, run):
-                    return False
-        except Exception:
-            return False
-        return True
+        return _obeys(self.some, index, run)
 
     def first_reached(self, run: Run) -> int | None:
         """The first record of the key that obeys all of `some`; worked out once for a run."""
-        token = self._first_reached
-        first: int | None = run.memo.get(token, -1)
-        if first == -1:
+        known = (self.name, self.some)
+        if known not in run.memo:
             found = (index for index in run.where.get(self.name, ()) if self.reached(run, index))
-            first = run.memo[token] = next(found, None)
+            run.memo[known] = next(found, None)
+        first: int | None = run.memo[known]
         return first
 
     def _missed(self, found: list[int], run: Run) -> Violation:
@@ -235,19 +169,32 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             "a run that ends before the target is reached does not count as converged",
         )
 
-    def _broken(self, constraints: tuple[Constraint, ...], index: int, run: Run) -> list[Violation]:
-        record = run.records[index]
+    def _broken(
+        self, constraints: tuple[Constraint, ...], positions: list[int], run: Run
+    ) -> list[Violation]:
+        """One violation for each record at fault: of the first constraint that it breaks."""
+        failed: dict[int, Constraint] = {}
         for constraint in constraints:
-            try:
-                if constraint.holds(record, run):
-                    continue
-            except Exception:
-                pass
-            return [self._violation(constraint, index, run)]
+            for index in constraint.broken(positions, run):
+                failed.setdefault(index, constraint)
+        return [self._violation(failed[index], index, run) for index in sorted(failed)]
+
+    def _unlogged(self, run: Run) -> list[Violation]:
+        """The violation of `times` by a key that is not logged."""
+        times = self.times
+        if times.least and not any(key in run.where for key in times.instead):
+            return [self._absent()]
         return []
 
+    def _miscounted(self, found: list[int], run: Run) -> list[Violation]:
+        """The violation of `times` by a key that is logged."""
+        times, count = self.times, len(found)
+        if times.most is not None and count > times.most:
+            return [self._repeated(run, found)]
+        return [self._absent(count)] if count < times.least else []
+
     def _violation(self, constraint: Constraint, index: int, run: Run) -> Violation:
-        record = run.entire(index)
+        record = run.records[index]
         run.position = index
         return Violation(
             index,
@@ -285,7 +232,17 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         )
 
 
-_NOTHING: list[Violation] = []
+def _obeys(constraints: tuple[Constraint, ...], index: int, run: Run) -> bool:
+    """Whether a record obeys all of some constraints; one that cannot be tested does not."""
+    run.position = index
+    record = run.records[index]
+    try:
+        for constraint in constraints:
+            if not constraint.holds(record, run):
+                return False
+    except Exception:
+        return False
+    return True
 
 
 def _all_same(records: list[Record]) -> bool:
@@ -315,35 +272,40 @@ class End(msgspec.Struct, frozen=True):
 Line = Row | End
 
 
+class Target(msgspec.Struct, frozen=True):
+    """What some record must reach where the policy asks otherwise than the official verifier."""
+
+    verifier: tuple[Constraint, ...]
+    policy: tuple[Constraint, ...]
+
+
 def row(
     key: Key,
     *each: Constraint,
     times: Times = ONCE,
-    first: tuple[Constraint, ...] = (),
-    some: tuple[Constraint, ...] = (),
+    some: tuple[Constraint, ...] | Target = (),
     policy: Constraint | tuple[Constraint, ...] | None = None,
-    policy_some: tuple[Constraint, ...] | None = None,
     why: str = "",
     hint: str = "",
     cites: str = "",
     policy_exempt_reason: str = "",
 ) -> Row:
-    """A row of a table: the key, and what each of its records must be."""
+    """A row of a table: the key, and what each of its records must be, or the first one alone."""
     if isinstance(policy, Constraint):
         policy = (policy,)
     return Row(
         key,
-        each,
-        times,
-        first,
-        some,
-        policy,
-        policy_some,
-        StatedBy.VERIFIER if policy_exempt_reason else StatedBy.BOTH,
-        why,
-        hint,
-        cites,
-        policy_exempt_reason,
+        each=tuple(one for one in each if not one.first_only),
+        times=times,
+        first=tuple(one for one in each if one.first_only),
+        some=some.verifier if isinstance(some, Target) else some,
+        policy=policy,
+        policy_some=some.policy if isinstance(some, Target) else None,
+        stated_by=StatedBy.VERIFIER if policy_exempt_reason else StatedBy.BOTH,
+        why=why,
+        hint=hint,
+        cites=cites,
+        policy_exempt_reason=policy_exempt_reason,
     )
 
 
@@ -356,4 +318,6 @@ def policy_row(
     cites: str = "",
 ) -> Row:
     """A row that only the written policy has: the official verifier does not look at the key."""
-    return Row(key, each, times, (), (), None, None, StatedBy.POLICY, why, hint, cites)
+    return Row(
+        key, each=each, times=times, stated_by=StatedBy.POLICY, why=why, hint=hint, cites=cites
+    )

@@ -29,7 +29,7 @@ from podium.rules.benchmark import Benchmark, Variant
 from podium.rules.catalogue import find_round
 from podium.rules.constraints import benchmark_constraints as special
 from podium.rules.constraints import bounds as c
-from podium.rules.constraints import formula, members, order
+from podium.rules.constraints import evaluation_points, formula, members, order
 from podium.rules.finding import Profile
 from podium.rules.round import Round, Scope, scope_of
 from podium.rules.run import NotLogged, Run
@@ -313,9 +313,9 @@ _STRUCTURAL = (
     order.before,
     order.init_within,
     c.computes,
-    special.first_evaluation,
-    special.on_multiples_of,
-    special.every_batch_from,
+    evaluation_points.first_evaluation,
+    evaluation_points.on_multiples_of,
+    evaluation_points.every_batch_from,
 )
 """Constraints on the place of a record, not on what it holds."""
 
@@ -657,11 +657,11 @@ class _Maker:
             first, interval, unit = due.first or due.interval, due.interval, due.unit
         for row in self.rows.get("eval_accuracy", []):
             for constraint in all_of(row):
-                if isinstance(constraint, special.on_multiples_of):
+                if isinstance(constraint, evaluation_points.on_multiples_of):
                     interval, unit = _computed(constraint.interval, run), "samples"
-                elif isinstance(constraint, special.first_evaluation):
+                elif isinstance(constraint, evaluation_points.first_evaluation):
                     first, unit = _computed(constraint.samples, run), "samples"
-                elif isinstance(constraint, special.every_batch_from):
+                elif isinstance(constraint, evaluation_points.every_batch_from):
                     first, interval, unit = _computed(constraint.start, run), batch, "samples"
         return [self._place(number, first + (number - 1) * interval, unit) for number in (1, 2)]
 
@@ -688,7 +688,7 @@ def _all_rows(which: Which) -> dict[str, list[Row]]:
     deciding = {name: [row] for name, (_, row) in effective(which).items()}
     own: dict[str, Row] = {}
     for scope in scopes(which) if which.rules.verified else ():
-        own |= {step.name: step.row for step in scope.policy}
+        own |= {row.name: row for _, row in scope.policy}
     for name, row in own.items():
         if row.stated_by == "policy":
             deciding.setdefault(name, []).insert(0, row)

@@ -37,7 +37,6 @@ class Task(msgspec.Struct, frozen=True):
     profile: Profile
     kind: Literal["log", "system"]
     with_facts: bool
-    with_sources: bool
     submission: str
     leads_out: bool
 
@@ -52,13 +51,8 @@ class Judged(msgspec.Struct, frozen=True):
     verdict: LogVerdict
 
 
-def task_for(
-    target: Target, choice: Choice, profile: Profile, *, with_facts: bool, with_sources: bool
-) -> Task:
-    """What there is to do for one file; a log of a package always gives its facts.
-
-    `with_sources` are the source files that the log names among them.
-    """
+def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bool) -> Task:
+    """What there is to do for one file; a log of a package always gives its facts."""
     rules = choice.rules
     return Task(
         target.path,
@@ -68,7 +62,6 @@ def task_for(
         profile,
         "system" if target.kind is Kind.SYSTEM else "log",
         with_facts or bool(target.submission),
-        with_sources,
         target.submission,
         target.leads_out,
     )
@@ -110,18 +103,16 @@ def _judge(task: Task) -> Judged:
         if task.kind == "system":
             verdict = _judge_system(task, rules)
         else:
-            sources = task.with_facts and task.with_sources
             if task.leads_out:
                 log = unread_log("a link out of the submission, which is not followed")
             else:
-                log = read_log(task.path, rules.generation, brief=not sources)
+                log = read_log(task.path, rules.generation)
             verdict = judge_log(
                 log,
                 rules,
                 task.profile,
                 task.display_path,
                 with_facts=task.with_facts,
-                with_sources=sources,
             )
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])

@@ -29,7 +29,6 @@ from podium.compliance.inputs.discover import (
 )
 from podium.compliance.inputs.listing import Disk
 from podium.compliance.inputs.round_selection import Choice, RoundRequest, forget
-from podium.compliance.inputs.source_files import came_along
 from podium.compliance.logs.broken_rule import RULE_CRASHED
 from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import (
@@ -122,7 +121,6 @@ class DiscoveredInputs(msgspec.Struct, frozen=True):
         return len({(c.rules.usage, c.rules.name) for c in self.choices}) > 1
 
 
-@fewer_collections()
 def find(
     paths: list[Path],
     options: Options,
@@ -145,12 +143,8 @@ def find(
     choices += [wish.choose(root) for root, _ in packages]
     judged = dict(known or {})
     pairs = zip(found, choices, strict=False)
-    # Published copies often come without code: then the check asks for no sources of the logs.
-    bare = set() if for_scores else {str(root) for root in disks if not came_along(root)}
     tasks = [
-        task_for(
-            t, c, options.profile, with_facts=for_scores, with_sources=t.submission not in bare
-        )
+        task_for(t, c, options.profile, with_facts=for_scores)
         for t, c in pairs
         if t.path not in judged
     ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from podium.compliance.live.partial.certain import TARGET, Partial, Reading, slices
 from podium.compliance.live.partial.declared import Declared, declared
-from podium.compliance.live.partial.gates import GATES, OUTCOMES, Gates
+from podium.compliance.live.partial.gates import Gates
 from podium.compliance.live.partial.missing import Missing, missing_keys
 from podium.compliance.live.partial.table import Table
 from podium.compliance.live.rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
@@ -17,6 +17,7 @@ from podium.logging_spec import keys as k
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Check
+from podium.rules.checks.points import OUTCOMES
 from podium.rules.derived_records import GATHERED
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import DIVISIONS, Round, Scope
@@ -59,13 +60,12 @@ class Guard:
         *,
         profile: Profile | Literal["policy", "verifier"] = Profile.POLICY,
         path: str = "",
-        line_of: Callable[[int], int] = lambda index: index + 1,
         advises: bool = True,
     ) -> None:
         self.declared: Declared = declared(round, division, benchmark, usage)
         self.rules = self.declared.rules
         self.profile, self.path, self.advises = Profile(profile), path, advises
-        self.run = Run([], line_of)
+        self.run = Run([])
         self.findings: list[Finding] = []
         self._reported: dict[str, Severity] = {}
         self._at_once = self.rules.generation == "mllog"
@@ -205,7 +205,7 @@ class Guard:
             return []
         broken = RuleViolation(check.id, check.key, found, check.severity, check.stated_by, run)
         broken.cites = check.cites
-        return Partial(Reading(run, self.rules), self.profile, self.path).told(broken)
+        return Partial(Reading(run, self.rules), self.profile, self.path).findings_of(broken)
 
     def _advice(self) -> Iterator[Finding]:
         missing = (each for each in self.missing() if each.role not in _AFTER_START)
@@ -238,8 +238,7 @@ class Guard:
         fresh = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
         for found in fresh:
             before[found.id] = max(found.severity, before.get(found.id, found.severity), key=_rank)
-            if found.id in GATES:
-                self._gates.retire(found.id)
+            self._gates.retire(found.id)
         self.findings += fresh
         return tuple(fresh)
 

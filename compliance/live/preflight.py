@@ -11,11 +11,11 @@ import msgspec
 from podium.compliance.errors import UsageFault
 from podium.compliance.live.declaration import Declaration
 from podium.compliance.live.guard import Guard
-from podium.compliance.live.partial.needs import needs_of_all
 from podium.compliance.live.partial.reference import Expected, reference_at
 from podium.compliance.rulebook.hyper import Setting, evaluations, settings
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.constraint import needs_of
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
 from podium.rules.run import as_number
@@ -139,7 +139,7 @@ def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
 
     def add(key: str, above: tuple[str, ...]) -> None:
         for row in (row for scope in guard.scopes for row in scope.rows if row.name == key):
-            for need in sorted(needs_of_all((*row.each, *(row.policy or ())))):
+            for need in sorted(needs_of((*row.each, *(row.policy or ())))):
                 if need in values and need not in placed and need not in above:
                     add(need, (*above, key))
         placed[key] = None
@@ -155,7 +155,7 @@ def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
     where = guard.run.where
     for found in guard.findings:
         rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
-        needs = needs_of_all(c for row in rows for c in (*row.each, *(row.policy or ())))
+        needs = needs_of(c for row in rows for c in (*row.each, *(row.policy or ())))
         if found.stated_by != "verifier" or needs <= where.keys():
             yield found if declared.records else msgspec.structs.replace(found, line=None)
 

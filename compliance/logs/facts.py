@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,7 +25,7 @@ class RunFingerprint(msgspec.Struct, frozen=True, eq=False):
     """What no two honest runs share: the times of a run and of its evaluations, and their values.
 
     Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
-    long, and is done only where all times are equal: as good as never.
+    long, and is done only where all times are equal, hardly ever.
     """
 
     times: tuple[float, ...] = ()
@@ -90,33 +90,32 @@ def gather(
     profile: Profile,
     name: str,
     ids: set[str],
-    with_sources: bool,
 ) -> Facts:
     """The facts of one log; `ids` are those of its error findings.
 
     What only the policy asks for stays unsaid in the verifier's profile.
     """
-    told = run_facts(_whole_run(log, run, rules, profile), rules, profile, name)
-    places = run.where.get("seed", ()) if run.records is log.records else None
-    seeds = seeded_run(log, name, places)
-    missed_only = bool(ids) and all(rule.endswith(".target") for rule in ids)
+    whole = _whole_run(log, run, rules, profile)
+    facts = Facts(
+        run=run_facts(whole, rules, profile, name),
+        seeds=seeded_run(log, name),
+        settings=_settings(run),
+        broken=bool(ids),
+        missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
+    )
     if profile is Profile.VERIFIER:
-        return Facts(told, seeds, _settings(run), bool(ids), missed_only)
-    return Facts(
-        told,
-        seeds,
-        _settings(run),
-        bool(ids),
-        missed_only,
-        _text(run, "submission_org"),
-        _text(run, "submission_platform"),
-        _text(run, "submission_status"),
-        _whole(run, "number_of_nodes"),
-        _whole(run, "accelerators_per_node"),
-        _fingerprint(run),
-        _text(run, "config_filename"),
-        secrets_finder()(log),
-        sources_of(run) if with_sources else {},
+        return facts
+    return msgspec.structs.replace(
+        facts,
+        org=_text(run, "submission_org"),
+        platform=_text(run, "submission_platform"),
+        status=_text(run, "submission_status"),
+        nodes=_whole(run, "number_of_nodes"),
+        accelerators_per_node=_whole(run, "accelerators_per_node"),
+        fingerprint=_fingerprint(run),
+        config=_text(run, "config_filename"),
+        secrets=secrets_finder()(log),
+        sources=sources_of(run),
     )
 
 
@@ -149,14 +148,8 @@ def _text(run: Run, key: str) -> str | None:
 
 def _settings(run: Run) -> Settings:
     records, where = run.records, run.where
-    keys = _hyperparameters(tuple(where))
-    return Settings(keys, tuple([records[where[key][0]].value for key in keys]))
-
-
-@lru_cache(maxsize=256)
-def _hyperparameters(logged: tuple[str, ...]) -> tuple[str, ...]:
-    """The hyperparameters among the keys of a log, which those of its program mostly share."""
-    return tuple([key for key in logged if key in _HYPERPARAMETERS])
+    keys = tuple(key for key in where if key in _HYPERPARAMETERS)
+    return Settings(keys, tuple(records[where[key][0]].value for key in keys))
 
 
 def _fingerprint(run: Run) -> RunFingerprint:
@@ -176,7 +169,7 @@ def _fingerprint(run: Run) -> RunFingerprint:
 def sources_of(run: Run) -> dict[str, int]:
     """Each source file that the log names, with the highest line it names of it."""
     sources: dict[str, int] = {}
-    firsts = [run.entire(places[0]).metadata for places in run.where.values()]
+    firsts = [run.records[places[0]].metadata for places in run.where.values()]
     for file, lineno in [(m.get("file"), m.get("lineno")) for m in firsts if type(m) is dict]:
         if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
             sources[file] = lineno

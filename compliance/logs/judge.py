@@ -42,18 +42,14 @@ def judge_log(
     path: str,
     *,
     with_facts: bool = False,
-    with_sources: bool = True,
 ) -> LogVerdict:
-    """All findings about one log; `with_facts` also what the checks of a submission need of it.
-
-    `with_sources` belongs to the facts: it may be left out where no code came along.
-    """
+    """All findings about one log; `with_facts` also what the checks of a submission need of it."""
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
     if with_facts:
         errors = {f.id for f in verdict.findings if f.severity is Severity.ERROR}
         gather = _gather()
-        verdict.facts = gather(log, judgement.run, rules, profile, path, errors, with_sources)
+        verdict.facts = gather(log, judgement.run, rules, profile, path, errors)
     return verdict
 
 

@@ -10,11 +10,10 @@ from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.logs.log_rules import CRASHED
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import Log
-from podium.rules.checks import PLAIN_JSON, Check
+from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.round import Scope
 from podium.rules.run import Run
-from podium.rules.steps import judge_rows
 from podium.rules.table import CannotJudge, Row, Violation
 
 
@@ -41,7 +40,7 @@ class PolicyReading:
         if verifier.log.lenient and verifier.readable:
             run = tolerant_run(verifier.log)
         elif verifier.log.places is None:
-            run.memo[PLAIN_JSON] = True
+            run.plain_json = True
         run.ordered = run.exact = False
         return run
 
@@ -61,7 +60,8 @@ class PolicyReading:
 
     def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
         """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
-        for rule, row, violations in judge_rows(scope.policy, self.run):
+        for rule, row in scope.policy:
+            violations = row.judge(self.run)
             if violations and rule not in seen:
                 yield self._stated(rule, row, violations)
             target = rule.rpartition(".")[0] + ".target"

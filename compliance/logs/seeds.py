@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -25,20 +25,16 @@ class SeededRun(msgspec.Struct, frozen=True):
     broken_line: int | None = None
 
 
-def seeded_run(log: Log, path: str, places: Iterable[int] | None = None) -> SeededRun:
-    """What one log says of its seeds, as the official reader of 0.7 and later takes it.
-
-    `places` are the indices of the seeds' records, where they are known.
-    """
+def seeded_run(log: Log, path: str) -> SeededRun:
+    """What one log says of its seeds, as the official reader of 0.7 and later takes it."""
     if log.generation != "mllog":
         return SeededRun(path, ())
-    if places is None:
-        places = (index for index, record in enumerate(log.records) if record.key == "seed")
     seeds = []
-    for index in places:
-        record = log.entire(index)
-        said = metadata_of(record)
-        seeds.append((record.value, log.line(index), said.get("file"), said.get("lineno")))
+    for index, record in enumerate(log.records):
+        if record.key == "seed":
+            metadata = metadata_of(record)
+            source = metadata.get("file"), metadata.get("lineno")
+            seeds.append((record.value, log.line(index), *source))
     for fault in log.faults:
         if fault.kind not in _HARMLESS:
             line = None if fault.position < 0 else log.line_at(fault.position)

@@ -11,7 +11,6 @@ from podium.rules.derived_records import gather_metrics
 from podium.rules.finding import Severity
 from podium.rules.round import DIVISIONS, Round, Scope
 from podium.rules.run import Run
-from podium.rules.steps import judge_rows
 from podium.rules.table import CannotJudge, End, Row, Violation
 
 
@@ -19,15 +18,14 @@ class VerifierReading:
     """One log by the verifier's rules.
 
     `readable`: the log has the line format of the round, the only one the verifier sees. `crash`
-    says why it ends in a traceback, if it does; `known_as` names the benchmark where it does so
-    only over a name of old. `scopes` and `cancelled` are what it went through.
+    says why it crashes, if it does; `known_as` names the benchmark where it does so only over a
+    former name. `scopes` and `cancelled` are what it went through.
     """
 
     def __init__(self, log: Log, rules: Round) -> None:
         self.log, self.rules = log, rules
         self.readable = log.generation in (rules.generation, "none")
-        self.run = Run(log.records if self.readable else [], log.line, log.entire)
-        self.run.text = log.whole
+        self.run = Run(log.records if self.readable else [], log.line)
         self.crash = self.known_as = ""
         self.cancelled: list[RuleViolation] = []
         self.scopes: list[Scope] = []
@@ -43,7 +41,8 @@ class VerifierReading:
             if by_key:
                 for name in scope.keys & by_key.keys():
                     self.cancelled.append(by_key.pop(name))
-            for rule, row, violations in judge_rows(scope.verified, run):
+            for rule, row in scope.verified:
+                violations = row.judge(run)
                 if violations:
                     found = self.broken(rule, row, violations)
                     if found.key is None:
@@ -105,7 +104,7 @@ class VerifierReading:
             )
 
     def crashes(self, position: int | None, why: str) -> None:
-        """Note why the official verifier ends in a traceback; the first reason is kept."""
+        """Note why the official verifier crashes; the first reason is kept."""
         if not self.crash and self.rules.verified:
             line = None if position is None else self.run.line(position)
             self.crash = why if line is None else f"line {line}: {why}"

@@ -12,19 +12,11 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.rulebook.candidates import (
-    COMMON_VALUES,
-    at,
-    blank,
-    needs,
-    otherwise,
-    values,
-    variations,
-)
+from podium.compliance.rulebook.candidates import COMMON_VALUES, at, blank, otherwise
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints import bounds as c
 from podium.rules.constraints import order
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.finding import StatedBy
 from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
@@ -45,7 +37,7 @@ class Example:
     good: tuple[Record, ...]
 
 
-def counter_example(constraint: c.Constraint, run: Run | None = None) -> tuple[Any, Any] | None:
+def counter_example(constraint: Constraint, run: Run | None = None) -> tuple[Any, Any] | None:
     """A value that breaks a constraint on values and one that obeys; None where there is none.
 
     `run` holds the keys that formulas look at; raises NotLogged where it lacks one.
@@ -53,7 +45,7 @@ def counter_example(constraint: c.Constraint, run: Run | None = None) -> tuple[A
     run = run or Run([])
     run.position = len(run.records)
     good = bad = _NONE
-    for value in (*values(constraint, run), *COMMON_VALUES):
+    for value in (*constraint.candidates(run), *COMMON_VALUES):
         if _passes(constraint, value, run):
             good = value if good is _NONE else good
         elif bad is _NONE:
@@ -66,7 +58,7 @@ def counter_example(constraint: c.Constraint, run: Run | None = None) -> tuple[A
 _NONE: Any = object()
 
 
-def _passes(constraint: c.Constraint, value: Any, run: Run) -> bool:
+def _passes(constraint: Constraint, value: Any, run: Run) -> bool:
     run.position = len(run.records)
     try:
         return constraint.test(value, run)
@@ -97,7 +89,7 @@ class _Maker:
         """The example, or None where the rule asks nothing or no candidate shows it."""
         if any(type(each).__name__ == "in_sequence" for each in self.all):
             return self._in_life()
-        for other in dict.fromkeys(key for each in self.all for key in needs(each)):
+        for other in dict.fromkeys(key for each in self.all for key in each.needs()):
             self._add(other)
         self._order()
         for _ in range(MOST_NEEDS):
@@ -119,7 +111,7 @@ class _Maker:
         record = at(blank(key), len(self.before))
         row = self.known.get(name)
         if row is not None and row.each:
-            for other in dict.fromkeys(key for each in row.each for key in needs(each)):
+            for other in dict.fromkeys(key for each in row.each for key in each.needs()):
                 self._add(other)
             run = Run([*self.before, record])
             run.position = len(self.before)
@@ -170,7 +162,7 @@ class _Maker:
         # A bound of nothing is no telling target.
         some = sorted(self.some, key=lambda each: each.text().endswith((" 0", " 0.0")))
         for constraint in some or (*self.judged.each, *self.judged.first):
-            for record in variations(constraint, good, self._run(good), COMMON_VALUES):
+            for record in constraint.variations(good, self._run(good), COMMON_VALUES):
                 wrong = (*self.before, *[record] * self.count, *self.after)
                 if record != good and self._breaks(list(wrong)):
                     return wrong
@@ -206,11 +198,11 @@ class _Maker:
             return False
 
 
-def _search(constraints: tuple[c.Constraint, ...], record: Record, run: Run) -> Record | None:
+def _search(constraints: tuple[Constraint, ...], record: Record, run: Run) -> Record | None:
     """The record changed until every constraint holds; None where that cannot be done."""
     if not constraints or not (left := _failing(constraints, record, run)):
         return record
-    pool = [value for each in constraints for value in values(each, run)] + [*COMMON_VALUES]
+    pool = [value for each in constraints for value in each.candidates(run)] + [*COMMON_VALUES]
     for _ in range(2 * len(constraints)):
         better = _better(left, constraints, record, run, pool)
         if better is None:
@@ -223,8 +215,8 @@ def _search(constraints: tuple[c.Constraint, ...], record: Record, run: Run) -> 
 
 
 def _better(
-    left: list[c.Constraint],
-    constraints: tuple[c.Constraint, ...],
+    left: list[Constraint],
+    constraints: tuple[Constraint, ...],
     record: Record,
     run: Run,
     pool: list[Any],
@@ -241,13 +233,13 @@ def _better(
 
 
 def _variations_of(
-    left: list[c.Constraint], record: Record, run: Run, pool: list[Any]
+    left: list[Constraint], record: Record, run: Run, pool: list[Any]
 ) -> Iterator[Record]:
     for constraint in left:
-        yield from variations(constraint, record, run, pool)
+        yield from constraint.variations(record, run, pool)
 
 
-def _failing(constraints: tuple[c.Constraint, ...], record: Record, run: Run) -> list[c.Constraint]:
+def _failing(constraints: tuple[Constraint, ...], record: Record, run: Run) -> list[Constraint]:
     place = run.position
     run.records[place] = record
     failing = []

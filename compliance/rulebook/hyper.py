@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from podium.compliance.rulebook.candidates import needs
 from podium.compliance.rulebook.catalogue import Kind, Rule, rules_of
 from podium.compliance.rulebook.tables import tables_for
 from podium.logging_spec import keys as k
@@ -16,6 +15,8 @@ from podium.logging_spec.reader.record import Record
 from podium.rules.constraints import benchmark_constraints as s
 from podium.rules.constraints import bounds as c
 from podium.rules.constraints import formula
+from podium.rules.constraints.constraint import Constraint
+from podium.rules.constraints.evaluation_points import OnSamples
 from podium.rules.round import Round
 from podium.rules.run import NotLogged, Run, as_number
 from podium.rules.table import Row
@@ -137,12 +138,12 @@ def evaluations(
     """When the run must evaluate, worked out as far as the batch size is given."""
     run = _run_of(given)
     found: list[dict[str, Any]] = [
-        {"stated_by": rule.id, "text": _when(constraint, run)}
+        {"stated_by": rule.id, "text": constraint.when(run)}
         for table in tables_for(rules, benchmark, division)
         for rule in rules_of(rules, table)
         if rule.kind is Kind.ROW and isinstance(rule.source, Row)
         for constraint in (*rule.source.each, *rule.source.first)
-        if isinstance(constraint, s._OnSamples)
+        if isinstance(constraint, OnSamples)
     ]
     schedule = rules.limits.evaluates.get(benchmark) if division != "open" else None
     if schedule is None:
@@ -158,23 +159,12 @@ def evaluations(
     return [*found, entry]
 
 
-def _when(constraint: s._OnSamples, run: Run) -> str:
-    """When the official verifier wants evaluations."""
-    match constraint:
-        case s.first_evaluation():
-            return f"first at {constraint.expected(run)} samples"
-        case s.every_batch_from(start=start):
-            return f"first at {formula.worked_out(start, run)} samples, then after every batch"
-        case _:
-            return f"at {constraint.expected(run)} samples"
-
-
-def _missing(constraints: tuple[c.Constraint, ...], own: str, run: Run) -> tuple[str, ...]:
-    wanted = dict.fromkeys(key for each in constraints for key in needs(each))
+def _missing(constraints: tuple[Constraint, ...], own: str, run: Run) -> tuple[str, ...]:
+    wanted = dict.fromkeys(key for each in constraints for key in each.needs())
     return tuple(key for key in wanted if key != own and key not in run.where)
 
 
-def _allowed(constraints: tuple[c.Constraint, ...], run: Run) -> str:
+def _allowed(constraints: tuple[Constraint, ...], run: Run) -> str:
     """What may be logged, in words, formulas worked out."""
     bounds = []
     for constraint in constraints:
@@ -185,7 +175,7 @@ def _allowed(constraints: tuple[c.Constraint, ...], run: Run) -> str:
     return "; ".join(dict.fromkeys(bounds)) or "any value"
 
 
-def _allows(constraints: tuple[c.Constraint, ...], value: Any, run: Run, key: str) -> bool:
+def _allows(constraints: tuple[Constraint, ...], value: Any, run: Run, key: str) -> bool:
     """Whether a given value obeys all constraints that can be tested."""
     run.position = len(run.records)
     for constraint in constraints:
@@ -199,7 +189,7 @@ def _allows(constraints: tuple[c.Constraint, ...], value: Any, run: Run, key: st
     return True
 
 
-def _fixed(constraints: tuple[c.Constraint, ...], run: Run) -> Any:
+def _fixed(constraints: tuple[Constraint, ...], run: Run) -> Any:
     """The one value that obeys all constraints; None where there are none or several."""
     for constraint in constraints:
         value = None
@@ -211,7 +201,7 @@ def _fixed(constraints: tuple[c.Constraint, ...], run: Run) -> Any:
     return None
 
 
-def _only(constraint: c.Constraint, run: Run) -> Any:
+def _only(constraint: Constraint, run: Run) -> Any:
     """The value that a constraint fixes; raises where its formula cannot be worked out."""
     match constraint:
         case c.equals(bound=bound) | c.close_to(bound=bound) | c.nearly(bound=bound):

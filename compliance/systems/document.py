@@ -64,11 +64,6 @@ class Document(msgspec.Struct):
     def line_of(self, key: str) -> int | None:
         """The line that names a field; None where none does."""
         if self.text and not self.lines and key in self.fields:
-            quoted = f'"{key}"'
-            start = self.text.find(quoted)
-            # Where the letters stand once and nothing is escaped, they are the field's name.
-            if self.text.find(quoted, start + 1) < 0 and "\\" not in self.text:
-                return self.text.count("\n", 0, start) + 1
             again = Document()
             _walk(self.text, again)
             self.lines = again.lines

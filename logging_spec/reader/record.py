@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, TypedDict
+from typing import Annotated, Any
 
 import msgspec
 
@@ -26,44 +26,6 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     metadata: Any
     event_type: Any = None
     namespace: Any = None
-
-
-class Metadata(TypedDict, total=False):
-    """The members of metadata that rules look at, such as how far training was.
-
-    All but every line names its source file and line besides, which take more time to read than
-    all of these.
-    """
-
-    epoch_num: Any
-    tensor: Any
-    first_epoch_num: Any
-    epoch_count: Any
-    step_num: Any
-    epoch: Any
-    samples_count: Any
-    status: Any
-    metric: Any
-    method: Any
-    iteration: Any
-    timestamp: Any
-
-
-MEMBERS = frozenset(Metadata.__annotations__)
-
-
-class BriefRecord(msgspec.Struct, frozen=True, gc=False):
-    """What rules look at of a record: it stands for one where all of it would take longer to read.
-
-    Its fields stand in the order of a line.
-    """
-
-    event_type: ClassVar[None] = None
-    namespace: ClassVar[None] = None
-    time_ms: float
-    key: str
-    value: Any
-    metadata: Metadata
 
 
 class EmittedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

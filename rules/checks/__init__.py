@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NotRequired, TypedDict, Unpack
 
 import msgspec
 
+from podium.logging_spec.reader.record import Record
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -48,45 +49,72 @@ class Context(msgspec.Struct, frozen=True, dict=True):
         return tuple(check for check in self.of_round if check.applies(self))
 
 
-PLAIN_JSON = "plain JSON"
-"""Set in `Run.memo` where every line was plain JSON, in which there is no NaN."""
-
 Find = Callable[[Run, Context], Iterator[Violation]]
+
+Worth = Callable[[Run, Record], bool]
+"""Whether a record just added to a run may break a check that held before it."""
+
+
+class Watch(msgspec.Struct, frozen=True):
+    """The keys whose records may break a check that held before them.
+
+    `begin` gives, for one run, the function that tells which of these records are worth a look.
+    """
+
+    keys: tuple[str, ...]
+    begin: Callable[[Context], Worth]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One named check: `find` yields what is wrong; the rest is its page."""
+    """One named check: `find` yields what is wrong; the rest is its page.
+
+    `divisions` are those that it is about, all if there are none; `by_benchmark` tells that it
+    looks at the division or the benchmark all the same. `watches` say when a guard looks at it
+    while a run goes on: only a check that no later record can satisfy again has any. Without them
+    the end of the log decides.
+    """
 
     id: str
     find: Find
     says: str
     why: str
-    key: str | None
     cites: str
-    severity: Severity
-    stated_by: StatedBy
-    bad: str
-    good: str
-    divisions: tuple[str, ...]
+    key: str | None = None
+    bad: str = ""
+    good: str = ""
+    severity: Severity = Severity.WARNING
+    stated_by: StatedBy = StatedBy.POLICY
+    divisions: tuple[str, ...] = ()
+    by_benchmark: bool = False
+    watches: tuple[Watch, ...] = ()
     formerly: tuple[str, ...] = ()
+
+    @property
+    def needs_names(self) -> bool:
+        """Whether it can be judged only once division and benchmark are known."""
+        return self.by_benchmark or bool(self.divisions)
 
     def applies(self, context: Context) -> bool:
         """Whether the check is about this division."""
         return not self.divisions or context.division in self.divisions
 
 
-def check(
-    id: str,  # noqa: A002 - the rule's id
-    *,
-    says: str,
-    cites: str,
-    key: str | None = None,
-    bad: str = "",
-    good: str = "",
-    severity: Severity = Severity.WARNING,
-    divisions: tuple[str, ...] = (),
-    formerly: tuple[str, ...] = (),
-) -> Callable[[Find], Check]:
+class Declaration(TypedDict):
+    """What a check is declared with, beside its id: see the fields of `Check`."""
+
+    says: str
+    cites: str
+    key: NotRequired[str]
+    bad: NotRequired[str]
+    good: NotRequired[str]
+    severity: NotRequired[Severity]
+    divisions: NotRequired[tuple[str, ...]]
+    by_benchmark: NotRequired[bool]
+    watches: NotRequired[tuple[Watch, ...]]
+    formerly: NotRequired[tuple[str, ...]]
+
+
+def check(id: str, **declared: Unpack[Declaration]) -> Callable[[Find], Check]:  # noqa: A002 - the rule's id
     """Declare a check: `says` is its one-sentence meaning; `bad` and `good` are an example.
 
     `formerly` are ids that it had before: they still select, waive and explain it. The docstring of
@@ -94,20 +122,6 @@ def check(
     """
 
     def declare(find: Find) -> Check:
-        why = " ".join((find.__doc__ or "").split())
-        return Check(
-            id,
-            find,
-            says,
-            why,
-            key,
-            cites,
-            severity,
-            StatedBy.POLICY,
-            bad,
-            good,
-            divisions,
-            formerly,
-        )
+        return Check(id=id, find=find, why=" ".join((find.__doc__ or "").split()), **declared)
 
     return declare

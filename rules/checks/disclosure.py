@@ -8,12 +8,15 @@ from podium.logging_spec import keys as k
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
+from podium.rules.checks.watch import on, once
 from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show
 from podium.rules.run import Run
 from podium.rules.table import Violation
 
 PARALLELISMS = (k.TENSOR_PARALLELISM, k.PIPELINE_PARALLELISM, k.CONTEXT_PARALLELISM)
+
+_PARALLEL = tuple(key.name for key in (k.NUMBER_OF_NODES, k.ACCELERATORS_PER_NODE, *PARALLELISMS))
 
 
 def _count(run: Run, key: k.Key) -> float | None:
@@ -36,6 +39,15 @@ def _count(run: Run, key: k.Key) -> float | None:
         at(0, "global_batch_size", 32),
         at(0, "micro_batch_size", 2),
         at(0, "gradient_accumulation_steps", 4),
+    ),
+    watches=(
+        on(
+            "global_batch_size",
+            "micro_batch_size",
+            "gradient_accumulation_steps",
+            *_PARALLEL,
+            when=once,
+        ),
     ),
 )
 def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
@@ -62,7 +74,7 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
             f"global_batch_size is {show(batch)}; must be {wanted}",
             wanted,
             batch,
-            "mend whichever of the three is not what the run used",
+            "correct whichever of the three is not what the run used",
         )
 
 
@@ -97,6 +109,7 @@ def _data_parallel(run: Run) -> float | None:
         at(0, "pipeline_parallelism", 1),
         at(0, "context_parallelism", 1),
     ),
+    watches=(on(*_PARALLEL, when=once),),
 )
 def not_divided(run: Run, _: Context) -> Iterator[Violation]:
     """Every accelerator holds one part of one replica of the model."""
@@ -115,7 +128,7 @@ def not_divided(run: Run, _: Context) -> Iterator[Violation]:
             f"{show(accelerators)} accelerators",
             f"a divisor of {show(accelerators)}",
             model,
-            "mend whichever of the numbers is not what the run used",
+            "correct whichever of the numbers is not what the run used",
         )
 
 

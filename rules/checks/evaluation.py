@@ -8,7 +8,9 @@ from operator import lt
 from podium.logging_spec import keys as k
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.pace import Grids
 from podium.rules.checks.points import (
+    OUTCOMES,
     TRAINING,
     evaluations,
     evaluations_before,
@@ -21,6 +23,7 @@ from podium.rules.checks.points import (
     target_of,
     where_is,
 )
+from podium.rules.checks.watch import following, on, stopped
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity
 from podium.rules.run import Run
@@ -70,6 +73,10 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
         at(6, "eval_accuracy", 0.93, samples_count=2304),
         at(7, "eval_accuracy", 0.92, samples_count=2688),
     ),
+    watches=(
+        on("global_batch_size"),
+        following(*OUTCOMES, begin=lambda context: Grids(context).leaves),
+    ),
 )
 def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
     """Evaluating less often takes less time on the clock; evaluating more often stops it earlier.
@@ -111,6 +118,7 @@ _TARGET = at(0, "submission_benchmark", "llama31_8b")
         at(5, "eval_accuracy", 3.2, samples_count=12_288),
         at(6, "run_stop", status="success"),
     ),
+    watches=(on("run_stop"),),
 )
 def after_target(run: Run, context: Context) -> Iterator[Violation]:
     """Convergence is compared with reference runs at the evaluation that ended the run.
@@ -165,6 +173,7 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
         at(5, "eval_accuracy", 3.2, samples_count=12_288),
         at(6, "run_stop", status="success"),
     ),
+    watches=(on("run_stop", *OUTCOMES, when=stopped),),
 )
 def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
     """Evaluation is on the clock, which stops when the target is known to be reached.
@@ -207,6 +216,8 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
         at(59, "eval_accuracy", 3.2, samples_count=24_576),
         at(60, "run_stop", status="success"),
     ),
+    by_benchmark=True,
+    watches=(on("run_start", "run_stop", *OUTCOMES, when=stopped),),
 )
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
     """Evaluation is on the clock unless the benchmark evaluates checkpoints after the run."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import minutes, times
+from podium.rules.checks.watch import on
 from podium.rules.finding import Severity
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -21,6 +22,7 @@ CITES = "HPC rules, Data State at Start of Run"
     cites=CITES,
     bad=excerpt(at(0, "staging_start"), at(5, "staging_stop"), at(6, "run_start")),
     good=excerpt(at(0, "run_start"), at(1, "staging_start"), at(5, "staging_stop")),
+    watches=(on("staging_start", "run_start"),),
 )
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
     """Data begins on a file system that all nodes share; to bring it nearer is part of the run."""

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING, minutes, status_of, times
+from podium.rules.checks.watch import again, on
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity
 from podium.rules.run import MINUTE_MS, Run
 from podium.rules.table import Violation
 
 MARKERS = ("run_start", "run_stop", "init_stop")
+
+
+def _begun(run: Run, record: Record) -> bool:
+    """An init_start before any marker is late for nothing."""
+    return record.key != "init_start" or not run.where.keys().isdisjoint(MARKERS)
+
 
 EARLIEST_MS, LATEST_MS = 1e12, 4e12
 """September 2001 and October 2096: clocks outside are not set, or count another unit."""
@@ -25,6 +33,7 @@ EARLIEST_MS, LATEST_MS = 1e12, 4e12
     cites=TRAINING + "Run Results",
     bad=excerpt(at(0, "run_start"), at(59, "run_start"), at(60, "run_stop", status="success")),
     good=excerpt(at(0, "run_start"), at(60, "run_stop", status="success")),
+    watches=(on(*MARKERS, when=again),),
 )
 def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
     """The score is the time between two moments.
@@ -37,9 +46,9 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
         found = run.where.get(marker, ())
         if len(found) < 2:
             continue
-        first = run.entire(found[0])
+        first = run.records[found[0]]
         for index in found[1:]:
-            record = run.entire(index)
+            record = run.records[index]
             if (record.time_ms, record.value, record.metadata) != (
                 first.time_ms,
                 first.value,
@@ -64,6 +73,7 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
     cites=TRAINING + "Benchmark Results",
     bad=at(60, "run_stop", status="done"),
     good=at(60, "run_stop", status="success"),
+    watches=(on("run_stop"),),
 )
 def unknown_status(run: Run, context: Context) -> Iterator[Violation]:
     """The status decides whether a run counts as converged; any other word decides nothing."""
@@ -91,6 +101,7 @@ def unknown_status(run: Run, context: Context) -> Iterator[Violation]:
     severity=Severity.NOTE,
     bad=at(60, "run_stop", status="aborted"),
     good=at(60, "run_stop", status="success"),
+    watches=(on("run_stop"),),
 )
 def not_converged(run: Run, _: Context) -> Iterator[Violation]:
     """A result may hold one run without convergence, which then is its slowest; not more."""
@@ -121,6 +132,8 @@ def init_limit(context: Context) -> float | None:
     cites=TRAINING + "Run Results",
     bad=excerpt(at(0, "init_start"), at(10, "init_stop"), at(100, "run_start")),
     good=excerpt(at(0, "init_start"), at(10, "init_stop"), at(11, "run_start")),
+    by_benchmark=True,
+    watches=(on("init_start", "run_start", when=_begun),),
 )
 def late_start(run: Run, context: Context) -> Iterator[Violation]:
     """The clock starts with the first touch of the data, or when initialisation has had its time.
@@ -149,6 +162,7 @@ def late_start(run: Run, context: Context) -> Iterator[Violation]:
     cites=TRAINING + "Run Results",
     bad=excerpt(at(60, "run_start"), at(1, "run_stop", status="success")),
     good=excerpt(at(1, "run_start"), at(60, "run_stop", status="success")),
+    watches=(on("init_start", *MARKERS, when=_begun),),
 )
 def times_not_physical(run: Run, _: Context) -> Iterator[Violation]:
     """The score is a difference of times, while the official verifier goes by the order of lines.
@@ -186,6 +200,7 @@ def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
     severity=Severity.NOTE,
     bad=':::MLLOG {"time_ms": 3600000, "key": "run_start", "value": null, "metadata": {}}',
     good=at(0, "run_start"),
+    watches=(on("run_start"),),
 )
 def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
     """Durations survive a clock that is not set; runs of a system can no longer be compared."""
@@ -196,7 +211,7 @@ def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
             f"time_ms of run_start is {show(start.time_ms)}; must be milliseconds since 1970",
             "milliseconds since 1970",
             start.time_ms,
-            "set the clock of the system, or mend the unit of time_ms",
+            "set the clock of the system, or correct the unit of time_ms",
         )
 
 
@@ -207,6 +222,7 @@ def clock_implausible(run: Run, _: Context) -> Iterator[Violation]:
     cites=TRAINING + "Data State at Start of Run",
     bad=excerpt(at(0, "cache_clear", False), at(1, "run_start")),
     good=excerpt(at(0, "cache_clear", True), at(1, "run_start")),
+    watches=(on("cache_clear", "run_start"),),
 )
 def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
     """Data left in the memory of an earlier run would be read for nothing.

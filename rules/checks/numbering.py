@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
-from podium.rules.checks.points import TRAINING, outcome_key, position
+from podium.rules.checks.points import OUTCOMES, TRAINING, outcome_key, position
+from podium.rules.checks.watch import on, once
 from podium.rules.finding import Severity
 from podium.rules.run import Run
 from podium.rules.table import Violation
@@ -31,6 +32,7 @@ CLOSED = ("closed",)
         at(5, "eval_accuracy", 0.2, epoch_num=1),
         at(10, "eval_accuracy", 0.3, epoch_num=2),
     ),
+    watches=(on(*OUTCOMES, when=once),),
 )
 def epoch_numbering(run: Run, context: Context) -> Iterator[Violation]:
     """A run whose epochs count from 0 seems to converge one epoch sooner than its reference."""
@@ -77,6 +79,7 @@ def _from_zero(run: Run, key: str) -> Iterator[Violation]:
         at(1, "epoch_start", epoch_num=1),
         at(5, "epoch_start", epoch_num=2),
     ),
+    watches=(on("epoch_start", when=once),),
 )
 def epoch_from_zero(run: Run, context: Context) -> Iterator[Violation]:
     """Only evaluations are compared with reference runs, so this number by itself harms nobody."""

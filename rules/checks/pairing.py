@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.rules.checks import Context, check
+from podium.rules.checks import Context, Worth, check
 from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.pace import Progress
 from podium.rules.checks.points import (
+    OUTCOMES,
     POSITIONS,
     TRAINING,
     Marks,
@@ -16,6 +18,7 @@ from podium.rules.checks.points import (
     position,
     where_is,
 )
+from podium.rules.checks.watch import following, on
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity
 from podium.rules.run import Run, metadata_of
@@ -112,6 +115,7 @@ def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
         at(3, "eval_start", samples_count=24_576),
         at(4, "eval_accuracy", 3.3, samples_count=24_576),
     ),
+    by_benchmark=True,
 )
 def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     """The position of the outcome is compared with reference runs: it must be the evaluation's."""
@@ -204,16 +208,18 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
         at(2, "eval_accuracy", 3.2, samples_count=24_576),
         at(3, "run_stop", status="success", samples_count=24_576),
     ),
+    by_benchmark=True,
+    watches=(on("run_stop"),),
 )
 def final_position(run: Run, context: Context) -> Iterator[Violation]:
     """The run ends with the evaluation that reaches the target; both must count alike."""
     stops = run.where.get("run_stop")
     if not stops or context.offline:
         return
-    said = metadata_of(run.records[stops[0]])
+    stated = metadata_of(run.records[stops[0]])
     places = evaluations_before(run, stops[0])
     found = position(run.records[places[-1]]) if places else None
-    if found is None or found[0] not in said:
+    if found is None or found[0] not in stated:
         return
     final = position(run.records[stops[0]], found[:1])
     if final is not None and final != found:
@@ -228,6 +234,10 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
         )
 
 
+def _goes_back(_: Context) -> Worth:
+    return Progress(POSITIONS).goes_back
+
+
 @check(
     "progress.not-monotonic",
     formerly=("progress.goes-back",),
@@ -240,6 +250,11 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
     good=excerpt(
         at(2, "eval_accuracy", 3.4, samples_count=12_288),
         at(4, "eval_accuracy", 3.2, samples_count=24_576),
+    ),
+    by_benchmark=True,
+    watches=(
+        *(following(key, begin=_goes_back) for key in (*OUTCOMES, "epoch_start")),
+        following("block_start", begin=lambda _: Progress(BLOCK).goes_back),
     ),
 )
 def goes_back(run: Run, context: Context) -> Iterator[Violation]:

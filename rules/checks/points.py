@@ -17,6 +17,9 @@ from podium.rules.table import Row
 POSITIONS = ("samples_count", "epoch_num", "step_num")
 """Metadata members that say how far training is, the most telling first."""
 
+OUTCOMES = ("eval_accuracy", "eval_error")
+"""Keys that hold the outcome of an evaluation."""
+
 EXACT = 1 << 53
 """Integers from here on need not have a number they are equal to."""
 
@@ -80,15 +83,12 @@ class Marks(msgspec.Struct, frozen=True):
         return [(index, value) for index, value in marks if value in lost]
 
 
-_UNREAD = Marks("", [], [], [])
-
-
 def marks_of(run: Run, key: str, names: tuple[str, ...] = POSITIONS) -> Marks | None:
     """The positions that records of a key give, by the member that the first one has."""
-    token = ("marks", key, names)
-    marks: Marks | None = run.memo.get(token, _UNREAD)
-    if marks is _UNREAD:
-        marks = run.memo[token] = _read_marks(run, key, names)
+    known = ("marks", key, names)
+    if known not in run.memo:
+        run.memo[known] = _read_marks(run, key, names)
+    marks: Marks | None = run.memo[known]
     return marks
 
 

@@ -8,9 +8,11 @@ from math import isfinite
 from typing import Any
 
 from podium.logging_spec import keys as k
-from podium.rules.checks import PLAIN_JSON, Context, check
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
+from podium.rules.checks.watch import on
 from podium.rules.constraints.formula import show
 from podium.rules.run import Run, as_number
 from podium.rules.table import Violation
@@ -42,19 +44,24 @@ def _odd_numbers(value: Any) -> bool:
     )
 
 
+def _odd(_: Run, record: Record) -> bool:
+    return _odd_numbers(record.value)
+
+
 @check(
     "log.not-a-number",
     says="values that rules compare with are finite numbers",
     cites="logging rules, value",
     bad=at(1, "eval_accuracy", float("nan"), samples_count=12_288),
     good=at(1, "eval_accuracy", 3.3, samples_count=12_288),
+    watches=(on(*sorted(COMPARED), when=_odd),),
 )
 def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
     """Nothing is less or greater than NaN, so it slips through one bound and fails the next.
 
     JSON itself has neither NaN nor Infinity.
     """
-    if run.memo.get(PLAIN_JSON):
+    if run.plain_json:
         return
     records = run.records
     for key, found in run.where.items():
@@ -80,7 +87,7 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
     good=at(1, "global_batch_size", 32),
 )
 def misspelt_key(run: Run, _: Context) -> Iterator[Violation]:
-    """A key that no rule knows is read by nobody: what it says is as good as not logged.
+    """A key that no rule knows is read by nobody: what it says counts as not logged.
 
     Where the standard key is logged as well, the other is a key of its own.
     """
@@ -101,12 +108,6 @@ def _misspelt(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((key, meant.name) for key, meant in unknown if meant and meant.name not in keys)
 
 
-@lru_cache(maxsize=256)
-def _numeric(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of a run's keys whose value is one number."""
-    return tuple(key for key in keys if key in NUMERIC)
-
-
 def _is_number(value: Any) -> bool:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -115,21 +116,27 @@ def _is_number(value: Any) -> bool:
     )
 
 
+def _no_number(_: Run, record: Record) -> bool:
+    value = record.value
+    return type(value) not in (int, float) and value is not None and not _is_number(value)
+
+
 @check(
     "log.wrong-type",
     says="a number is logged as a number",
     cites="logging rules, value",
     bad=at(1, "gradient_accumulation_steps", "four"),
     good=at(1, "gradient_accumulation_steps", 4),
+    watches=(on(*sorted(NUMERIC), when=_no_number),),
 )
 def wrong_type(run: Run, _: Context) -> Iterator[Violation]:
     """What is no number can be compared with no bound, by this checker or by any other.
 
     A number within quotes, or in a list of its own, is taken as that number.
     """
-    records, where = run.records, run.where
-    for key in _numeric(tuple(where)):
-        for index in where[key]:
+    records = run.records
+    for key, found in run.where.items():
+        for index in found if key in NUMERIC else ():
             value = records[index].value
             if type(value) in (int, float) or value is None or _is_number(value):
                 continue
@@ -164,6 +171,16 @@ def seed_missing(run: Run, context: Context) -> Iterator[Violation]:
         )
 
 
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lstrip("+-").isdecimal()
+    return type(value) is int
+
+
+def _no_integer(_: Run, record: Record) -> bool:
+    return not _is_integer(record.value)
+
+
 @check(
     "seed.not-integer",
     key="seed",
@@ -172,6 +189,7 @@ def seed_missing(run: Run, context: Context) -> Iterator[Violation]:
     divisions=CLOSED,
     bad=at(0, "seed", 1.5),
     good=at(0, "seed", 15),
+    watches=(on("seed", when=_no_integer),),
 )
 def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
     """The official checker truncates: 1.5, 1.9 and true would all be one seed, shared by runs."""
@@ -189,12 +207,6 @@ def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
             show(value),
             "log the seed as the random generator takes it",
         )
-
-
-def _is_integer(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.strip().lstrip("+-").isdecimal()
-    return type(value) is int
 
 
 CHECKS = (

@@ -1,18 +1,16 @@
-"""Constraints that a single benchmark needs: grids of evaluations, stretched schedules."""
+"""Constraints that a single benchmark needs: stretched schedules, bounds by batch size."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from podium.logging_spec import keys as k
-from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.bounds import Constraint, computes, near_whole
+from podium.rules.constraints.bounds import near_whole
+from podium.rules.constraints.constraint import Constraint, computed, near
 from podium.rules.constraints.formula import (
     Formula,
-    as_of,
-    ceil,
-    floor,
     logged,
     number_text,
     show,
@@ -26,6 +24,8 @@ BATCH = logged(k.GLOBAL_BATCH_SIZE)
 
 class small_batch_multiple(Constraint, frozen=True):
     """A whole multiple of the step; a small batch may also use a whole fraction of it."""
+
+    looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
 
     step: float
     below: int
@@ -53,6 +53,8 @@ class second_boundary(Constraint, frozen=True):
 
 class relaxed_target(Constraint, frozen=True):
     """The target is lower for large batches."""
+
+    looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
 
     target: float
     relaxed: float
@@ -92,6 +94,8 @@ class by_batch_size(Constraint, frozen=True):
     A band is (smallest batch, largest batch, values).
     """
 
+    looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
+
     bands: tuple[tuple[int, int, tuple[float, ...]], ...]
 
     def test(self, value: Any, run: Run) -> bool:
@@ -108,6 +112,8 @@ class by_batch_size(Constraint, frozen=True):
 
 class fixed_below_batch(Constraint, frozen=True):
     """The value is fixed for small batches and free from a batch size on."""
+
+    looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
 
     bound: float
     batch: int
@@ -131,6 +137,9 @@ class stretched(Constraint, frozen=True):
     boundaries: tuple[int, ...]
     batch: int = 0
 
+    def needs(self) -> tuple[str, ...]:
+        return ("global_batch_size",) if self.batch else ()
+
     def test(self, value: Any, run: Run) -> bool:
         scale, slack = 1.0, 1e-3
         if self.batch:
@@ -148,6 +157,12 @@ class stretched(Constraint, frozen=True):
         scale = f" * {self.batch} / global_batch_size" if self.batch else ""
         return f"{boundaries}{scale}, K whole"
 
+    def candidates(self, run: Run) -> Iterator[Any]:
+        scale = self.batch / run.logged("global_batch_size") if self.batch else 1
+        yield [round(boundary * scale) for boundary in self.boundaries]
+        yield [round(boundary * scale * 1.25) for boundary in self.boundaries]
+        yield from Constraint.candidates(self, run)
+
 
 class cube(Constraint, frozen=True):
     """The shape of a cube, a last axis for channels allowed."""
@@ -160,6 +175,10 @@ class cube(Constraint, frozen=True):
 
     def text(self) -> str:
         return f"[{self.side}, {self.side}, {self.side}]"
+
+    def candidates(self, run: Run) -> Iterator[Any]:
+        yield from ([self.side] * 3, [self.side * 2] * 3)
+        yield from near(self.side)
 
 
 class each_item(Constraint, frozen=True):
@@ -179,6 +198,11 @@ class each_item(Constraint, frozen=True):
         items = " and ".join(inner.text() for inner in self.inner)
         return f"a list, each item {items}" if self.listed else f"{items} (each, of a list)"
 
+    def candidates(self, run: Run) -> Iterator[Any]:
+        for inner in self.inner:
+            yield from ([value] for value in inner.candidates(run))
+        yield from Constraint.candidates(self, run)
+
 
 class one_of_ignoring_case(Constraint, frozen=True):
     """The value is one of these words, in capitals or not."""
@@ -197,6 +221,8 @@ class init_longer_for(init_within, frozen=True):
 
     benchmark: str = ""
     minutes: float = 0
+
+    looks_up: ClassVar[tuple[str, ...]] = ("submission_division", "submission_benchmark")
 
     def limit(self, run: Run) -> float:
         usual = init_within.limit(self, run)
@@ -228,9 +254,15 @@ class within_factors(Constraint, frozen=True):
             f"{worked_out(self.low * self.unit, run)} to {worked_out(self.high * self.unit, run)}"
         )
 
+    def candidates(self, run: Run) -> Iterator[Any]:
+        yield from Constraint.candidates(self, run)
+        yield from near(computed(self.unit * self.low, run))
+
 
 class batch_is_prompts_times(Constraint, frozen=True):
     """The global batch is the prompts of a step times the roll-outs of each."""
+
+    looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size", "num_prompts_per_step")
 
     def test(self, value: Any, run: Run) -> bool:
         prompts = run.logged("num_prompts_per_step")
@@ -239,100 +271,5 @@ class batch_is_prompts_times(Constraint, frozen=True):
     def text(self) -> str:
         return "global_batch_size / num_prompts_per_step"
 
-
-class _OnSamples(Constraint, frozen=True):
-    """Base of constraints on the samples_count of evaluations."""
-
-    def at(self, record: Record) -> int:
-        """The record's samples_count as an integer; raises where it is none."""
-        return int(record.metadata["samples_count"])
-
-    def actual(self, record: Record) -> Any:
-        return record.metadata.get("samples_count") if isinstance(record.metadata, dict) else None
-
-    def says(self, record: Record, run: Run | None) -> str:
-        at = show(self.actual(record))
-        return f"{record.key} is at samples_count {at}; must be at {self.expected(run)}"
-
-    def advice(self, key: str, run: Run | None) -> str:
-        return f"evaluate at {self.expected(run)} samples"
-
-
-class first_evaluation(_OnSamples, frozen=True):
-    """The first evaluation comes after exactly this many samples."""
-
-    samples: Formula
-
-    def holds(self, record: Record, run: Run) -> bool:
-        return self.at(record) == self.samples.compute(run)
-
-    def text(self) -> str:
-        return f"first at {self.samples.text} samples"
-
-    def expected(self, run: Run | None) -> str:
-        return worked_out(self.samples, run)
-
-
-class on_multiples_of(_OnSamples, frozen=True):
-    """Evaluations come after multiples of an interval in samples."""
-
-    interval: Formula
-
-    def holds(self, record: Record, run: Run) -> bool:
-        return bool(record.metadata["samples_count"] % self.interval.compute(run) == 0)
-
-    def text(self) -> str:
-        return f"at multiples of {self.interval.text} samples"
-
-    def expected(self, run: Run | None) -> str:
-        return f"a multiple of {worked_out(self.interval, run)}"
-
-
-class every_batch_from(_OnSamples, frozen=True):
-    """Evaluations start at a given sample count and then come after every batch, none skipped."""
-
-    start: Formula
-
-    def broken(self, positions: list[int], run: Run) -> list[int]:
-        batches = run.where.get("global_batch_size", [])
-        due: Any = None
-        batch: Any = None
-        failed = []
-        for index in sorted([*batches, *positions]):
-            record = run.records[index]
-            try:
-                if record.key == "global_batch_size":
-                    batch = record.value
-                    run.position = index + 1
-                    due = self.start.compute(run)
-                elif record.metadata["samples_count"] == due:
-                    due += batch
-                else:
-                    failed.append(index)
-            except Exception:
-                if record.key != "global_batch_size":
-                    failed.append(index)
-        return failed
-
-    def holds(self, record: Record, run: Run) -> bool:
-        here = run.position
-        try:
-            return here not in self.broken(run.where[record.key], run)
-        finally:
-            run.position = here
-
-    def text(self) -> str:
-        return f"at {self.start.text} samples first, then after every batch"
-
-
-_INTERVAL = ceil(0.001 * 2_290_835_423 / BATCH) * BATCH
-_FIRST = ceil(floor((4480 * BATCH + 135_331_840) / 3) / _INTERVAL) * _INTERVAL
-
-INTERVAL = as_of(k.GLOBAL_BATCH_SIZE, _INTERVAL)
-"""DLRMv4: samples between evaluations, a thousandth of the training set in whole batches."""
-
-FIRST = as_of(k.GLOBAL_BATCH_SIZE, _FIRST)
-"""DLRMv4: samples before the first evaluation."""
-
-GRID_COMPUTES = computes(_FIRST)
-"""DLRMv4: the verifier works out both where the batch size is logged."""
+    def candidates(self, run: Run) -> Iterator[Any]:
+        yield run.logged("global_batch_size") / run.logged("num_prompts_per_step")

@@ -1,111 +1,25 @@
-"""The words of the rule tables: what a record, its value or its metadata must be.
-
-A constraint decides (`holds`), prints as the policy's tables do (`text`), and explains itself for a
-finding (`expected`, `says`, `advice`). `holds` may raise on a value of the wrong type; the engine
-counts that as a violation, as the official verifier does.
-"""
+"""Constraints on one value: bounds, lists of values, types."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
-from itertools import repeat
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import msgspec
-
 from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.constraint import Constraint, computed, near
 from podium.rules.constraints.formula import (
     Bound,
     Formula,
     bound_text,
     number_text,
-    show,
     worked_out,
 )
 from podium.rules.run import Run
 
 TOLERANCE = 1e-5
 """How far a quotient may be from a whole number and still count as one."""
-
-
-Test = Callable[[Any, Run], bool]
-
-
-class Constraint(msgspec.Struct, frozen=True):
-    """Base of all words: by default a rule about the record's value."""
-
-    def test(self, value: Any, run: Run) -> bool:
-        """Whether a value obeys; may raise on one of the wrong type."""
-        raise NotImplementedError
-
-    def holds(self, record: Record, run: Run) -> bool:
-        """Whether the record obeys; may raise on a value of the wrong type."""
-        return self.test(record.value, run)
-
-    def at_position(self) -> Test:
-        """Whether the record at the run's position obeys, given its value; for many calls."""
-        if type(self).holds is Constraint.holds:
-            return self.test
-        return lambda _, run: self.holds(run.records[run.position], run)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether it looks at the value alone: at no other key, and not at how floats compare."""
-        return False
-
-    def sure_of(self, values: list[Any]) -> bool:
-        """Whether all of several values obey, where that is told without testing each."""
-        return False
-
-    def broken(self, positions: list[int], run: Run) -> list[int]:
-        """The positions of the records that do not obey, or that cannot be tested."""
-        failed = []
-        records = run.records
-        holds = self.holds
-        for index in positions:
-            run.position = index
-            try:
-                if holds(records[index], run):
-                    continue
-            except Exception:
-                pass
-            failed.append(index)
-        return failed
-
-    def text(self) -> str:
-        """The cell of a rule table."""
-        raise NotImplementedError
-
-    def expected(self, run: Run | None) -> str:
-        """What a finding says must be, formulas worked out for this run."""
-        return self.text()
-
-    def actual(self, record: Record) -> Any:
-        """What a finding says is."""
-        return record.value
-
-    def says(self, record: Record, run: Run | None) -> str:
-        """The finding's sentence."""
-        return f"{record.key} is {show(self.actual(record))}; must be {self.expected(run)}"
-
-    def advice(self, key: str, run: Run | None) -> str:
-        """How to mend it."""
-        return f"log {key} as {self.expected(run)}"
-
-    def parts(self) -> Iterator[Any]:
-        """The numbers, texts, formulas and constraints that it is made of, out of their tuples."""
-        for name in self.__struct_fields__:
-            yield from _flat(getattr(self, name))
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _flat(item)
-    else:
-        yield value
 
 
 class equals(Constraint, frozen=True):
@@ -140,7 +54,7 @@ def _close(value: Any, bound: Any) -> bool:
 
 
 class Limit(Constraint, frozen=True):
-    """Base of the words that compare a value with one bound."""
+    """Base of the constraints that compare a value with one bound."""
 
     bound: float | Formula
     compare: ClassVar[staticmethod[[Any, Any], bool]]
@@ -149,25 +63,6 @@ class Limit(Constraint, frozen=True):
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
         return bool(self.compare(value, bound))
-
-    @property
-    def is_constant(self) -> bool:
-        return not isinstance(self.bound, Formula)
-
-    def told_apart(self, values: list[Any]) -> list[bool]:
-        """Which of several values obey a bound that is settled; raises on one of a wrong type."""
-        return list(map(self.compare, values, repeat(self.bound)))
-
-    def sure_of(self, values: list[Any]) -> bool:
-        try:
-            return self.is_constant and all(self.told_apart(values))
-        except TypeError:
-            return False
-
-    def broken(self, positions: list[int], run: Run) -> list[int]:
-        if self.sure_of([run.records[index].value for index in positions]):
-            return []
-        return Constraint.broken(self, positions, run)
 
     def text(self) -> str:
         return f"{self.word} {bound_text(self.bound)}"
@@ -361,6 +256,10 @@ class product_equals(Constraint, frozen=True):
 
     def expected(self, run: Run | None) -> str:
         return worked_out(self.bound / self.factor, run)
+
+    def candidates(self, run: Run) -> Iterator[Any]:
+        yield from near(computed(self.bound, run))
+        yield from near(computed(self.bound / self.factor, run))
 
 
 class computes(Constraint, frozen=True):

@@ -1,11 +1,14 @@
-"""Words about members: of a record's metadata, of a value that is an object."""
+"""Constraints on members: of a record's metadata, of a value that is an object."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
+
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.bounds import Constraint
+from podium.rules.constraints.constraint import Constraint, with_metadata
 from podium.rules.constraints.formula import show
 from podium.rules.run import Run, metadata_of
 
@@ -43,6 +46,13 @@ class Has(Constraint, frozen=True):
     def advice(self, key: str, run: Run | None) -> str:
         return f"pass {' or '.join(self.names)} in the metadata of {key}"
 
+    def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
+        usual = {"status": "success", "epoch_num": 1, "tensor": "w", "first_epoch_num": 1}
+        for name in self.names:
+            yield with_metadata(record, name, usual.get(name, 1024))
+        rest = {name: value for name, value in record.metadata.items() if name not in self.names}
+        yield msgspec.structs.replace(record, metadata=rest)
+
 
 class part(Constraint, frozen=True):
     """A constraint on a part of the record: `metadata.NAME`, `value.NAME` or `len(value)`."""
@@ -56,25 +66,6 @@ class part(Constraint, frozen=True):
             return len(record.value)
         where, _, name = self.path.partition(".")
         return (record.metadata if where == "metadata" else record.value)[name]
-
-    def broken(self, positions: list[int], run: Run) -> list[int]:
-        where, _, name = self.path.partition(".")
-        if where != "metadata":
-            return Constraint.broken(self, positions, run)
-        records, test, failed = run.records, self.inner.test, []
-        try:
-            if self.inner.sure_of([records[index].metadata[name] for index in positions]):
-                return []
-        except (KeyError, TypeError, IndexError):
-            pass  # a record without the member: each is tested
-        for index in positions:
-            try:
-                if test(records[index].metadata[name], run):
-                    continue
-            except Exception:
-                pass
-            failed.append(index)
-        return failed
 
     def holds(self, record: Record, run: Run) -> bool:
         return self.inner.test(self.pick(record), run)
@@ -98,6 +89,21 @@ class part(Constraint, frozen=True):
     def advice(self, key: str, run: Run | None) -> str:
         return f"log {key} with {self.path} {self.inner.expected(run)}"
 
+    def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
+        for value in (*self.inner.candidates(run), *values):
+            yield from self._with_part(record, value)
+
+    def _with_part(self, record: Record, value: Any) -> Iterator[Record]:
+        where, _, name = self.path.partition(".")
+        if self.path == "len(value)":
+            if isinstance(value, int) and 0 <= value < 10:
+                yield msgspec.structs.replace(record, value=list(range(1, value + 1)))
+        elif where == "metadata":
+            yield with_metadata(record, name, value)
+        else:
+            members = record.value if isinstance(record.value, dict) else {}
+            yield msgspec.structs.replace(record, value=members | {name: value})
+
 
 class value_has(Constraint, frozen=True):
     """The value is an object with this member."""
@@ -109,6 +115,12 @@ class value_has(Constraint, frozen=True):
 
     def text(self) -> str:
         return f"a value with {self.name}"
+
+    def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
+        members = record.value if isinstance(record.value, dict) else {}
+        yield msgspec.structs.replace(record, value=members | {self.name: 0.5})
+        rest = {name: value for name, value in members.items() if name != self.name}
+        yield msgspec.structs.replace(record, value=rest)
 
 
 class if_given(Constraint, frozen=True):
@@ -142,6 +154,11 @@ class if_given(Constraint, frozen=True):
 
     def advice(self, key: str, run: Run | None) -> str:
         return self.then.advice(key, run)
+
+    def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
+        given = with_metadata(record, self.name, 1)
+        yield given
+        yield from self.then.variations(given, run, values)
 
 
 def has(*names: str) -> Has:

@@ -1,12 +1,15 @@
-"""Words about the order and the time of records: before, after, within a limit."""
+"""Constraints on the order and the time of records: before, after, within a limit."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+import msgspec
 
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.bounds import Constraint
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.run import Run
 
 
@@ -65,6 +68,8 @@ class before(Constraint, frozen=True):
 class init_within(Constraint, frozen=True):
     """Less than a limit of minutes has passed since the first init_start, by division."""
 
+    looks_up: ClassVar[tuple[str, ...]] = ("submission_division",)
+
     closed: float
     open: float | None = None
 
@@ -115,3 +120,7 @@ class init_within(Constraint, frozen=True):
 
     def advice(self, key: str, run: Run | None) -> str:
         return "shorten compilation and staging, or do them after run_start"
+
+    def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
+        for minutes in (1.0, self.closed + 1, (self.open or 0) + self.closed):
+            yield msgspec.structs.replace(record, time_ms=record.time_ms + minutes * 60_000)

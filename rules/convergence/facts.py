@@ -17,13 +17,13 @@ from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
 
 
 class RunFacts(msgspec.Struct):
-    """One run of a result; never changed once made (`frozen` would make making it costly).
+    """One run of a result; never changed once made.
 
     `to_converge` is None where the run did not converge, `minutes` where it has no start or stop.
     `nodes` and `accelerators` (of all nodes) are as logged, None where they are not. `quality` is
     the final value of the closed division's metric. `refused` says why a converged run must not
     count, for instance that its log breaks rules; a run counts only where that is empty. `problem`
-    says where the official verifier crashes.
+    says on what the official verifier crashes.
     """
 
     name: str = ""
@@ -73,25 +73,24 @@ def run_facts(
     nodes = run.number("number_of_nodes")
     each = None if nodes is None else run.number("accelerators_per_node")
     stated = reading.benchmark if isinstance(reading.benchmark, str) else benchmark
-    return RunFacts(  # in the order of the fields: by their names takes six times as long
-        name,
-        stated,
-        _text(run.value("submission_division")),
-        reading.batch_size,
-        reading.to_converge,
-        rules.benchmark(stated or "").convergence.unit,
-        reading.converged,
-        None if start is None or stop is None else (stop - start) / MINUTE_MS,
-        start,
-        stop,
-        _between(run, "init_start", "init_stop"),
-        _between(run, "staging_start", "staging_stop"),
-        tuple([record.value for record in run.of("seed")]),
-        nodes,
-        None if nodes is None or each is None else nodes * each,
-        reading.quality,
-        "",
-        reading.problem,
+    return RunFacts(
+        name=name,
+        benchmark=stated,
+        division=_text(run.value("submission_division")),
+        batch_size=reading.batch_size,
+        to_converge=reading.to_converge,
+        unit=rules.benchmark(stated or "").convergence.unit,
+        converged=reading.converged,
+        minutes=None if start is None or stop is None else (stop - start) / MINUTE_MS,
+        start_ms=start,
+        stop_ms=stop,
+        init_minutes=_between(run, "init_start", "init_stop"),
+        staging_minutes=_between(run, "staging_start", "staging_stop"),
+        seeds=tuple(record.value for record in run.of("seed")),
+        nodes=nodes,
+        accelerators=None if nodes is None or each is None else nodes * each,
+        quality=reading.quality,
+        problem=reading.problem,
     )
 
 
@@ -125,7 +124,7 @@ def _between(run: Run, opens: str, closes: str) -> float | None:
 def _namespace(run: Run) -> str | None:
     # The lines of 0.5, and one dialect of 0.6, name the benchmark on every line.
     found = run.where.get("run_start")
-    return _text(run.entire(found[0]).namespace) if found else None
+    return _text(run.records[found[0]].namespace) if found else None
 
 
 def _text(value: Any) -> str | None:

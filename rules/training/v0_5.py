@@ -10,7 +10,8 @@ from typing import Any
 from podium.logging_spec.keys import V05
 from podium.logging_spec.reader.record import Record
 from podium.rules.benchmark import Benchmark, ConvergenceRules, by_name
-from podium.rules.constraints.bounds import Constraint, equals, one_of
+from podium.rules.constraints.bounds import equals, one_of
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.limits import Limits
 from podium.rules.package_rules import PackageRules
 from podium.rules.round import Round
@@ -69,7 +70,7 @@ class reports_success(Constraint, frozen=True):  # noqa: N801 - a word of the ta
         return "success true, or no success given and an eval_accuracy that reaches eval_target"
 
 
-class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """The record's time is not before that of another key: lines may have been merged."""
 
     key: str
@@ -88,7 +89,7 @@ class no_earlier_than(Constraint, frozen=True):  # noqa: N801 - a word of the ta
         return f"log {self.key} before the timed part and {key} after it"
 
 
-class counted_up(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class counted_up(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """Numbers start at 0 and never go back."""
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
@@ -108,7 +109,7 @@ class counted_up(Constraint, frozen=True):  # noqa: N801 - a word of the tables
         return "counted up from 0"
 
 
-class of_benchmark(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class of_benchmark(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """The line names one of the round's benchmarks."""
 
     names: tuple[str, ...]
@@ -126,7 +127,7 @@ class of_benchmark(Constraint, frozen=True):  # noqa: N801 - a word of the table
         return f"the line of {record.key} names {record.namespace}; must be {self.text()}"
 
 
-class at_target(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+class at_target(Constraint, frozen=True):  # noqa: N801 - reads like the policy
     """The quality reached is at least the target."""
 
     target: tuple[float, ...]

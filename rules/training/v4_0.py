@@ -6,7 +6,7 @@ from podium.rules.constraints.bounds import above, any_of, at_least, at_most, eq
 from podium.rules.constraints.members import has, if_given, part, value_has
 from podium.rules.constraints.order import after
 from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
-from podium.rules.table import AT_LEAST_ONCE, at_least_times, row
+from podium.rules.table import AT_LEAST_ONCE, Target, at_least_times, row
 from podium.rules.training.benchmarks.gnn import GNN
 from podium.rules.training.benchmarks.llama2_70b_lora import LLAMA2_70B_LORA
 from podium.rules.training.v3_1 import V3_1
@@ -76,8 +76,7 @@ V4_0 = V3_1.next(
                         k.EVAL_ACCURACY,
                         has("epoch_num"),
                         times=AT_LEAST_ONCE,
-                        some=(at_most(2.69), above(2.6)),
-                        policy_some=(),
+                        some=Target((at_most(2.69), above(2.6)), policy=()),
                         why=OPEN_TARGET,
                     ),
                     row(k.INIT_CHECKPOINT_STEP, above(0), policy_exempt_reason=OPEN_FREE),

@@ -5,7 +5,7 @@ from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.bounds import above, at_most, below, one_of, whole
 from podium.rules.constraints.members import has
 from podium.rules.reasons import OPEN_LOSS, OPEN_TARGET
-from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, row
+from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Target, row
 from podium.rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
 from podium.rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B
 from podium.rules.training.shared.precisions import PRECISIONS
@@ -36,8 +36,7 @@ V6_0 = V5_1.next(
                         k.EVAL_ACCURACY,
                         has("samples_count"),
                         times=AT_LEAST_ONCE,
-                        some=(below(1.0),),
-                        policy_some=(),
+                        some=Target((below(1.0),), policy=()),
                         why=OPEN_LOSS,
                     ),
                 )
@@ -50,8 +49,7 @@ V6_0 = V5_1.next(
                         k.EVAL_ACCURACY,
                         has("samples_count"),
                         times=AT_LEAST_ONCE,
-                        some=(at_most(5.6), above(0.0)),
-                        policy_some=(),
+                        some=Target((at_most(5.6), above(0.0)), policy=()),
                         why=OPEN_TARGET,
                     ),
                 )
@@ -64,8 +62,7 @@ V6_0 = V5_1.next(
                         k.EVAL_ACCURACY,
                         has("samples_count"),
                         times=AT_LEAST_ONCE,
-                        some=(below(1.0),),
-                        policy_some=(),
+                        some=Target((below(1.0),), policy=()),
                         why=OPEN_LOSS,
                     ),
                 )

@@ -2,7 +2,7 @@
 
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import Amend, Change
-from podium.rules.constraints.benchmark_constraints import BATCH, first_evaluation
+from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import (
     above,
     at_least,
@@ -13,6 +13,7 @@ from podium.rules.constraints.bounds import (
     one_of,
     whole,
 )
+from podium.rules.constraints.evaluation_points import first_evaluation
 from podium.rules.constraints.formula import as_of, ceil, floor, logged
 from podium.rules.constraints.members import has
 from podium.rules.reasons import PRESENCE
@@ -63,8 +64,8 @@ V6_1 = V6_0.next(
                     row(
                         k.EVAL_ACCURACY,
                         has("samples_count"),
+                        first_evaluation(BATCH * floor(42 + 24_576 / BATCH)),
                         times=AT_LEAST_ONCE,
-                        first=(first_evaluation(BATCH * floor(42 + 24_576 / BATCH)),),
                         some=(at_most(3.6), above(0.0)),
                     ),
                 )

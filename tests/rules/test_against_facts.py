@@ -12,8 +12,8 @@ import pytest
 
 from podium.logging_spec.reader.record import Record
 from podium.rules.catalogue import find_round
-from podium.rules.constraints.benchmark_constraints import FIRST, INTERVAL
 from podium.rules.constraints.bounds import computes
+from podium.rules.constraints.evaluation_points import FIRST, INTERVAL
 from podium.rules.run import Run
 from podium.rules.table import End, Row, Times
 from podium.rules.training.benchmarks.qwen35_397b_grpo import START
@@ -23,7 +23,7 @@ from tests.locations import FACTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from podium.rules.constraints.bounds import Constraint
+    from podium.rules.constraints.constraint import Constraint
     from podium.rules.round import Round
 
 RULES = FACTS / "rules.json"
@@ -261,7 +261,7 @@ def lines_of(rules: Round, scope: str) -> list[Row | End]:
             found = rules.scopes(division, name)[2]
         else:
             return list(variant_lines(rules, name))
-    return [*(step.row for step in found.verified), *found.ends]
+    return [*(row for _, row in found.verified), *found.ends]
 
 
 def variant_lines(rules: Round, name: str) -> Iterable[Row | End]:

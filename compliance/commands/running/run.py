@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from podium.compliance.checking.gc_tuning import usual_collections
 from podium.compliance.commands.delivery import warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import Division
@@ -260,7 +259,6 @@ def _start_ranks(processes: int) -> int:
     return start(processes, ["-m", "podium", *sys.argv[1:]])
 
 
-@usual_collections()
 def _train(request: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool:
     """Train one run after the other; returns whether each reached its target."""
     from podium.reference_runs.engine.launch import series

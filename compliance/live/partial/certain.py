@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from podium.compliance.live.partial.needs import needs_of
 from podium.compliance.logs.broken_rule import RuleViolation
 from podium.compliance.logs.judge import _Judgement
 from podium.compliance.logs.policy import PolicyReading
@@ -70,7 +69,7 @@ class Partial(_Judgement):
             broken = [*_TablesOnly(self.verifier).review(broken)]
         return [*self._findings(broken)]
 
-    def told(self, broken: RuleViolation) -> list[Finding]:
+    def findings_of(self, broken: RuleViolation) -> list[Finding]:
         """The findings of one broken rule."""
         return [*self._findings([broken])]
 
@@ -103,9 +102,9 @@ def _certain(row: Row, run: Run) -> Row:
     The official verifier looks back only, so its bounds are known at once.
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
-    told = row.each if row.policy is None else row.policy
-    known = tuple(each for each in told if needs_of(each) <= run.where.keys())
-    policy = row.policy if len(known) == len(told) else known
+    each = row.each if row.policy is None else row.policy
+    known = tuple(one for one in each if run.where.keys() >= set(one.needs()))
+    policy = row.policy if len(known) == len(each) else known
     if times is row.times and policy is row.policy:
         return row
     return replace(row, times=times, policy=policy)

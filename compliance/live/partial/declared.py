@@ -1,4 +1,4 @@
-"""What a guard is told before the log speaks: round, division and benchmark."""
+"""What a guard is given before the log says it: round, division and benchmark."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
-"""The rows that judge each key, and what they have said so far: most records pass in a moment."""
+"""The rows that judge each key, and what is known to be broken of them so far."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from podium.compliance.live.partial.needs import needs_of_all
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.bounds import Constraint
+from podium.rules.constraints.constraint import Constraint, needs_of
 from podium.rules.round import Scope
 from podium.rules.run import Run
 from podium.rules.table import Row
@@ -26,7 +25,6 @@ class Entry:
     unverified: bool = False
     unpolitic: bool = False
     differs: bool = False
-    said: set[str] = field(default_factory=set)
 
     def breaks(self, record: Record, run: Run, count: int) -> bool:
         """Whether the record breaks the row in a way that no record before it did."""
@@ -47,7 +45,7 @@ class Entry:
         return news or self._cannot_be_judged(record, run)
 
     def _cannot_be_judged(self, record: Record, run: Run) -> bool:
-        """Whether the official verifier ends in a traceback on the record."""
+        """Whether the official verifier crashes on the record."""
         run.ordered = run.exact = True
         try:
             for constraint in self.row.some:
@@ -122,7 +120,7 @@ def _entry(row: Row) -> Entry:
         row,
         verified,
         policy,
-        needs_of_all((*row.each, *policy, *row.first)),
+        needs_of((*row.each, *policy, *row.first)),
         "submission_" in row.name,
         row.times.most,
     )

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from podium.compliance.live.partial.reference import Expected
-from podium.rules.constraints.bounds import Constraint, above, at_least, at_most, below
+from podium.rules.constraints.bounds import above, at_least, at_most, below
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.schedule import Due
 from podium.rules.table import Row
 
@@ -62,7 +63,7 @@ def goal_of(target: Row | None) -> Goal | None:
 def forecast(
     points: Sequence[Point], expected: Expected, goal: Goal | None, due: Due | None
 ) -> Forecast | None:
-    """The end of a run that has not reached its target; None where nothing honest can be said.
+    """The end of a run that has not reached its target; None where nothing can be said.
 
     With a reference point, where the reference converged on average; past that, or without one,
     where a straight line through the last qualities meets the target. Either is moved on to the

@@ -41,7 +41,7 @@ class Watched:
         self.tail = Tail(path)
         self.quiet = False
         self.verdict: LogVerdict | None = None
-        self._held: bytes | None = None
+        self._pending: bytes | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -53,15 +53,16 @@ class Watched:
 
     def _guard(self) -> Guard:
         options = self.options
-        return Guard(
+        guard = Guard(
             self.choice.rules,
             options.division,
             options.benchmark,
             profile=options.profile,
             path=self.path,
-            line_of=lambda index: self.log.log.line(index),
             advises=False,
         )
+        guard.run.line_of = lambda index: self.log.log.line(index)
+        return guard
 
     def poll(self) -> tuple[bool, list[Finding]]:
         """Read what is new: whether there was any, and the findings that are certain with it."""
@@ -77,11 +78,11 @@ class Watched:
 
     def _take(self, piece: Piece) -> list[Finding]:
         if piece.kind == "anew":
-            self._held = None
+            self._pending = None
             self._begin()
             return []
         if piece.kind == "replaced":
-            self._held = b""
+            self._pending = b""
             return []
         records = self._feed(piece.data)
         if self.log.begun_anew:
@@ -91,16 +92,16 @@ class Watched:
 
     def _feed(self, data: bytes) -> list[Record]:
         """The records that new bytes complete; those of a new file once it is recognised."""
-        if self._held is None:
+        if self._pending is None:
             return self.log.feed(data)
-        self._held = held = self._held + data
-        first = GrowingLog(self.path).feed(held)
+        self._pending = pending = self._pending + data
+        first = GrowingLog(self.path).feed(pending)
         if not first:
             return []
-        self._held = None
+        self._pending = None
         if any(record.key in _OPENERS for record in first[:50]):
             self._begin()
-        return self.log.feed(held)
+        return self.log.feed(pending)
 
     def _judge(self, records: list[Record]) -> list[Finding]:
         if self.log.log.generation != self.choice.rules.generation:

@@ -7,7 +7,7 @@ from podium.rules.constraints.bounds import above, at_least, at_most, close_to, 
 from podium.rules.constraints.formula import logged, sqrt
 from podium.rules.constraints.members import has
 from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
-from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.table import AT_LEAST_ONCE, Target, row
 
 DEEPSEEKV3_671B = Benchmark(
     name="deepseekv3_671b",
@@ -64,8 +64,7 @@ DEEPSEEKV3_671B = Benchmark(
             k.EVAL_ACCURACY,
             has("samples_count"),
             times=AT_LEAST_ONCE,
-            some=(at_most(3.6), above(0.0)),
-            policy_some=(),
+            some=Target((at_most(3.6), above(0.0)), policy=()),
             why=OPEN_TARGET,
         ),
     ),

@@ -2,20 +2,19 @@
 
 from podium.logging_spec import keys as k
 from podium.rules.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.constraints.benchmark_constraints import (
-    BATCH,
+from podium.rules.constraints.benchmark_constraints import BATCH, within_factors
+from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
+from podium.rules.constraints.evaluation_points import (
     FIRST,
     GRID_COMPUTES,
     INTERVAL,
     first_evaluation,
     on_multiples_of,
-    within_factors,
 )
-from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
 from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
-from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.table import AT_LEAST_ONCE, Target, row
 
 DLRMV4 = Benchmark(
     name="dlrmv4",
@@ -46,8 +45,8 @@ DLRMV4 = Benchmark(
             on_multiples_of(INTERVAL),
             at_least(0.0),
             at_most(1.0),
+            first_evaluation(FIRST),
             times=AT_LEAST_ONCE,
-            first=(first_evaluation(FIRST),),
             some=(at_least(0.75),),
         ),
     ),
@@ -83,8 +82,7 @@ DLRMV4 = Benchmark(
             at_least(0.0),
             at_most(1.0),
             times=AT_LEAST_ONCE,
-            some=(at_least(0.75),),
-            policy_some=(),
+            some=Target((at_least(0.75),), policy=()),
             why=OPEN_TARGET,
         ),
     ),

@@ -6,7 +6,7 @@ from podium.rules.constraints.bounds import above, any_of, at_most, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
 from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET
-from podium.rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 GPT_OSS_20B = Benchmark(
     name="gpt_oss_20b",
@@ -52,8 +52,7 @@ GPT_OSS_20B = Benchmark(
             k.EVAL_ACCURACY,
             has("samples_count"),
             times=AT_LEAST_ONCE,
-            some=(at_most(3.34), above(0.0)),
-            policy_some=(),
+            some=Target((at_most(3.34), above(0.0)), policy=()),
             why=OPEN_TARGET,
         ),
         row(k.MAX_SEQUENCE_LENGTH, equals(8192), policy_exempt_reason=OPEN_FREE),

@@ -8,7 +8,7 @@ from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.members import has
 from podium.rules.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
-from podium.rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 LLAMA2_70B_LORA = Benchmark(
     name="llama2_70b_lora",
@@ -48,9 +48,8 @@ LLAMA2_70B_LORA = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(below(1.0),),
+            some=Target((below(1.0),), policy=()),
             policy=has("samples_count", "epoch_num"),
-            policy_some=(),
             why=OPEN_LOSS,
         ),
     ),

@@ -10,7 +10,7 @@ from podium.rules.constraints.formula import ceil
 from podium.rules.constraints.members import has
 from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET, PRESENCE
 from podium.rules.schedule import constant
-from podium.rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 WARMUP = ceil(constant(8000) * 1152 / BATCH)
 """Steps of warmup: 8000 at a batch of 1152 sequences."""
@@ -84,9 +84,8 @@ LLAMA31_405B = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(at_most(5.6), above(0.0)),
+            some=Target((at_most(5.6), above(0.0)), policy=()),
             policy=has("samples_count", "epoch_num"),
-            policy_some=(),
             why=OPEN_TARGET,
         ),
         row(k.INIT_CHECKPOINT_STEP, equals(0), policy_exempt_reason=OPEN_FREE),

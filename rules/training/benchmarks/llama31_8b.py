@@ -6,7 +6,7 @@ from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
 from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_LOSS, PRESENCE
-from podium.rules.table import AT_LEAST_ONCE, policy_row, row
+from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 LLAMA31_8B = Benchmark(
     name="llama31_8b",
@@ -54,9 +54,8 @@ LLAMA31_8B = Benchmark(
             k.EVAL_ACCURACY,
             has("epoch_num"),
             times=AT_LEAST_ONCE,
-            some=(below(1.0),),
+            some=Target((below(1.0),), policy=()),
             policy=has("samples_count", "epoch_num"),
-            policy_some=(),
             why=OPEN_LOSS,
         ),
     ),

@@ -7,7 +7,6 @@ from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import (
     BATCH,
     batch_is_prompts_times,
-    every_batch_from,
 )
 from podium.rules.constraints.bounds import (
     above,
@@ -18,11 +17,12 @@ from podium.rules.constraints.bounds import (
     equals,
     whole,
 )
+from podium.rules.constraints.evaluation_points import every_batch_from
 from podium.rules.constraints.formula import ceil, sqrt
 from podium.rules.constraints.members import has
 from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.run import Run
-from podium.rules.table import AT_LEAST_ONCE, CannotJudge, End, Violation, row
+from podium.rules.table import AT_LEAST_ONCE, CannotJudge, End, Target, Violation, row
 
 START = BATCH * ceil(2.5 + 3840 / BATCH)
 """Samples before the first validation."""
@@ -111,8 +111,7 @@ QWEN35_397B_GRPO = Benchmark(
             at_least(0.0),
             at_most(1.0),
             times=AT_LEAST_ONCE,
-            some=(above(0.69),),
-            policy_some=(),
+            some=Target((above(0.69),), policy=()),
             why=OPEN_TARGET,
         ),
     ),

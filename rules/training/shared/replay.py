@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.bounds import Constraint
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.run import Run
 
 
@@ -42,115 +42,125 @@ class _Replay:
             return False
         return fine
 
-    def _may_init_start(self, record: Record) -> bool:
+    def may_init_start(self, record: Record) -> bool:
         return not self.ready and not self.started
 
-    def _saw_init_start(self, record: Record) -> None:
+    def saw_init_start(self, record: Record) -> None:
         self.first_start = min(self.first_start, record.time_ms)
         self.begun = True
 
-    def _may_init_stop(self, record: Record) -> bool:
+    def may_init_stop(self, record: Record) -> bool:
         return self.begun and not self.started and (self.minigo or self._soon(record))
 
     def _soon(self, record: Record) -> bool:
         return record.time_ms - self.first_start < 1_200_000
 
-    def _saw_init_stop(self, record: Record) -> None:
+    def saw_init_stop(self, record: Record) -> None:
         self.ready = self._soon(record) if self.minigo else True
 
-    def _may_run_start(self, record: Record) -> bool:
+    def may_run_start(self, record: Record) -> bool:
         return self.ready
 
-    def _saw_run_start(self, record: Record) -> None:
+    def saw_run_start(self, record: Record) -> None:
         self.started = True
         self.run_start_ms = record.time_ms
 
-    def _may_run_stop(self, record: Record) -> bool:
+    def may_run_stop(self, record: Record) -> bool:
         return self.started and not self.eval_open and record.metadata["status"] == "success"
 
-    def _saw_run_stop(self, record: Record) -> None:
+    def saw_run_stop(self, record: Record) -> None:
         self.stopped = True
 
-    def _may_epoch_start(self, record: Record) -> bool:
+    def may_epoch_start(self, record: Record) -> bool:
         running = self.started and (self.minigo or not self.stopped)
         return (
             running and not self.epoch_open and record.metadata["epoch_num"] == self.last_epoch + 1
         )
 
-    def _saw_epoch_start(self, record: Record) -> None:
+    def saw_epoch_start(self, record: Record) -> None:
         self.epoch_open = True
         self.last_epoch = record.metadata["epoch_num"]
         self.model_saved = False
 
-    def _may_epoch_stop(self, record: Record) -> bool:
+    def may_epoch_stop(self, record: Record) -> bool:
         return self.epoch_open and record.metadata["epoch_num"] == self.last_epoch
 
-    def _saw_epoch_stop(self, record: Record) -> None:
+    def saw_epoch_stop(self, record: Record) -> None:
         self.epoch_open = False
 
-    def _may_save_model(self, record: Record) -> bool:
+    def may_save_model(self, record: Record) -> bool:
         iteration = record.value["iteration"]
         return self.epoch_open and iteration == self.last_epoch and not self.model_saved
 
-    def _saw_save_model(self, record: Record) -> None:
+    def saw_save_model(self, record: Record) -> None:
         self.model_saved = True
         self.saved.append(record.time_ms)
 
-    def _may_eval_start(self, record: Record) -> bool:
+    def may_eval_start(self, record: Record) -> bool:
         at = record.metadata["epoch_num"]
         running = self.started and (self.minigo or not self.stopped)
         free = running and not self.eval_open and self.printed
         due = at == self.last_eval + 1 if self.minigo else at > self.last_eval
         return bool(free and due and at <= self.last_epoch)
 
-    def _saw_eval_start(self, record: Record) -> None:
+    def saw_eval_start(self, record: Record) -> None:
         self.eval_open, self.printed = True, False
         self.last_eval = record.metadata["epoch_num"]
 
-    def _may_eval_stop(self, record: Record) -> bool:
+    def may_eval_stop(self, record: Record) -> bool:
         return self.eval_open and record.metadata["epoch_num"] == self.last_eval
 
-    def _saw_eval_stop(self, record: Record) -> None:
+    def saw_eval_stop(self, record: Record) -> None:
         self.eval_open = False
 
-    def _may_eval_accuracy(self, record: Record) -> bool:
+    def may_eval_accuracy(self, record: Record) -> bool:
         return bool(record.metadata["epoch_num"] == self.last_eval)
 
-    def _saw_eval_accuracy(self, record: Record) -> None:
+    def saw_eval_accuracy(self, record: Record) -> None:
         self.printed = True
 
-    def _may_block_start(self, record: Record) -> bool:
+    def may_block_start(self, record: Record) -> bool:
         first = record.metadata["first_epoch_num"]
         due = self.last_eval if self.epoch_open else self.last_epoch + 1
         running = self.started and not self.stopped and not self.block_open
         return bool(running and record.metadata["epoch_count"] > 0 and first == due)
 
-    def _saw_block_start(self, record: Record) -> None:
+    def saw_block_start(self, record: Record) -> None:
         self.block_open = self.printed = True
         self.block_first = record.metadata["first_epoch_num"]
 
-    def _may_block_stop(self, record: Record) -> bool:
+    def may_block_stop(self, record: Record) -> bool:
         same = record.metadata["first_epoch_num"] == self.block_first
         return self.block_open and self.printed and same
 
-    def _saw_block_stop(self, record: Record) -> None:
+    def saw_block_stop(self, record: Record) -> None:
         self.block_open = False
 
-    def _may_eval_result(self, record: Record) -> bool:
+    def may_eval_result(self, record: Record) -> bool:
         iteration = record.metadata["iteration"]
         assert self.run_start_ms is not None
         since_start = (self.saved[iteration - 1] - self.run_start_ms) / 1000
         near = record.metadata["timestamp"] - since_start < 1.5e-3
         return bool(near and iteration <= self.last_eval)
 
-    def _saw_eval_result(self, record: Record) -> None:
+    def saw_eval_result(self, record: Record) -> None:
         pass
 
 
 _ORDERED = {
-    name.removeprefix("_may_"): (may, vars(_Replay)[name.replace("_may_", "_saw_")])
-    for name, may in vars(_Replay).items()
-    if name.startswith("_may_")
+    "init_start": (_Replay.may_init_start, _Replay.saw_init_start),
+    "init_stop": (_Replay.may_init_stop, _Replay.saw_init_stop),
+    "run_start": (_Replay.may_run_start, _Replay.saw_run_start),
+    "run_stop": (_Replay.may_run_stop, _Replay.saw_run_stop),
+    "epoch_start": (_Replay.may_epoch_start, _Replay.saw_epoch_start),
+    "epoch_stop": (_Replay.may_epoch_stop, _Replay.saw_epoch_stop),
+    "save_model": (_Replay.may_save_model, _Replay.saw_save_model),
+    "eval_start": (_Replay.may_eval_start, _Replay.saw_eval_start),
+    "eval_stop": (_Replay.may_eval_stop, _Replay.saw_eval_stop),
+    "eval_accuracy": (_Replay.may_eval_accuracy, _Replay.saw_eval_accuracy),
+    "block_start": (_Replay.may_block_start, _Replay.saw_block_start),
+    "block_stop": (_Replay.may_block_stop, _Replay.saw_block_stop),
+    "eval_result": (_Replay.may_eval_result, _Replay.saw_eval_result),
 }
 """The keys that are followed: whether a record may come here, and what it changes."""
 

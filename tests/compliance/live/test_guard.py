@@ -13,7 +13,6 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.live.guard import Guard
 from podium.compliance.live.partial.certain import TARGET
-from podium.compliance.live.partial.gates import AT_END
 from podium.compliance.live.rules import CONFLICTING_DECLARATION, NOT_YET_LOGGED
 from podium.compliance.logs.judge import judge_log
 from podium.logging_spec.reader.log import Log
@@ -93,7 +92,9 @@ def test_whatever_check_finds_is_told_at_the_first_record_that_makes_it_certain(
 ) -> None:
     for kind, log in bent(which, 12):
         names = (which.division, which.benchmark) if named and honest(log, which) else ()
-        found = told(Guard(which.rules, *names, line_of=log.line, advises=False), log)
+        judged = Guard(which.rules, *names, advises=False)
+        judged.run.line_of = log.line
+        found = told(judged, log)
         checked = judge_log(log, which.rules, Profile.POLICY, "").findings
         assert severities(found.findings) == severities(checked), kind
         if not names:
@@ -122,9 +123,10 @@ def honest(log: Log, which: Which) -> bool:
 def assert_at_once(found: Told, log: Log, which: Which) -> None:
     """No record is let pass from which on every judgement of the log so far knows of the fault."""
     count = len(log.records)
+    at_end = {check.id for check in which.rules.checks if not check.watches}
     known = [present(log, end, which) for end in range(1, count + 1)]
     for rule, at in found.at.items():
-        if rule in AT_END or rule.endswith(TARGET) or (rule == OFF_SCHEDULE and overlap(log)):
+        if rule in at_end or rule.endswith(TARGET) or (rule == OFF_SCHEDULE and overlap(log)):
             continue
         first = count
         while first and rule in known[first - 1]:
@@ -156,7 +158,8 @@ def test_no_published_log_gives_a_false_alarm(corpus: Path, profile: Profile) ->
     for path in random.Random("guard").sample(paths, 60):
         log, rules = read_log(path), RoundRequest().choose(path.parent).rules
         readable = log.generation == rules.generation
-        found = Guard(rules, profile=profile, line_of=log.line, advises=False)
+        found = Guard(rules, profile=profile, advises=False)
+        found.run.line_of = log.line
         for record in log.records if readable else ():
             found(record)
         found.finish(log)

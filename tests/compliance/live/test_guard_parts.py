@@ -1,37 +1,105 @@
-"""What the guard rests on: gates, needs, and a cost that does not grow."""
+"""What the guard rests on: what checks watch, what constraints need, a cost that does not grow."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import msgspec
+import pytest
 
-from podium.compliance.live.partial.gates import AT_END, GATES, unlisted
-from podium.compliance.live.partial.needs import needs_of
+from podium.compliance.rulebook.candidates import blank
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.read import parse_log
 from podium.logging_spec.reader.record import Record
 from podium.rules import rounds
-from podium.rules.constraints.benchmark_constraints import every_batch_from
-from podium.rules.constraints.bounds import Constraint
+from podium.rules.catalogue import find_round
+from podium.rules.checks import Check, Context
+from podium.rules.checks.catalogue import HPC
+from podium.rules.constraints.constraint import Constraint
+from podium.rules.constraints.evaluation_points import every_batch_from
+from podium.rules.round import Round
+from podium.rules.run import Run
 from tests.compliance.live.test_guard import good, guard
 
+AT_END = {
+    "pairing.left-open",
+    "pairing.stop-without-start",
+    "pairing.unstarted-evaluation",
+    "pairing.evaluation-positions",
+    "pairing.block-positions",
+    "log.misspelt-key",
+    "seed.missing",
+    "staging.not-logged",
+}
+"""Checks that a later record may yet satisfy: only the end of the log decides them."""
 
-def test_every_check_is_either_looked_at_again_or_left_for_the_end() -> None:
-    for rules in rounds.values():
-        assert unlisted(rules.checks) == [], rules.title
-    assert not GATES.keys() & AT_END
+
+@pytest.mark.parametrize("each", HPC, ids=lambda each: each.id)
+def test_a_check_is_watched_unless_a_later_record_may_satisfy_it(each: Check) -> None:
+    assert bool(each.watches) != (each.id in AT_END)
 
 
-def test_every_key_that_a_word_looks_up_is_declared() -> None:
+class Unnamed:
+    """The context of a log that has not said yet what it is: only the round is known."""
+
+    def __init__(self, rules: Round) -> None:
+        self.round, self.limits = rules, rules.limits
+
+
+@pytest.mark.parametrize("each", HPC, ids=lambda each: each.id)
+def test_a_check_that_looks_at_the_benchmark_or_division_says_so(each: Check) -> None:
+    if each.needs_names:
+        return
+    context = cast("Context", Unnamed(find_round("hpc", "2.0")))
+    for text in (each.bad, each.good):
+        run = Run(parse_log(text.encode()).records)
+        run.ordered = run.exact = False
+        list(each.find(run, context))  # raises where it looks at more
+
+
+class Asked(Run):
+    """A run that remembers which keys a constraint looked up in it."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, records: list[Record]) -> None:
+        super().__init__(records)
+        self.asked: set[str] = set()
+
+    def logged(self, key: str) -> object:
+        self.asked.add(key)
+        return super().logged(key)
+
+    def value(self, key: str) -> object:
+        self.asked.add(key)
+        return super().value(key)
+
+
+def test_a_constraint_needs_every_key_that_it_asks_for() -> None:
+    asked = 0
+    records = [blank(key) for key in k.ALL.values() if key.type in ("int", "float")]
+    for constraint in words():
+        run = Asked(records)
+        run.position = len(records)
+        for value in (1024, 0.5, [1, 2]):
+            with contextlib.suppress(Exception):  # of a wrong type
+                constraint.holds(Record("x", 0.0, value, {"samples_count": 8}), run)
+        assert run.asked <= {*constraint.needs()}, constraint
+        asked += bool(run.asked)
+    assert asked > 50
+
+
+def test_every_key_that_a_constraint_names_is_declared() -> None:
     for constraint in words():
         looked_up = {n for each in vars(type(constraint)).values() for n in constants(each)}
         # The order of these follows the records before, which stay as they are.
         past = {"init_start", "run_start", "run_stop", "eval_accuracy", "samples_count"}
         if isinstance(constraint, every_batch_from):
             past.add("global_batch_size")
-        assert looked_up & k.ALL.keys() - past <= needs_of(constraint), constraint
+        assert looked_up & k.ALL.keys() - past <= {*constraint.needs()}, constraint
 
 
 def words() -> Iterator[Constraint]:

@@ -16,7 +16,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.logging_spec.reader import read
+from podium.logging_spec.reader import read, recovery
 from podium.logging_spec.reader.read import Fault, Log, parse_log, read_log
 from tests.builders import build
 
@@ -478,7 +478,7 @@ def test_a_record_of_many_megabytes_is_read(tmp_path: Path) -> None:
 
 
 def test_a_line_too_long_to_decode_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(recovery, "LONGEST_LINE", 1000)
     log = parse_log(f"{A}\n:::MLLOG {{{'x' * 2000}\n{B}".encode())
     assert taken(log) == [(1, "a", 1), (3, "b", 2)]
     assert faults(log) == [("line-too-long", 2)]

@@ -86,8 +86,8 @@ class Grids:
     def _fits(self, point: float, due: Due) -> bool:
         assert self.schedule is not None
         if not self.count:
-            return not self.schedule._first_is_off(point, due)
-        if self.schedule._bad_intervals([self.last, point], due):
+            return not self.schedule.first_is_off(point, due)
+        if self.schedule.bad_intervals([self.last, point], due):
             return False
         way = point - self.first
         return self.schedule.often or (

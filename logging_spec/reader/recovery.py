@@ -1,0 +1,135 @@
+"""Lines of 0.7 and later that the fast decoder refuses, judged as the official reader does."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import Any
+
+import msgspec
+
+from podium.logging_spec.reader.log import Fault, LineFault, Log, decode, text_of
+from podium.logging_spec.reader.record import Record
+
+LONGEST_LINE = 1 << 28
+"""A single line beyond this many bytes is not decoded: it is reported."""
+
+_TOKEN = b":::MLLOG "
+
+_BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0"
+"""What the official reader strips: white space of latin-1 text."""
+
+
+def take_one_by_one(payloads: list[bytes], log: Log, base: int) -> None:
+    """Add the records of a block to the log, and a fault for each line that gives none.
+
+    `base` is the position of the block's first token-bearing line in the log.
+    """
+    if log.places is None:
+        log.places = list(range(len(log.records)))
+    for position, payload in enumerate(payloads, base):
+        try:
+            record = decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = _examine(payload, position, log)
+            if found is None:
+                continue
+            record = found
+        log.records.append(record)
+        log.places.append(position)
+
+
+def _examine(payload: bytes, position: int, log: Log) -> Record | None:
+    """The record of one line as the official reader takes it; faults go to the log."""
+    if len(payload) > LONGEST_LINE:
+        message = f"the line is longer than {LONGEST_LINE >> 20} MiB"
+        log.faults.append(LineFault(Fault.LONG, message, position))
+        return None
+    # The official reader splits a line at its last token: an earlier record on it is lost.
+    *earlier, payload = payload.split(_TOKEN)
+    if earlier:
+        _take_glued(earlier, position, log)
+    body = payload.strip(_BLANKS)
+    try:
+        found = json.loads(text_of(body))
+    except (ValueError, RecursionError) as error:
+        log.faults.append(_broken_json(body, error, position))
+        return None
+    return _record_of(found, body, position, log)
+
+
+def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | None:
+    excerpt = text_of(body[:80])
+
+    def fault(kind: Fault, message: str, recovered: bool = False) -> None:
+        log.faults.append(LineFault(kind, message, position, excerpt, recovered))
+
+    if not isinstance(found, dict):
+        # The official reader takes a bare null for a line it cannot parse.
+        kind = Fault.JSON if found is None else Fault.OBJECT
+        fault(kind, f"the record is a JSON {_json_type(found)}; must be an object")
+        return None
+    # It converts time_ms before it looks for the other fields, and takes a number within quotes.
+    time_ms: Any = found.get("time_ms")
+    try:
+        time_ms = float(time_ms) if "time_ms" in found else 0.0
+    except ValueError:
+        fault(Fault.TIME, f'time_ms is "{time_ms!s:.60}"; must be a number of milliseconds')
+        return None
+    except (TypeError, OverflowError):
+        what = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
+        fault(Fault.MISSING, f"time_ms is {what}; must be a number of milliseconds")
+        return None
+    absent = [name for name in ("time_ms", "key", "value", "metadata") if name not in found]
+    if absent:
+        lenient = _from_other_fields(found)
+        if lenient is not None:
+            log.lenient.append((position, lenient))
+        fault(Fault.MISSING, f"the record lacks {', '.join(absent)}", lenient is not None)
+        return None
+    key = found["key"]
+    if not isinstance(key, str):
+        fault(Fault.KEY, f"key is a JSON {_json_type(key)}; must be a string")
+        return None
+    event_type, namespace = found.get("event_type"), found.get("namespace")
+    return Record(key, time_ms, found["value"], found["metadata"], event_type, namespace)
+
+
+def _from_other_fields(found: dict[str, Any]) -> Record | None:
+    """A record of the 0.7 dialect that gives `time_s`, or one that lacks value or metadata."""
+    key, time_ms = found.get("key"), found.get("time_ms")
+    if time_ms is None and isinstance(found.get("time_s"), int | float):
+        time_ms = found["time_s"] * 1000
+    if not isinstance(key, str) or isinstance(time_ms, bool):
+        return None
+    if not isinstance(time_ms, int | float):
+        return None
+    return Record(key, time_ms, found.get("value"), found.get("metadata", {}))
+
+
+def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
+    message = "several records stand on this line; the official reader sees only the last"
+    recovered = False
+    for piece in earlier:
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            log.lenient.append((position, decode(piece.strip(_BLANKS))))
+            recovered = True
+    log.faults.append(LineFault(Fault.GLUED, message, position, recovered=recovered))
+
+
+def _broken_json(body: bytes, error: Exception, position: int) -> LineFault:
+    if isinstance(error, json.JSONDecodeError):
+        where = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
+    elif isinstance(error, RecursionError):
+        where = "it is nested too deeply"
+    else:
+        where = str(error)
+    message = f"the record is not valid JSON: {where}"
+    if body.startswith(b"{") and not body.endswith(b"}"):
+        message += " (the line seems cut short)"
+    return LineFault(Fault.JSON, message, position, text_of(body[:80]))
+
+
+def _json_type(value: object) -> str:
+    names = {bool: "boolean", int: "number", float: "number", str: "string", list: "list"}
+    return "null" if value is None else names.get(type(value), "object")

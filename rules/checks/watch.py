@@ -1,0 +1,40 @@
+"""When a guard looks at a check again while a run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks import Context, Watch, Worth
+from podium.rules.run import Run
+
+
+def on(*keys: str, when: Worth | None = None) -> Watch:
+    """Look again at records of these keys, or only at those that a condition picks."""
+    worth = when or always
+    return Watch(keys, lambda _: worth)
+
+
+def following(*keys: str, begin: Callable[[Context], Worth]) -> Watch:
+    """Look again where a condition that remembers earlier records says so; made for each run."""
+    return Watch(keys, begin)
+
+
+def always(_: Run, __: Record) -> bool:
+    """Any record."""
+    return True
+
+
+def again(run: Run, record: Record) -> bool:
+    """The second record of its key, and later ones."""
+    return len(run.where[record.key]) > 1
+
+
+def once(run: Run, record: Record) -> bool:
+    """The first record of its key."""
+    return len(run.where[record.key]) == 1
+
+
+def stopped(run: Run, _: Record) -> bool:
+    """Any record from run_stop on."""
+    return "run_stop" in run.where

@@ -1,0 +1,128 @@
+"""Constraints on where evaluations come, in samples: the first one, and those after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from podium.logging_spec import keys as k
+from podium.logging_spec.reader.record import Record
+from podium.rules.constraints.benchmark_constraints import BATCH
+from podium.rules.constraints.bounds import computes
+from podium.rules.constraints.constraint import Constraint, with_metadata
+from podium.rules.constraints.formula import Formula, as_of, ceil, floor, show, worked_out
+from podium.rules.run import Run
+
+
+class OnSamples(Constraint, frozen=True):
+    """Base of constraints on the samples_count of evaluations."""
+
+    def at(self, record: Record) -> int:
+        """The record's samples_count as an integer; raises where it is none."""
+        return int(record.metadata["samples_count"])
+
+    def actual(self, record: Record) -> Any:
+        return record.metadata.get("samples_count") if isinstance(record.metadata, dict) else None
+
+    def says(self, record: Record, run: Run | None) -> str:
+        at = show(self.actual(record))
+        return f"{record.key} is at samples_count {at}; must be at {self.expected(run)}"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"evaluate at {self.expected(run)} samples"
+
+    def when(self, run: Run) -> str:
+        """When evaluations must come, formulas worked out."""
+        return f"at {self.expected(run)} samples"
+
+    def variations(self, record: Record, run: Run, values: Iterable[Any] = ()) -> Iterator[Record]:
+        for value in (*self.candidates(run), *values):
+            yield with_metadata(record, "samples_count", value)
+
+
+class first_evaluation(OnSamples, frozen=True):
+    """The first evaluation comes after exactly this many samples."""
+
+    first_only: ClassVar[bool] = True
+
+    samples: Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return self.at(record) == self.samples.compute(run)
+
+    def text(self) -> str:
+        return f"first at {self.samples.text} samples"
+
+    def expected(self, run: Run | None) -> str:
+        return worked_out(self.samples, run)
+
+    def when(self, run: Run) -> str:
+        return f"first at {self.expected(run)} samples"
+
+
+class on_multiples_of(OnSamples, frozen=True):
+    """Evaluations come after multiples of an interval in samples."""
+
+    interval: Formula
+
+    def holds(self, record: Record, run: Run) -> bool:
+        return bool(record.metadata["samples_count"] % self.interval.compute(run) == 0)
+
+    def text(self) -> str:
+        return f"at multiples of {self.interval.text} samples"
+
+    def expected(self, run: Run | None) -> str:
+        return f"a multiple of {worked_out(self.interval, run)}"
+
+
+class every_batch_from(OnSamples, frozen=True):
+    """Evaluations start at a given sample count and then come after every batch, none skipped."""
+
+    start: Formula
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        batches = run.where.get("global_batch_size", [])
+        due: Any = None
+        batch: Any = None
+        failed = []
+        for index in sorted([*batches, *positions]):
+            record = run.records[index]
+            try:
+                if record.key == "global_batch_size":
+                    batch = record.value
+                    run.position = index + 1
+                    due = self.start.compute(run)
+                elif record.metadata["samples_count"] == due:
+                    due += batch
+                else:
+                    failed.append(index)
+            except Exception:
+                if record.key != "global_batch_size":
+                    failed.append(index)
+        return failed
+
+    def holds(self, record: Record, run: Run) -> bool:
+        here = run.position
+        try:
+            return here not in self.broken(run.where[record.key], run)
+        finally:
+            run.position = here
+
+    def text(self) -> str:
+        return f"at {self.start.text} samples first, then after every batch"
+
+    def when(self, run: Run) -> str:
+        return f"first at {worked_out(self.start, run)} samples, then after every batch"
+
+
+_INTERVAL = ceil(0.001 * 2_290_835_423 / BATCH) * BATCH
+_FIRST = ceil(floor((4480 * BATCH + 135_331_840) / 3) / _INTERVAL) * _INTERVAL
+
+INTERVAL = as_of(k.GLOBAL_BATCH_SIZE, _INTERVAL)
+"""DLRMv4: samples between evaluations, a thousandth of the training set in whole batches."""
+
+FIRST = as_of(k.GLOBAL_BATCH_SIZE, _FIRST)
+"""DLRMv4: samples before the first evaluation."""
+
+GRID_COMPUTES = computes(_FIRST)
+"""DLRMv4: the verifier works out both where the batch size is logged."""
