@@ -22,6 +22,7 @@ from podium.compliance.commands.options import (
     StrictOption,
     UsageOption,
     globs,
+    rule_texts,
 )
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
@@ -113,7 +114,8 @@ def check(
 
         with_scores(report, scores_of(gathered, options), chosen, output, color=not no_color)
     else:
-        deliver(report, chosen, output, color=not no_color, quiet=quiet)
+        color = not no_color
+        deliver(report, chosen, output, color=color, quiet=quiet, describe=rule_texts)
     raise typer.Exit(_status(report, is_internal(report)))
 
 

@@ -5,17 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from podium.compliance.errors import ComplianceError
 from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    from podium.compliance.report.data import Outcome
+    from podium.compliance.report.render.sarif import RuleText
 
 
 class Usage(StrEnum):
@@ -108,6 +112,13 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
         for said in unmatched(option, wanted):
             typer.echo(f"podium: {said}", err=True)
     return wanted
+
+
+def rule_texts(report: Outcome) -> Mapping[str, RuleText]:
+    """The texts of the rules that a report has findings of."""
+    from podium.compliance.rulebook.rule_texts import texts_of
+
+    return texts_of(report)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from podium.compliance.commands.options import (
     StrictOption,
     UsageOption,
     globs,
+    rule_texts,
     told,
 )
 from podium.compliance.errors import UsageFault
@@ -69,7 +70,8 @@ def check(
         options = Options(usage.value if usage else None, round, profile, 1, strict, *wanted)
         report = check_systems(paths, options)
         chosen = format.value if format else default_format()
-        deliver(report, chosen, output, color=not no_color, quiet=quiet)
+        color = not no_color
+        deliver(report, chosen, output, color=color, quiet=quiet, describe=rule_texts)
     raise typer.Exit(Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN)
 
 
