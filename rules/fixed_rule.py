@@ -95,13 +95,9 @@ class FixedRule(msgspec.Struct, frozen=True):
 
     @property
     def reported(self) -> dict[Profile, str]:
-        """In words, how much a finding weighs in each profile; empty where it is not reported."""
+        """How much a finding weighs in each profile, as a word; empty where it is not reported."""
         verifier = "" if self.in_verifier is None else self.in_verifier.value
-        more = f"; {self.varies}" if self.varies else ""
-        return {
-            Profile.POLICY: self.severity.value + more,
-            Profile.VERIFIER: verifier and verifier + more,
-        }
+        return {Profile.POLICY: self.severity.value, Profile.VERIFIER: verifier}
 
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
         """How much a finding weighs in a profile, where that text states it."""

@@ -42,7 +42,7 @@ _HARMLESS = frozenset({Fault.GLUED, Fault.KEY, Fault.DIALECT, Fault.IGNORED})
 SeedRecord = tuple[Any, int, Any, Any]
 """A seed as logged: value, line of the log, source file and source line (None: not given)."""
 
-_Seen = dict[tuple[Any, Any, int], tuple["SeededRun", SeedRecord]]
+_FirstLogged = dict[tuple[Any, Any, int], tuple["SeededRun", SeedRecord]]
 
 
 class SeededRun(msgspec.Struct, frozen=True):
@@ -126,7 +126,7 @@ class _Judgement:
 
     def _compared(self) -> Iterator[Finding]:
         """Every run logs a seed, and no two records share file, line and truncated value."""
-        first: _Seen = {}
+        first: _FirstLogged = {}
         for run in self.runs:
             unusable = self._unusable(run)
             if unusable is not None:
@@ -152,7 +152,7 @@ class _Judgement:
                 return self._found(NO_PLACE, run, line, self.asked, missing=missing)
         return None if run.seeds else self._found(NONE, run, None, self.asked)
 
-    def _clashes(self, run: SeededRun, first: _Seen) -> Iterator[Finding]:
+    def _clashes(self, run: SeededRun, first: _FirstLogged) -> Iterator[Finding]:
         inside: list[SeedRecord] = []
         across: list[tuple[SeedRecord, SeededRun, SeedRecord]] = []
         for seed in run.seeds:

@@ -69,7 +69,7 @@ def _implementation(
     tree: Tree, folder: ResultFolder, code: Code, context: JudgingContext
 ) -> Iterator[Finding]:
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
-    bases = [f"{place}/{name}" for place in PLACES for name in names]
+    bases = [f"{top}/{name}" for top in PLACES for name in names]
     here = [path for base in bases for path in code.below(base)]
     if not here:
         if code.whole:
@@ -148,7 +148,7 @@ def _sources(sources: dict[str, tuple[int, Run]], code: Code) -> Iterator[Findin
     absent: dict[str, Run] = {}
     for file, (lineno, run) in sources.items():
         name = _name(file)
-        if not name or name.startswith("<") or any(place in file for place in _LIBRARIES):
+        if not name or name.startswith("<") or any(library in file for library in _LIBRARIES):
             continue
         candidates = code.files.get(name)
         if not candidates:

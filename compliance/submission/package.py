@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
+from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
 from podium.compliance.results.consistency import (
     SubmissionIndex,
     copies,
@@ -229,13 +230,11 @@ def _names(tree: Tree, folder: ResultFolder, by: JudgingContext) -> Iterator[Fin
             stated_by=StatedBy.POLICY,
         )
     for name in folder.strange[:_AT_THE_END]:
-        yield by.finding(
-            "tree.unknown-file",
+        yield UNKNOWN_FILE.found(
+            by.profile,
             tree.place(f"{folder.path}/{name}"),
-            f"{name} does not belong among the logs of a result"
-            + _more(folder.strange, name, _AT_THE_END),
-            "remove it, or rename a log to result_<i>.txt",
-            stated_by=StatedBy.POLICY,
+            name=name,
+            remark=_more(folder.strange, name, _AT_THE_END),
         )
 
 

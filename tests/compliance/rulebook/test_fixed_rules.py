@@ -227,7 +227,6 @@ def test_a_finding_is_filled_from_the_templates() -> None:
         (note("x.y", **TEXTS), "note", ""),
         (verifier("x.y", **TEXTS), "warning", "error"),
         (verifier("x.y", in_verifier=None, **TEXTS), "warning", ""),
-        (both("x.y", varies="seldom", **TEXTS), "error; seldom", "error; seldom"),
     ],
 )
 def test_a_rule_says_how_it_is_reported(rule: FixedRule, in_policy: str, in_verifier: str) -> None:
