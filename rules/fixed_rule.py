@@ -95,15 +95,9 @@ class FixedRule(msgspec.Struct, frozen=True):
 
     @property
     def reported(self) -> dict[Profile, str]:
-        """In words, how much a finding weighs in each profile; empty where it is not reported."""
-        more = f"; {self.varies}" if self.varies else ""
-        return {
-            profile: "" if weight is None else weight.value + more
-            for profile, weight in (
-                (Profile.POLICY, self.severity),
-                (Profile.VERIFIER, self.in_verifier),
-            )
-        }
+        """How much a finding weighs in each profile, as a word; empty where it is not reported."""
+        weights = ((Profile.POLICY, self.severity), (Profile.VERIFIER, self.in_verifier))
+        return {profile: "" if weight is None else weight.value for profile, weight in weights}
 
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
         """How much a finding weighs in a profile, where that text states it."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from podium.compliance.errors import UsageFault
+
+if TYPE_CHECKING:
+    from podium.compliance.report.data import Outcome
+    from podium.compliance.report.render.sarif import RuleText
 
 
 class Printing(NamedTuple):
@@ -64,3 +68,10 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
         for message in unmatched(option, selectors):
             warn(message)
     return selectors
+
+
+def rule_texts(report: Outcome) -> Mapping[str, RuleText]:
+    """The texts of the rules that a report has findings of."""
+    from podium.compliance.rulebook.rule_texts import texts_of
+
+    return texts_of(report)

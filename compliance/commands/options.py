@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from podium.rules.finding import Profile
+
+if TYPE_CHECKING:
+    pass
 
 
 class Usage(StrEnum):

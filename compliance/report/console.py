@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
+    from podium.compliance.report.render.sarif import RuleText
 
 NARROWEST, WIDEST = 40, 120
 
@@ -34,13 +35,28 @@ def width() -> int:
     return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
 
 
-def deliver(report: Outcome, name: str, output: Path | None, *, color: bool, quiet: bool) -> None:
-    """Render the report and print it, or write it to a file at once and whole."""
+def deliver(
+    report: Outcome,
+    name: str,
+    output: Path | None,
+    *,
+    color: bool,
+    quiet: bool,
+    describe: Callable[[Outcome], Mapping[str, RuleText]],
+) -> None:
+    """Render the report and print it, or write it to a file at once and whole.
+
+    `describe` gives the texts of the report's rules, for a format that carries them.
+    """
     if name == "text":
         from podium.compliance.report.render.text import render
 
         plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
         text = render(report, width=width(), color=color and not plain, quiet=quiet)
+    elif name == "sarif":
+        from podium.compliance.report.render.sarif import render as sarif
+
+        text = sarif(report, texts=describe(report))
     else:
         from podium.compliance.report.render import renderer
 

@@ -1,4 +1,4 @@
-"""Secrets left in files: where to look, and how much; what to look for is in `leak_kinds`.
+"""Secrets left in files: where to look, and how much; what to look for is in `secret_detectors`.
 
 A file is first searched for what every secret of a kind has; the detectors see only the lines where
 that is found, and their library is imported only when there are any.
@@ -169,22 +169,22 @@ def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -
                 stop = min(end, at + LONGEST_LINE)
                 spans.append((max(start, at - LONGEST_LINE), stop))
                 seen = stop if stop == end else stop - LONGEST_SECRET
-    return tuple(_told(spans, data))
+    return tuple(_kinds_at(spans, data))
 
 
-def _told(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]]:
+def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, str]]:
     """(line, kind of secret) of the places in a text that hold one."""
     if not spans:
         return
     from podium.compliance.repository.secret_detectors import kind_of_secret
 
-    told = 0
+    count = 0
     for start, end in spans:
         kind = kind_of_secret(data[start:end].decode("utf-8", "replace"))
         if kind is not None:
             yield data.count(b"\n", 0, start) + 1, kind
-            told += 1
-            if told == MOST_PER_FILE:
+            count += 1
+            if count == MOST_PER_FILE:
                 return
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from podium.compliance.inputs.tree_rules import STRUCTURE
 from podium.rules.edits import RESULT, SYSTEM, copy, set_to
 from podium.rules.fixed_rule import FixedRule, note, policy
 
 RUNS = "training rules, Benchmark Results"
 DIVISIONS = "training rules, Divisions"
-DIRECTORIES = "submission rules, Directory structure"
 
 _FIRST = f"{RESULT}/result_0.txt"
 
@@ -17,7 +17,7 @@ OTHER_BENCHMARK = policy(
     why="a log in the wrong folder is judged and scored with the wrong result",
     message="the log has submission_benchmark {logged}; the folder is that of {benchmark}",
     help="move the log to its benchmark's folder",
-    cites=DIRECTORIES,
+    cites=STRUCTURE,
     bad=(set_to(_FIRST, "submission_benchmark", "llama31_8b"),),
 )
 OTHER_DIVISION = policy(

@@ -36,7 +36,7 @@ CITES_PRUNED = "HPC rules, Throughput"
 
 _WHOLE = r"\s*([+-]?)(\d+)\s*"
 
-_Seen = dict[tuple[Any, Any, int], tuple[SeededRun, SeedRecord]]
+_FirstLogged = dict[tuple[Any, Any, int], tuple[SeededRun, SeedRecord]]
 
 
 def check_seeds(
@@ -90,7 +90,7 @@ class _Judgement:
 
     def _compared(self) -> Iterator[Finding]:
         """Every run logs a seed, and no two records share file, line and truncated value."""
-        first: _Seen = {}
+        first: _FirstLogged = {}
         for run in self.runs:
             unusable = self._unusable(run)
             if unusable is not None:
@@ -116,7 +116,7 @@ class _Judgement:
                 return self._found(NO_PLACE, run, line, self.asked, missing=missing)
         return None if run.seeds else self._found(NONE, run, None, self.asked)
 
-    def _clashes(self, run: SeededRun, first: _Seen) -> Iterator[Finding]:
+    def _clashes(self, run: SeededRun, first: _FirstLogged) -> Iterator[Finding]:
         inside: list[SeedRecord] = []
         across: list[tuple[SeedRecord, SeededRun, SeedRecord]] = []
         for seed in run.seeds:

@@ -39,7 +39,8 @@ class Rule:
     """One rule as people read it. `policy` is the policy's own bound where it differs.
 
     The severities are those of a finding in either profile; empty where it is not reported there.
-    `message` is that of a finding, its fields named; `formerly` are ids that the rule had before.
+    `varies` says when a finding weighs otherwise; `message` is that of a finding, its fields named;
+    `formerly` are ids that the rule had before.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Rule:
     policy_exempt_reason: str
     policy_severity: str
     verifier_severity: str
+    varies: str = ""
     message: str = ""
     formerly: tuple[str, ...] = ()
     source: Line | Check | FixedRule | None = field(default=None, repr=False, compare=False)
@@ -66,6 +68,11 @@ class Rule:
         """The rule as JSON data."""
         names = (each.name for each in fields(self) if each.name != "source")
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id, and those that the rule had before."""
+        return (self.id, *self.formerly)
 
     @property
     def name(self) -> str:
@@ -252,6 +259,7 @@ def _fixed_rule(rule: FixedRule) -> Rule:
         policy_exempt_reason="",
         policy_severity=severities[Profile.POLICY],
         verifier_severity=severities[Profile.VERIFIER],
+        varies=rule.varies,
         message=rule.general_message,
         formerly=rule.formerly,
     )
@@ -279,7 +287,7 @@ def rounds_with(rule: str, usages: tuple[str, ...] = USAGES) -> list[Round]:
         rules
         for usage in usages
         for rules in rounds_of(usage).values()
-        if any(rule == each.id or rule in each.formerly for each in all_rules(rules))
+        if any(rule in each.ids for each in all_rules(rules))
     ]
 
 

@@ -153,7 +153,9 @@ class _Maker:
 
     def _in_life(self) -> Example | None:
         """For a rule about the whole sequence: a good run so far, and the record without it."""
-        life = [_in_run(place, key, value, held) for place, (key, value, held) in enumerate(_LIFE)]
+        life = [
+            _in_run(second, key, value, held) for second, (key, value, held) in enumerate(_LIFE)
+        ]
         at = next((i for i, record in enumerate(life) if record.key == self.row.name), None)
         return None if at is None else Example((life[at],), tuple(life[: at + 1]))
 
@@ -240,11 +242,11 @@ def _variations_of(
 
 
 def _failing(constraints: tuple[Constraint, ...], record: Record, run: Run) -> list[Constraint]:
-    place = run.position
-    run.records[place] = record
+    index = run.position
+    run.records[index] = record
     failing = []
     for constraint in constraints:
-        run.position = place
+        run.position = index
         try:
             if constraint.holds(record, run):
                 continue
@@ -253,7 +255,7 @@ def _failing(constraints: tuple[Constraint, ...], record: Record, run: Run) -> l
         except Exception:
             pass
         failing.append(constraint)
-    run.position = place
+    run.position = index
     return failing
 
 
@@ -274,6 +276,6 @@ _LIFE: tuple[tuple[str, Any, dict[str, Any]], ...] = (
 )
 
 
-def _in_run(place: int, key: str, value: Any, metadata: dict[str, Any]) -> Record:
+def _in_run(second: int, key: str, value: Any, metadata: dict[str, Any]) -> Record:
     fresh = blank(k.ALL[key])
-    return at(msgspec.structs.replace(fresh, value=value, metadata=metadata), place)
+    return at(msgspec.structs.replace(fresh, value=value, metadata=metadata), second)

@@ -141,9 +141,8 @@ def find(rules: Round, wanted: str) -> list[Rule]:
     wanted = wanted.strip().strip("[]")
     known = all_rules(rules)
     for found in (
-        [rule for rule in known if rule.id == wanted],
-        [rule for rule in known if wanted in rule.formerly],
-        [rule for rule in known if fnmatch.fnmatchcase(rule.id, wanted)],
+        [rule for rule in known if wanted in rule.ids],
+        [rule for rule in known if any(fnmatch.fnmatchcase(each, wanted) for each in rule.ids)],
         [rule for rule in known if wanted in (rule.key, rule.name)],
     ):
         if found:

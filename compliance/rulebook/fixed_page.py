@@ -40,6 +40,7 @@ def _section(rule: Rule) -> Iterator[str]:
     labelled = (
         ("Policy profile", rule.policy_severity),
         ("Verifier profile", verifier),
+        ("Varies", rule.varies),
         ("Message", rule.message),
         ("Help", rule.hint),
         ("Cites", rule.cites),

@@ -30,7 +30,7 @@ FIXED_PAGE = "fixed.md"
 COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
 
 
-def place() -> Path:
+def pages_folder() -> Path:
     """The folder of the committed pages."""
     from podium.rules import catalogue
 
@@ -51,7 +51,7 @@ def pages() -> dict[str, str]:
 
 def stale_pages(folder: Path | None = None) -> list[str]:
     """The pages that are not as the rules are now: wrong, missing or obsolete."""
-    base = folder or place()
+    base = folder or pages_folder()
     wanted = pages()
     there = {path.relative_to(base).as_posix(): path for path in base.glob("**/*.md")}
     stale = {name for name in there if name not in wanted}
@@ -64,7 +64,7 @@ def stale_pages(folder: Path | None = None) -> list[str]:
 
 def write_pages(folder: Path | None = None) -> list[str]:
     """Write what is stale, remove what is left over; returns the pages touched."""
-    base = folder or place()
+    base = folder or pages_folder()
     wanted, stale = pages(), stale_pages(base)
     for name in stale:
         path = base / name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator
 
-from podium.compliance.rulebook.catalogue import all_rules
+from podium.compliance.rulebook.catalogue import Rule, all_rules
 from podium.compliance.rulebook.explain import nearest
 from podium.rules.catalogue import USAGES, rounds_of
 
@@ -13,15 +13,14 @@ from podium.rules.catalogue import USAGES, rounds_of
 def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
     """A sentence for each glob that matches no rule of any round: a slip of the pen."""
     for glob in globs:
-        if not any(fnmatch.fnmatchcase(rule, glob) for rule in _ids()):
-            near = nearest(glob, sorted({*_ids()}))
+        if not any(fnmatch.fnmatchcase(each, glob) for rule in _rules() for each in rule.ids):
+            near = nearest(glob, sorted({rule.id for rule in _rules()}))
             advice = f"did you mean {' or '.join(near)}?" if near else "see podium rules list --all"
             yield f"{option} {glob!r} matches no rule; {advice}"
 
 
-def _ids() -> Iterator[str]:
-    """Every rule's ids, old ones too; the newest rounds come first."""
+def _rules() -> Iterator[Rule]:
+    """Every rule, those of the newest rounds first: a rule wanted is mostly one of theirs."""
     for usage in USAGES:
         for rules in reversed([*rounds_of(usage).values()]):
-            for rule in all_rules(rules):
-                yield from (rule.id, *rule.formerly)
+            yield from all_rules(rules)

@@ -184,6 +184,8 @@ def explained(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "cites", rule.cites
     verifier = rule.verifier_severity or "not reported"
     yield "severity", f"{rule.policy_severity} (policy profile); {verifier} (verifier profile)"
+    if rule.varies:
+        yield "varies", rule.varies
     if rule.hint:
         yield "help", rule.hint
 

@@ -147,7 +147,7 @@ def _sources(sources: dict[str, tuple[int, Run]], code: Code) -> Iterator[Findin
     absent: dict[str, Run] = {}
     for file, (lineno, run) in sources.items():
         name = _name(file)
-        if not name or name.startswith("<") or any(place in file for place in _LIBRARIES):
+        if not name or name.startswith("<") or any(library in file for library in _LIBRARIES):
             continue
         candidates = code.files.get(name)
         if not candidates:

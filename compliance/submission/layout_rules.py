@@ -11,7 +11,7 @@ from podium.compliance.inputs.benchmark_names import is_early
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
 from podium.compliance.results.model import JudgingContext
-from podium.rules.edits import SYSTEM, copy, remove, rename
+from podium.rules.edits import RESULT, SYSTEM, copy, remove, rename
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed_rule import FixedRule, both, note, policy
 
@@ -23,7 +23,7 @@ NO_RESULTS = policy(
     message="the submission holds no result",
     help="put logs into results/<system>/<benchmark>/result_<i>.txt",
     cites=STRUCTURE,
-    bad=(remove("results"),),
+    bad=(remove(RESULT),),
 )
 NO_DESCRIPTION = both(
     "tree.no-system-description",

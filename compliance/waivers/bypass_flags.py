@@ -63,7 +63,7 @@ class Params:
         display_path: Callable[[Path], str],
         disk: Disk | None = None,
     ) -> None:
-        self._root, self._profile, self._shown = root, profile, display_path
+        self._root, self._profile, self._display_path = root, profile, display_path
         self._disk = disk or Disk(root)
         self._files: dict[str, _Read] = {}
 
@@ -156,4 +156,4 @@ class _Reading:
         return "it takes this flag in the submission's own folder only"
 
     def _found(self, rule: FixedRule, line: int | None, **fields: Any) -> Finding:
-        return rule.found(self.profile, self.params._shown(self.path), line=line, **fields)
+        return rule.found(self.profile, self.params._display_path(self.path), line=line, **fields)

@@ -22,7 +22,7 @@ def _waiver(rule: str, until: str) -> str:
 INVALID = policy(
     "waivers.invalid",
     Severity.ERROR,
-    says="waivers.toml holds waivers",
+    says="a submission's waivers.toml holds waivers, and each is complete",
     why=_VISIBLE,
     message="{problem}",
     help="give each [[waiver]] rule, place, reason, who and until",

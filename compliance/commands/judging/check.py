@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import Printing, globs, refuse_inside
+from podium.compliance.commands.delivery import Printing, globs, refuse_inside, rule_texts
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -127,7 +127,7 @@ def _check(
     with progress_bar(printing.quiet) as progress:
         report = check_paths(paths, options, progress, comparators=compared)
     form, output, color, quiet = printing
-    deliver(report, form, output, color=color, quiet=quiet)
+    deliver(report, form, output, color=color, quiet=quiet, describe=rule_texts)
     return report
 
 

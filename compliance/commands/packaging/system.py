@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, refuse_inside, send
+from podium.compliance.commands.delivery import globs, refuse_inside, rule_texts, send
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -90,7 +90,8 @@ def check(
     options = Options(usage, round, profile, 1, strict, *selected)
     report = check_systems(paths, options)
     chosen = format.value if format else default_format()
-    deliver(report, chosen, output, color=not no_color, quiet=quiet)
+    color = not no_color
+    deliver(report, chosen, output, color=color, quiet=quiet, describe=rule_texts)
     raise typer.Exit(Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN)
 
 

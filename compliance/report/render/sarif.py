@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -13,7 +14,7 @@ from podium.compliance.report.render.text import placed
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from podium.compliance.report.data import Outcome
     from podium.rules.finding import Finding
@@ -22,12 +23,23 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = ("error", "warning", "note")
 
 
-def render(report: Outcome, base: str = "") -> str:
+class RuleText(msgspec.Struct, frozen=True):
+    """What a rule says, why, and how a violation is fixed; `why` and `help` may be empty."""
+
+    says: str
+    why: str
+    help: str
+
+
+def render(
+    report: Outcome, base: str = "", texts: Mapping[str, RuleText] = MappingProxyType({})
+) -> str:
     """Render the report as SARIF 2.1.0 with one run.
 
-    `base` is the folder, seen from the repository's root, that the paths are relative to.
+    `base` is the folder, seen from the repository's root, that the paths are relative to; `texts`
+    are those of the rules, by id: without them a rule is described by its findings.
     """
-    rules = _rules(report.findings)
+    rules = _rules(report.findings, texts)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     driver = {"name": report.tool.name, "version": report.tool.version, "rules": rules}
     run = {
@@ -41,25 +53,31 @@ def render(report: Outcome, base: str = "") -> str:
     return msgspec.json.format(msgspec.json.encode(log), indent=1).decode() + "\n"
 
 
-def _rules(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def _rules(findings: Sequence[Finding], texts: Mapping[str, RuleText]) -> list[dict[str, Any]]:
     """List the rules that found something, each at the highest level it was found at."""
     by_id: dict[str, list[Finding]] = {}
     for finding in findings:
         by_id.setdefault(clean(finding.id), []).append(finding)
-    return [_rule(name, found) for name, found in sorted(by_id.items())]
+    return [_rule(name, found, texts.get(name)) for name, found in sorted(by_id.items())]
 
 
-def _rule(name: str, found: Sequence[Finding]) -> dict[str, Any]:
+def _rule(name: str, found: Sequence[Finding], text: RuleText | None) -> dict[str, Any]:
     cites = next((clean(each.cites) for each in found if each.cites), "")
-    description = {"text": _description(name, found)}
+    says = _description(name, found) if text is None else _sentence(text.says)
+    full = f"{says} {_sentence(text.why)}" if text is not None and text.why else says
+    advice = f"{_sentence(text.help)} " if text is not None and text.help else ""
     level = min((each.severity.value for each in found), key=_LEVELS.index)
     return {
         "id": name,
-        "shortDescription": description,
-        "fullDescription": description,
-        "help": {"text": f"{cites or name}: see `podium rules explain {name}`"},
+        "shortDescription": {"text": says},
+        "fullDescription": {"text": full},
+        "help": {"text": f"{advice}{cites or name}: see `podium rules explain {name}`"},
         "defaultConfiguration": {"level": level},
     }
+
+
+def _sentence(text: str) -> str:
+    return clean(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _description(name: str, found: Sequence[Finding]) -> str:

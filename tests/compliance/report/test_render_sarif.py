@@ -12,10 +12,15 @@ import jsonschema
 import pytest
 from hypothesis import given
 
+from podium.compliance import cli
+from podium.compliance.exit_codes import Exit
 from podium.compliance.report.render import github, sarif
 from tests.compliance.render_reports import CALM, ODD, REPORTS, finding, report, sample
+from tests.compliance.trees import usual
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from podium.compliance.report.data import Outcome
 
 
@@ -81,7 +86,7 @@ SARIF = _object(
 )
 
 
-def sarif_run(display_path: Outcome, **options: str) -> dict[str, Any]:
+def sarif_run(display_path: Outcome, **options: Any) -> dict[str, Any]:
     document = json.loads(sarif.render(display_path, **options))
     jsonschema.validate(document, SARIF)
     run: dict[str, Any] = document["runs"][0]
@@ -97,6 +102,31 @@ def test_sarif_is_valid_and_its_indexes_point(display_path: Outcome) -> None:
         each["ruleId"] for each in run["results"]
     ]
     assert len(rules) == len(set(rules))
+
+
+def test_sarif_describes_a_rule_by_its_text_where_there_is_one() -> None:
+    text = sarif.RuleText("a submission comes with its code", "reviewers read it", "add the code")
+    found = [finding("a", id="code.none", key=None, cites="submission rules"), finding("b")]
+    first, second = sarif_run(report(found), texts={"code.none": text})["tool"]["driver"]["rules"]
+    assert second["shortDescription"]["text"] == "A submission comes with its code."
+    full = "A submission comes with its code. Reviewers read it."
+    assert second["fullDescription"]["text"] == full
+    assert second["help"]["text"].startswith("Add the code. submission rules: see `podium rules")
+    assert first["fullDescription"]["text"] == "opt_adamw_beta_2: 0.95"
+
+
+def test_the_command_writes_the_text_of_every_rule_that_it_reports(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write("results/notes.txt").write("package_checker_params", "rcp_bypass\n")
+    tree.log(0, lambda log: log.drop("seed").drop("cache_clear"))
+    output = tmp_path / "report.sarif"
+    words = ["check", str(tree.root), "--round", "5.1", "--format", "sarif", "--output"]
+    assert cli.run([*words, str(output)]) == Exit.FOUND
+    rules = json.loads(output.read_text())["runs"][0]["tool"]["driver"]["rules"]
+    texts = {rule["id"]: rule["fullDescription"]["text"] for rule in rules}
+    assert {"tree.unknown-file", "params.refused", "seeds.none", "common.cache_clear"} <= {*texts}
+    assert all(text.endswith(".") and text != rule for rule, text in texts.items())
+    assert texts["seeds.none"].startswith("Every closed run logs a seed. ")
 
 
 def test_sarif_names_odd_files_by_their_bytes() -> None:

@@ -12,7 +12,7 @@ from podium.compliance.rulebook.pages import (
     COLUMNS,
     FIXED_PAGE,
     pages,
-    place,
+    pages_folder,
     stale_pages,
     write_pages,
 )
@@ -84,4 +84,4 @@ def test_stale_pages_are_named_and_mended(tmp_path: Path) -> None:
 
 
 def test_pages_lie_beside_the_rules() -> None:
-    assert place().parts[-2:] == ("rules", "pages")
+    assert pages_folder().parts[-2:] == ("rules", "pages")

@@ -1,0 +1,40 @@
+"""What rules say, for reports that carry the text of each rule beside its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.compliance.report.data import Outcome
+from podium.compliance.report.render.sarif import RuleText
+from podium.compliance.rulebook.catalogue import Kind, Rule, all_rules
+from podium.rules.catalogue import USAGES, find_round, rounds_of
+from podium.rules.round import Round
+
+
+def texts_of(report: Outcome) -> dict[str, RuleText]:
+    """The text of each rule that a report has findings of, by its id."""
+    wanted = {finding.id for finding in report.findings}
+    found: dict[str, RuleText] = {}
+    for rules in _rounds(report):
+        if found.keys() >= wanted:
+            break
+        for rule in all_rules(rules):
+            if rule.id in wanted:
+                found.setdefault(rule.id, _text(rule))
+    return found
+
+
+def _rounds(report: Outcome) -> Iterator[Round]:
+    """The round of a report; all of them, newest first, where it is about several."""
+    if report.rules.round != "several":
+        yield find_round(report.rules.usage, report.rules.round)
+        return
+    for usage in USAGES:
+        yield from reversed([*rounds_of(usage).values()])
+
+
+def _text(rule: Rule) -> RuleText:
+    says = rule.constraint
+    if rule.kind in (Kind.ROW, Kind.TARGET):
+        says = f"{rule.key}: {rule.bound}"
+    return RuleText(says, rule.why, rule.hint)

@@ -1,0 +1,324 @@
+"""Violations that no edit of a submission can show, and the same corrected, by rule.
+
+A case judges something that it makes in a folder, in a profile, and gives the findings.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Protocol
+from unittest import mock
+
+from podium.compliance import check
+from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.waivers.file import read_waivers
+from podium.rules.finding import Profile
+from tests.builders import LogBuilder, build
+from tests.compliance.trees import Change, Submission, throughput, usual
+
+
+class Found(Protocol):
+    """What a case gives: a finding, or its entry in a report."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def severity(self) -> Any: ...
+    @property
+    def stated_by(self) -> Any: ...
+
+
+Judge = Callable[[Path, Profile], Iterable[Found]]
+Make = Callable[[Path], Submission]
+
+
+def _judged(make: Make) -> Judge:
+    return lambda place, profile: make(place).check(profile.value).findings
+
+
+def _same(tree: Submission) -> Submission:
+    return tree
+
+
+def _tree(edit: Callable[[Submission], object]) -> Judge:
+    """A usual submission, edited."""
+
+    def make(place: Path) -> Submission:
+        tree = usual(place)
+        edit(tree)
+        return tree
+
+    return _judged(make)
+
+
+def _logs(change: Change) -> Judge:
+    """A usual submission whose first log is changed."""
+    return _tree(lambda tree: tree.log(0, change))
+
+
+def _file(name: str | bytes, size: int = 1) -> Judge:
+    """A usual submission with a file among its code."""
+
+    def edit(tree: Submission) -> None:
+        folder = os.fsencode(tree.root / "benchmarks")
+        with open(os.path.join(folder, os.fsencode(name)), "wb") as stream:
+            stream.truncate(size)
+
+    return _tree(edit)
+
+
+_NOTHING = _tree(_same)
+
+# --- what cannot be read, and is too much to be ---
+
+
+def _patched(judge: Judge, target: str, value: Any) -> Judge:
+    """The same, while something of podium or of Python is another."""
+
+    def patched(place: Path, profile: Profile) -> Iterable[Found]:
+        with mock.patch(target, value):
+            return [*judge(place, profile)]
+
+    return patched
+
+
+def _refusing(ending: str) -> Callable[[Any], Any]:
+    listed = os.scandir
+
+    def scandir(folder: Any) -> Any:
+        if os.fspath(folder).endswith(ending):
+            raise PermissionError(13, "Permission denied")
+        return listed(folder)
+
+    return scandir
+
+
+def _unlisted(folder: str) -> Judge:
+    return _patched(_NOTHING, "os.scandir", _refusing(folder))
+
+
+def _compressed(cut: int) -> Judge:
+    def edit(tree: Submission) -> None:
+        path = tree.root / tree.folder() / "result_0.txt"
+        data = gzip.compress(path.read_bytes())
+        path.write_bytes(data[: len(data) - cut])
+
+    return _tree(edit)
+
+
+# --- logs ---
+
+
+def _log_of_0_6(line: str) -> Judge:
+    def judge(place: Path, profile: Profile) -> Iterable[Found]:
+        path = place / "result_0.txt"
+        path.write_text(f"{line}\n")
+        return check(path, usage="training", round="0.6", profile=profile).findings
+
+    return judge
+
+
+_GOOD_LINE = ':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}'
+
+
+def _seed(value: Any, lineno: Any = 3, file: str = "/workspace/train.py") -> Change:
+    return lambda log: log.set("seed", value).meta("seed", file=file, lineno=lineno)
+
+
+def _another_seed(value: Any) -> Change:
+    return lambda log: log.repeat("seed", value)
+
+
+def _shared(value: int) -> Judge:
+    return _tree(lambda tree: tree.log(1, _seed(value, lineno=2)))
+
+
+def _source(file: str) -> Judge:
+    return _tree(lambda tree: [tree.log(n, _seed(100 + n, file=file)) for n in range(3)])
+
+
+def _cut_short(log: LogBuilder) -> LogBuilder:
+    return log.noise(3, b':::MLLOG {"key": "seed", "val')
+
+
+# --- results ---
+
+
+def _with_config(there: bool) -> Judge:
+    def make(place: Path) -> Submission:
+        tree = Submission(place, build("training", "6.1", "open", "llama31_8b"))
+        tree.system().code().result(change=lambda log: log.set("config_filename", "conf/x8.sh"))
+        ours = "benchmarks/llama31_8b/implementations/ours"
+        return tree.write(f"{ours}/x8.sh") if there else tree
+
+    return _judged(make)
+
+
+def _two_systems(start: int, change: Change) -> Judge:
+    def edit(tree: Submission) -> None:
+        tree.system("ey_n8", system_name="ey_n8")
+        tree.result("ey_n8", start=start, change=lambda log: change(_paced(log)))
+
+    return _tree(edit)
+
+
+def _paced(log: LogBuilder) -> LogBuilder:
+    """A run that takes as long as another, with evaluations at other times."""
+    return log.shift("eval_accuracy", 0.01).set("submission_platform", "ey_n8")
+
+
+def _slower(log: LogBuilder) -> LogBuilder:
+    return log.shift("run_stop", 0.5)
+
+
+def _side_by_side(minutes: float) -> Judge:
+    """The second run begins so many minutes after the first, whose clock it has but for that."""
+
+    def second(log: LogBuilder) -> LogBuilder:
+        for key in set(log.names()):
+            log = log.shift(key, minutes - 60)
+        return log
+
+    return _tree(lambda tree: tree.log(1, second))
+
+
+def _hpc(edit: Callable[[Submission], object]) -> Judge:
+    def make(place: Path) -> Submission:
+        tree = throughput(place)
+        edit(tree)
+        return tree
+
+    return _judged(make)
+
+
+def _instance(change: Change, number: int = 0, folder: str = "") -> Judge:
+    return _hpc(
+        lambda tree: tree.log(number, change, "wide", scaling="weak", start=20, folder=folder)
+    )
+
+
+def _aborted(log: LogBuilder) -> LogBuilder:
+    return log.meta("run_stop", status="aborted")
+
+
+def _unchanged(log: LogBuilder) -> LogBuilder:
+    return log
+
+
+def _nodes(tree: Submission, number: int) -> Submission:
+    return tree.system("wide", number_of_nodes=str(number), system_name="ex_n8 wide")
+
+
+# --- waivers ---
+
+
+def _waiver(until: date, change: Change = _unchanged) -> Judge:
+    def judge(place: Path, profile: Profile) -> Iterable[Found]:
+        tree = usual(place / "tree").log(0, change)
+        path = place / "granted.toml"
+        path.write_text(
+            f'[[waiver]]\nrule = "seeds.none"\nplace = "*"\nreason = "old code"\nwho = "chair"\n'
+            f"until = {until}\n"
+        )
+        options = Options(round="5.1", usage="training", profile=profile)
+        options = _with_waivers(options, path)
+        return check_paths([tree.root], options).findings
+
+    return judge
+
+
+def _with_waivers(options: Options, path: Path) -> Options:
+    from msgspec.structs import replace
+
+    return replace(options, waivers=(read_waivers(path),))
+
+
+def _params(data: bytes) -> Judge:
+    return _tree(
+        lambda tree: (tree.root / tree.folder() / "package_checker_params").write_bytes(data)
+    )
+
+
+_YESTERDAY, _TODAY = date.today() - timedelta(days=1), date.today()
+_MEBIBYTE = 1 << 20
+
+CASES: Mapping[str, tuple[Judge, Judge]] = {
+    # No file system takes a name of 256 bytes.
+    "repo.long-name": (
+        _patched(_file("a" * 31), "podium.compliance.repository.file_names.LONGEST_NAME", 30),
+        _patched(_file("a" * 30), "podium.compliance.repository.file_names.LONGEST_NAME", 30),
+    ),
+    "repo.not-utf8": (_file(b"a\xff"), _file("aff")),
+    "repo.large-file": (_file("big", 50 * _MEBIBYTE + 1), _file("big", 50 * _MEBIBYTE)),
+    "repo.special-file": (_tree(lambda tree: os.mkfifo(tree.root / "benchmarks/pipe")), _NOTHING),
+    "repo.unreadable": (_unlisted("implementations/ours"), _NOTHING),
+    "repo.search-ended": (
+        _patched(_NOTHING, "podium.compliance.repository.secrets.IN_ALL", 20),
+        _NOTHING,
+    ),
+    "tree.unreadable": (_unlisted("results/ex_n8"), _NOTHING),
+    "log.nonstandard-dialect": (
+        _log_of_0_6(":::MLL 1735689600.000 seed: {'value': 42, 'metadata': {}}"),
+        _log_of_0_6(_GOOD_LINE),
+    ),
+    "log.ignored-line": (
+        _log_of_0_6(":::MLL 1735689600.000 seed: 42"),
+        _log_of_0_6(_GOOD_LINE),
+    ),
+    "log.line-too-long": (
+        _patched(
+            _logs(lambda log: log.noise(3, b':::MLLOG {"key": "' + b"a" * 5000 + b'"}')),
+            "podium.logging_spec.reader.read.LONGEST_LINE",
+            4096,
+        ),
+        _patched(_NOTHING, "podium.logging_spec.reader.read.LONGEST_LINE", 4096),
+    ),
+    "log.broken-compression": (_compressed(8), _compressed(0)),
+    "internal.rule-crashed": (
+        _patched(
+            _NOTHING,
+            "podium.compliance.checking.files.judge_log",
+            mock.Mock(side_effect=ZeroDivisionError),
+        ),
+        _NOTHING,
+    ),
+    "seeds.no-place": (
+        _logs(lambda log: log.meta("seed", "lineno")),
+        _logs(_seed(100)),
+    ),
+    "seeds.repeated-in-run": (_logs(_another_seed(100)), _NOTHING),
+    "seeds.several": (_logs(_another_seed(7)), _NOTHING),
+    "seeds.unreadable-log": (_logs(_cut_short), _NOTHING),
+    "seeds.verifier-crash": (_logs(_seed(100, lineno=[3])), _logs(_seed(100))),
+    "seeds.shared": (_shared(100), _shared(101)),
+    "seeds.source": (_source("/workspace/notes.txt"), _source("/workspace/train.py")),
+    "code.no-config": (_with_config(there=False), _with_config(there=True)),
+    "result.same-score": (_two_systems(0, _unchanged), _two_systems(0, _slower)),
+    "result.overlapping-runs": (_side_by_side(0.1), _side_by_side(60)),
+    "throughput.no-strong-result": (
+        _hpc(lambda tree: shutil.rmtree(tree.root / "results/ex_n8/strong")),
+        _hpc(_same),
+    ),
+    "throughput.not-converged": (_instance(_aborted), _hpc(_same)),
+    "throughput.broken-pruned-log": (
+        _instance(lambda log: log.drop("run_start"), 5, "pruned_results"),
+        _instance(_unchanged, 5, "pruned_results"),
+    ),
+    "throughput.mixed-scale": (
+        _instance(lambda log: log.set("number_of_nodes", 16)),
+        _instance(_unchanged),
+    ),
+    "throughput.total-scale": (_hpc(lambda tree: _nodes(tree, 640)), _hpc(_same)),
+    "waivers.expired": (
+        _waiver(_YESTERDAY, lambda log: log.drop("seed")),
+        _waiver(_TODAY, lambda log: log.drop("seed")),
+    ),
+    "waivers.unused": (_waiver(_TODAY), _waiver(_TODAY, lambda log: log.drop("seed"))),
+    "params.verifier-crash": (_params(b"\xe9\nrcp-bypass"), _params(b"rcp-bypass")),
+}
+"""By rule whose example is a sentence: what violates it, and what obeys."""

@@ -1,0 +1,247 @@
+"""Every rule that no table states: a case that violates it, one that obeys, and its severities."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from podium.compliance import check
+from podium.compliance.rulebook.fixed_rules import DECLARED
+from podium.rules.checks.catalogue import HPC
+from podium.rules.edits import Edit
+from podium.rules.finding import Profile, Severity, StatedBy
+from podium.rules.fixed_rule import FixedRule, both, named_fields, note, policy, verifier
+from podium.rules.former_ids import FORMER_IDS
+from tests.compliance.edits import apply
+from tests.compliance.rulebook.cases import CASES, Found
+from tests.compliance.trees import usual
+from tests.locations import ROOT
+
+each_rule = pytest.mark.parametrize("rule", DECLARED, ids=lambda rule: rule.id)
+
+
+def found(rule: FixedRule, violated: bool, place: Path, profile: Profile) -> list[Found]:
+    """The findings of a rule in the case that violates it, or in the one that obeys."""
+    if isinstance(rule.bad, str):
+        judge = CASES[rule.id][0 if violated else 1]
+        return [each for each in judge(place, profile) if each.id == rule.id]
+    edits = rule.bad if violated else rule.good or ()
+    assert not isinstance(edits, str), "the fix of an edit is an edit"
+    return [each for each in checked(place, edits, profile) if each.id == rule.id]
+
+
+def checked(place: Path, edits: tuple[Edit, ...], profile: Profile) -> list[Found]:
+    tree = usual(place)
+    apply(tree.root, edits)
+    return [*check(tree.root, usage="training", round="5.1", profile=profile).findings]
+
+
+# --- cases ---
+
+
+@pytest.mark.parametrize("profile", Profile)
+@each_rule
+def test_a_violation_is_reported_with_the_severity_that_the_rule_states(
+    rule: FixedRule, profile: Profile, tmp_path: Path
+) -> None:
+    findings = found(rule, True, tmp_path, profile)
+    if profile is Profile.VERIFIER and rule.in_verifier is None:
+        assert findings == []
+        return
+    assert findings
+    for each in findings:
+        assert each.severity == rule.severity_in(profile, StatedBy(each.stated_by))
+    if profile is Profile.POLICY:
+        assert rule.stated_by in {each.stated_by for each in findings}
+
+
+@pytest.mark.parametrize("profile", Profile)
+@each_rule
+def test_what_obeys_a_rule_is_not_reported(
+    rule: FixedRule, profile: Profile, tmp_path: Path
+) -> None:
+    assert found(rule, False, tmp_path, profile) == []
+
+
+@each_rule
+def test_a_rule_has_an_example_and_texts(rule: FixedRule) -> None:
+    assert rule.bad, "give an edit that violates it, or a sentence and a case"
+    assert isinstance(rule.bad, str) == (rule.id in CASES), "a sentence has a case, an edit none"
+    assert all((rule.says, rule.why, rule.message, rule.help))
+    assert not rule.says.endswith(".")
+    assert rule.says[:1].islower() or rule.says.split()[0] in ("HPC", "Windows")
+
+
+def test_every_case_is_of_a_rule() -> None:
+    assert {*CASES} <= {rule.id for rule in DECLARED}
+
+
+# --- declarations ---
+
+
+class Declaration(NamedTuple):
+    """Where a rule is declared: the module, the constant, the rule's id."""
+
+    module: str
+    name: str
+    id: str
+
+
+CONSTRUCTORS = {"both", "policy", "note", "verifier", "FixedRule"}
+
+
+@cache
+def sources() -> dict[str, ast.Module]:
+    paths = sorted((ROOT / "compliance").rglob("*.py"))
+    return {
+        "podium." + ".".join(path.relative_to(ROOT).with_suffix("").parts): ast.parse(
+            path.read_text(encoding="utf-8")
+        )
+        for path in paths
+    }
+
+
+@cache
+def declarations() -> tuple[Declaration, ...]:
+    """Every module-level constant of the package that is made by one of the constructors."""
+    return tuple(
+        Declaration(module, node.targets[0].id, node.value.args[0].value)
+        for module, tree in sources().items()
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id in CONSTRUCTORS
+        and node.value.args
+        and isinstance(node.value.args[0], ast.Constant)
+        and isinstance(node.value.args[0].value, str)
+        and "." in node.value.args[0].value
+    )
+
+
+def test_every_rule_is_declared_once_and_listed_once() -> None:
+    assert Counter(each.id for each in declarations()) == Counter(rule.id for rule in DECLARED)
+    assert set(Counter(rule.id for rule in DECLARED).values()) == {1}
+
+
+def test_every_declared_rule_is_reported() -> None:
+    silent = [each for each in declarations() if not any(u.makes(each) for u in uses())]
+    assert silent == []
+
+
+class Use(NamedTuple):
+    """What a module uses for more than to declare and list rules."""
+
+    module: str
+    names: frozenset[str]
+    attributes: frozenset[tuple[str, str]]
+    imported: frozenset[tuple[str, str]]
+
+    def makes(self, rule: Declaration) -> bool:
+        """Whether it uses the constant of a rule, as its own, imported, or of the module."""
+        if self.module == rule.module or (rule.module, rule.name) in self.imported:
+            return rule.name in self.names
+        return (rule.module.rpartition(".")[2], rule.name) in self.attributes
+
+
+@cache
+def uses() -> tuple[Use, ...]:
+    return tuple(_use(module, tree) for module, tree in sources().items())
+
+
+def _use(module: str, tree: ast.Module) -> Use:
+    nodes = [*_working_nodes(tree)]
+    return Use(
+        module,
+        frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)),
+        frozenset(
+            (n.value.id, n.attr)
+            for n in nodes
+            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
+        ),
+        frozenset(
+            (n.module or "", alias.name)
+            for n in nodes
+            if isinstance(n, ast.ImportFrom)
+            for alias in n.names
+        ),
+    )
+
+
+def _working_nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """What a module's syntax tree holds but for its RULES."""
+    for statement in tree.body:
+        target = getattr(statement, "target", None) or next(
+            iter(getattr(statement, "targets", ())), None
+        )
+        if not (isinstance(target, ast.Name) and target.id == "RULES"):
+            yield from ast.walk(statement)
+
+
+# --- ids that rules had before ---
+
+
+def test_the_former_ids_are_those_that_rules_declare() -> None:
+    from podium.compliance.rulebook.catalogue import FIXED
+
+    declared = {rule.id: rule.formerly for rule in FIXED if rule.formerly}
+    declared |= {rule.id: rule.formerly for rule in HPC if rule.formerly}
+    assert declared == FORMER_IDS
+
+
+def test_a_former_id_is_no_rule_of_today() -> None:
+    today = {rule.id for rule in DECLARED} | {rule.id for rule in HPC}
+    former = [id for ids in FORMER_IDS.values() for id in ids]  # noqa: A001
+    assert not today & {*former}
+    assert len(former) == len({*former})
+
+
+# --- the value ---
+
+TEXTS = {"says": "a is b", "why": "c", "message": "a is {a}", "help": "write {{b}} for {a}"}
+
+
+def test_a_finding_is_filled_from_the_templates() -> None:
+    rule = policy("x.y", **TEXTS, expected="not {a}", actual="a", cites="rules, X")
+    finding = rule.found(Profile.POLICY, "p", line=3, key="k", a=7, remark=" (and 2 more)")
+    assert (finding.message, finding.hint) == ("a is 7 (and 2 more)", "write {b} for 7")
+    assert (finding.expected, finding.actual, finding.cites) == ("not 7", 7, "rules, X")
+    assert (finding.id, finding.path, finding.line, finding.key) == ("x.y", "p", 3, "k")
+    assert (rule.general_message, rule.general_help) == ("a is <a>", "write {b} for <a>")
+
+
+@pytest.mark.parametrize(
+    ("rule", "in_policy", "in_verifier"),
+    [
+        (both("x.y", **TEXTS), "error", "error"),
+        (both("x.y", Severity.NOTE, **TEXTS), "note", "note"),
+        (policy("x.y", **TEXTS), "warning", ""),
+        (policy("x.y", Severity.ERROR, **TEXTS), "error", ""),
+        (note("x.y", **TEXTS), "note", ""),
+        (verifier("x.y", **TEXTS), "warning", "error"),
+        (verifier("x.y", in_verifier=None, **TEXTS), "warning", ""),
+    ],
+)
+def test_a_rule_says_how_it_is_reported(rule: FixedRule, in_policy: str, in_verifier: str) -> None:
+    assert rule.reported == {Profile.POLICY: in_policy, Profile.VERIFIER: in_verifier}
+
+
+def test_only_a_rule_that_varies_is_reported_otherwise() -> None:
+    fixed, varying = both("x.y", **TEXTS), both("x.y", varies="seldom", **TEXTS)
+    for other in ({"stated_by": StatedBy.POLICY}, {"severity": Severity.NOTE}):
+        with pytest.raises(ValueError, match=r"x\.y"):
+            fixed.found(Profile.POLICY, "p", a=1, **other)
+    weaker = varying.found(Profile.POLICY, "p", a=1, stated_by=StatedBy.VERIFIER)
+    assert (weaker.severity, weaker.stated_by) == (Severity.WARNING, StatedBy.VERIFIER)
+    assert varying.found(Profile.POLICY, "p", a=1, severity=Severity.NOTE).severity == "note"
+
+
+def test_fields_are_named_in_the_general_sentence() -> None:
+    assert named_fields("{a!r} has {b:.1f} of {{c}}") == "<a> has <b> of {c}"
