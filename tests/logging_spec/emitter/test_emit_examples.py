@@ -23,7 +23,7 @@ def run(name: str, path: Path, **variables: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")} | variables,
     )
     assert done.stderr == ""
     return done.stdout
