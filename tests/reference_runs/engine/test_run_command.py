@@ -152,6 +152,13 @@ def test_a_trace_comes_with_tables(tmp_path: Path) -> None:
     assert "aten::" in done.stdout
 
 
+def test_the_old_name_of_trace_works_with_a_warning(tmp_path: Path) -> None:
+    old = ("--profile", tmp_path / "trace.json")
+    done = podium("llama31_8b", "--dry-log", *old)
+    assert (done.returncode, done.stderr) == (0, "podium: run --profile is now run --trace\n")
+    assert "--profile" not in podium("--help").stdout
+
+
 @pytest.mark.long
 def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     log, state = tmp_path / "logs" / "result_0.txt", tmp_path / "state.pt"
@@ -249,7 +256,7 @@ def test_missing_data_files_leave_no_log(tmp_path: Path) -> None:
 
 def test_without_torch_it_says_which_extra_and_still_declares(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('No module named torch')")
-    hidden = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    hidden = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}"}
     done = elsewhere("llama31_8b", "--output", tmp_path / "logs", **hidden)
     assert done.returncode == 2
     assert "pip install 'podium[reference]'" in done.stderr
