@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from podium.compliance.report.models import Report
     from podium.compliance.submission.judge import RoundState
     from podium.compliance.submission.together import Comparator
-    from podium.compliance.waivers.apply import Waivers
     from podium.compliance.waivers.suppressions import Suppressions
+    from podium.compliance.waivers.waivers import Waivers
 
 Progress = Callable[[int, int], None]
 """Told of files done, and of files in all."""

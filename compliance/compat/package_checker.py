@@ -17,9 +17,9 @@ from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.report.terminal import clean
 from podium.compliance.results.convergence import judge_convergence
-from podium.compliance.waivers.apply import Waivers
 from podium.compliance.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Params
 from podium.compliance.waivers.file import Waiver
+from podium.compliance.waivers.waivers import Waivers
 from podium.logging_spec.reader.read import read_log
 from podium.rules.benchmark import Benchmark
 from podium.rules.catalogue import find_round

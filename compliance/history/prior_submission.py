@@ -31,7 +31,7 @@ from podium.compliance.results.model import JudgingContext, ResultVerdict, join_
 from podium.compliance.results.result import Run
 from podium.compliance.scoring.session import results_of
 from podium.compliance.systems.agreement import same_organisation
-from podium.compliance.systems.document import read_description
+from podium.compliance.systems.reader import read_description
 from podium.compliance.systems.values import SystemDescription
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round

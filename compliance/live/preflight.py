@@ -12,7 +12,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.live.declaration import Declaration
 from podium.compliance.live.guard import Guard
 from podium.compliance.live.partial.reference import Expected, reference_at
-from podium.compliance.rulebook.hyper import Setting, evaluations, settings
+from podium.compliance.tables.settings import Setting, evaluations, settings
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import needs_of

@@ -130,7 +130,7 @@ def _unit(rules: Round, point: Point) -> Iterator[Finding]:
 
 def _settings(rules: Round, point: Point) -> Iterator[Finding]:
     """Hyperparameters that the round's closed division does not allow."""
-    from podium.compliance.rulebook.hyper import settings
+    from podium.compliance.tables.settings import settings
 
     benchmark = point.benchmark
     if benchmark not in rules.benchmarks or not point.hyperparameters:
@@ -154,7 +154,7 @@ def _settings(rules: Round, point: Point) -> Iterator[Finding]:
 
 def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) -> bool:
     """Whether a value is the one that the rules want, but for the last digits."""
-    from podium.compliance.rulebook.hyper import settings
+    from podium.compliance.tables.settings import settings
 
     others = {name: value for name, value in given.items() if name != key}
     wanted = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)

@@ -1,4 +1,4 @@
-"""Every rule as data: listed, explained, compared, as pages.
+"""Every rule there is, as data: listed, explained, compared, as pages and as texts of reports.
 
-Imports what declares rules: submission and below.
+Imports whatever declares rules: all folders below `packing`.
 """

@@ -10,16 +10,6 @@ from typing import Any
 from podium.compliance.errors import UsageFault
 from podium.compliance.report.console import print_text
 from podium.compliance.report.json_text import json_text
-from podium.compliance.rulebook.catalogue import (
-    Rule,
-    Table,
-    check_rules,
-    divisions,
-    rules_of,
-    tables,
-    tables_for,
-    target_text,
-)
 from podium.compliance.rulebook.markdown import check_table, escape
 from podium.compliance.rulebook.pages import (
     benchmark_page,
@@ -29,6 +19,8 @@ from podium.compliance.rulebook.pages import (
     rows,
 )
 from podium.compliance.rulebook.printer import Printer
+from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
+from podium.compliance.tables.tables import Table, divisions, tables, tables_for
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.round import Round
 
@@ -251,7 +243,7 @@ def hyperparameters(
     rules: Round, name: str, division: str, given: Mapping[str, Any], form: str
 ) -> bool:
     """What a benchmark allows, worked out; returns whether all that is given is legal."""
-    from podium.compliance.rulebook.hyper import choices, evaluations, settings
+    from podium.compliance.tables.settings import choices, evaluations, settings
 
     if not rules.has_rules(division, name):
         raise UsageFault(f"{rules.title} has no rules for {name} in the {division} division")

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from podium.compliance.rulebook.catalogue import cell, times_text
-from podium.compliance.rulebook.history import Kind, essence, renamed
-from podium.compliance.rulebook.tables import Table, tables
+from podium.compliance.tables.history import Kind, essence, renamed
+from podium.compliance.tables.rule import cell, times_text
+from podium.compliance.tables.tables import Table, tables
 from podium.rules.benchmark import line_name
 from podium.rules.round import Round
 from podium.rules.table import End, Line, Row

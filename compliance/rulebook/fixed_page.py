@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from podium.compliance.rulebook.catalogue import FIXED, Rule
+from podium.compliance.rulebook.catalogue import FIXED
 from podium.compliance.rulebook.explain import example_lines
 from podium.compliance.rulebook.markdown import MADE, escape
+from podium.compliance.tables.rule import Rule
 from podium.rules.fixed_rule import FixedRule
 
 _INTRODUCTION = (

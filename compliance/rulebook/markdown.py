@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podium.compliance.rulebook.catalogue import Rule
+from podium.compliance.tables.rule import Rule
 
 MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
 

@@ -8,19 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from podium.compliance.rulebook.catalogue import (
-    UNCONSTRAINED,
-    Rule,
-    check_rules,
-    divisions,
-    rules_of,
-    tables,
-    target_text,
-)
 from podium.compliance.rulebook.changes import LIMITS
 from podium.compliance.rulebook.fixed_page import fixed_page
 from podium.compliance.rulebook.markdown import MADE, check_table, escape
-from podium.compliance.rulebook.tables import Table
+from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
+from podium.compliance.tables.tables import Table, divisions, tables
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.round import Round
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from podium.compliance.report.data import Outcome
 from podium.compliance.report.render.sarif import RuleText
-from podium.compliance.rulebook.catalogue import Kind, Rule, all_rules
+from podium.compliance.rulebook.catalogue import all_rules
+from podium.compliance.tables.history import Kind
+from podium.compliance.tables.rule import Rule
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.round import Round
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator
 
-from podium.compliance.rulebook.catalogue import Rule, all_rules
+from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import nearest
+from podium.compliance.tables.rule import Rule
 from podium.rules.catalogue import USAGES, rounds_of
 
 

@@ -6,17 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from podium.compliance.rulebook.catalogue import (
-    Kind,
-    Rule,
-    check_rules,
-    divisions,
-    rules_of,
-    target_text,
-)
 from podium.compliance.rulebook.pages import count, difference, facts
 from podium.compliance.rulebook.printer import Grid, Printer
-from podium.compliance.rulebook.tables import Table, tables
+from podium.compliance.tables.history import Kind
+from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
+from podium.compliance.tables.tables import Table, divisions, tables
 from podium.rules.constraints.formula import show
 from podium.rules.finding import StatedBy
 from podium.rules.round import Round
@@ -25,7 +19,7 @@ from podium.rules.table import Row
 if TYPE_CHECKING:
     from podium.compliance.rulebook.changes import Difference
     from podium.compliance.rulebook.explain import Explanation
-    from podium.compliance.rulebook.hyper import Setting
+    from podium.compliance.tables.settings import Setting
 
 STATED_BY = {
     StatedBy.BOTH: "the official verifier and the policy",

@@ -34,9 +34,9 @@ from podium.compliance.systems.check import (
     read_description,
     unread_description,
 )
-from podium.compliance.waivers.apply import WAIVERS_FILE
 from podium.compliance.waivers.bypass_flags import RCP, SEEDS, Params
 from podium.compliance.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
+from podium.compliance.waivers.waivers import WAIVERS_FILE
 from podium.rules.finding import Finding, Severity
 
 if TYPE_CHECKING:

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from podium.compliance.systems.document import (
-    Document,
-    parse_description,
-    read_description,
-    unread_description,
-)
+from podium.compliance.systems.document import Document
 from podium.compliance.systems.inspection import inspect, unfit_finding
+from podium.compliance.systems.reader import parse_description, read_description, unread_description
 from podium.compliance.systems.values import SystemDescription, describe
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round

@@ -1,25 +1,14 @@
-"""A system description read from its file, with the line of every field.
-
-A text without a syntax error is taken at once; `recovering_parser` goes through any other.
-"""
+"""What a system description's file says, and what its text violates."""
 
 from __future__ import annotations
 
-import codecs
-import json
-import os
-import stat
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from podium.compliance.systems.rules import NOT_JSON, UNREADABLE
+from podium.compliance.systems.rules import NOT_JSON
 from podium.rules.fixed_rule import FixedRule
-
-LARGEST = 8 << 20
-"""A longer file is no system description, and is not read."""
 
 
 class TextFault(msgspec.Struct, frozen=True):
@@ -48,7 +37,7 @@ def syntax_fault(
 
 
 class Document(msgspec.Struct):
-    """What a file says: of a `text` without fault `lines` is empty, until a line is asked for."""
+    """What a file says: of a `text` without fault `lines` is empty: see `reader.line_of`."""
 
     fields: dict[str, Any] = msgspec.field(default_factory=dict)
     lines: dict[str, int] = msgspec.field(default_factory=dict)
@@ -61,106 +50,7 @@ class Document(msgspec.Struct):
         """Every field that the file names, also where its value is unreadable."""
         return self.fields if self.text else self.lines
 
-    def line_of(self, key: str) -> int | None:
-        """The line that names a field; None where none does."""
-        if self.text and not self.lines and key in self.fields:
-            again = Document()
-            _walk(self.text, again)
-            self.lines = again.lines
-        return self.lines.get(key)
-
     @property
     def sound(self) -> bool:
         """Whether the official verifier can read the file."""
         return not any(fault.official for fault in self.faults)
-
-
-def read_description(path: Path | str) -> Document:
-    """Read a file; whatever is wrong with it is a fault of the document."""
-    try:
-        data = _bytes(path)
-    except (OSError, ValueError) as error:
-        return unread_description(getattr(error, "strerror", None) or str(error))
-    if len(data) > LARGEST:
-        problem = f"the file is longer than {LARGEST >> 20} MiB, and is not read"
-        return Document(faults=[syntax_fault(None, problem, "keep nothing else in the file")])
-    return parse_description(data)
-
-
-def unread_description(reason: str) -> Document:
-    """The document of a file that is not read, with the reason for a fault."""
-    return Document(faults=[TextFault(UNREADABLE, None, {"problem": reason})])
-
-
-def _bytes(path: Path | str) -> bytes:
-    """The file's first bytes; a pipe or a device is never waited for."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is not a regular file")
-        # To be asked for much costs time, however little there is.
-        return os.read(handle, min(status.st_size, LARGEST) + 1)
-    finally:
-        os.close(handle)
-
-
-def parse_description(data: bytes) -> Document:
-    """Read the bytes of a description."""
-    document = Document()
-    text = _decode(data, document)
-    if document.faults or not _take_sound(text, document):
-        _walk(text, document)
-    return document
-
-
-def _walk(text: str, document: Document) -> None:
-    from podium.compliance.systems.recovering_parser import Parser  # few files need it
-
-    Parser(text, document).parse()
-
-
-def _take_sound(text: str, document: Document) -> bool:
-    """Take a text without fault all at once, as nearly every file has; False for any other."""
-    try:
-        fields = _SOUND.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(fields, dict):
-        return False
-    document.fields, document.text, document.is_object = fields, text, True
-    return True
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a field is given again")
-    return fields
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not valid JSON")
-
-
-_SOUND = json.JSONDecoder(object_pairs_hook=_without_repeats, parse_constant=_no_constant)
-
-
-def _decode(data: bytes, document: Document) -> str:
-    faults = document.faults
-    for mark, name in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-        if data.startswith(mark):
-            problem = "the file is UTF-16 text, and JSON must be UTF-8"
-            faults.append(syntax_fault(1, problem, "save the file as UTF-8"))
-            return data.decode(name, "replace")
-    if data.startswith(codecs.BOM_UTF8):
-        problem = "the file begins with a byte order mark, which JSON does not allow"
-        faults.append(syntax_fault(1, problem, "save the file without the mark"))
-        data = data[len(codecs.BOM_UTF8) :]
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
-        faults.append(syntax_fault(line, problem, "save the file as UTF-8"))
-        return data.decode("latin-1")

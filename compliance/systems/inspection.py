@@ -34,6 +34,7 @@ from podium.compliance.systems.fields import (
     status_intended,
     status_listed,
 )
+from podium.compliance.systems.reader import line_of
 from podium.compliance.systems.values import (
     IDENTITY,
     is_empty,
@@ -77,7 +78,7 @@ def _given(document: Document, key: str | None) -> Any:
 
 
 def _line_of(document: Document, key: str | None) -> int | None:
-    return None if key is None else document.line_of(key)
+    return None if key is None else line_of(document, key)
 
 
 class _Inspection:

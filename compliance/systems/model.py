@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.report.struct_model import Model, model_of
-from podium.compliance.systems.document import read_description
+from podium.compliance.systems.reader import read_description
 from podium.compliance.systems.values import SystemDescription, describe
 
 if TYPE_CHECKING:

@@ -5,33 +5,15 @@ How they are written is for `podium.compliance.waivers.file`: hardly any submiss
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterable, Iterator
 from datetime import date
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.waivers.waiver_rules import EXPIRED, UNUSED
+from podium.compliance.waivers.waivers import Waiver, Waivers
 from podium.rules.finding import Finding, Profile
-
-if TYPE_CHECKING:
-    from podium.compliance.waivers.file import Waiver
-
-WAIVERS_FILE = "waivers.toml"
-LARGEST_FILE = 1 << 20
-"""Bytes; files that people write by hand are far smaller."""
-
-
-class Waivers(msgspec.Struct, frozen=True):
-    """The waivers of one file; `path` is shown in reports, `lines` are where each begins."""
-
-    path: str = WAIVERS_FILE
-    items: tuple[Waiver, ...] = ()
-    lines: tuple[int | None, ...] = ()
 
 
 class Waived(msgspec.Struct, frozen=True):
@@ -40,21 +22,6 @@ class Waived(msgspec.Struct, frozen=True):
     waiver: Waiver
     line: int | None
     count: int
-
-
-def plain_file(path: Path) -> bytes:
-    """The bytes of a small regular file; raises OSError for links and all else."""
-    status = os.lstat(path)
-    if stat.S_ISLNK(status.st_mode):
-        raise OSError(0, "it is a link; write the file itself")
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "it is no regular file")
-    if status.st_size > LARGEST_FILE:
-        raise OSError(0, f"it is larger than {LARGEST_FILE >> 20} MiB")
-    return path.read_bytes()
-
-
-# --- applying ---
 
 
 def apply_waivers(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from podium.compliance.inputs.listing import Disk
-from podium.compliance.waivers.apply import plain_file
 from podium.compliance.waivers.waiver_rules import (
     IN_FORCE,
     REFUSED,
@@ -25,6 +24,7 @@ from podium.compliance.waivers.waiver_rules import (
     UNSEEN,
     VERIFIER_CRASH,
 )
+from podium.compliance.waivers.waivers import plain_file
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed_rule import FixedRule
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.waivers.apply import Waivers, plain_file
 from podium.compliance.waivers.waiver_rules import INVALID
+from podium.compliance.waivers.waivers import Waivers, plain_file
 from podium.rules.finding import Finding, Profile
 from podium.rules.former_ids import matches
 

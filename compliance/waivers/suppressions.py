@@ -8,7 +8,8 @@ from datetime import date
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.waivers.apply import Waivers, apply_waivers, mark
+from podium.compliance.waivers.apply import apply_waivers, mark
+from podium.compliance.waivers.waivers import Waivers
 from podium.rules.finding import Finding
 
 

@@ -14,8 +14,9 @@ LAYERS = {
     "logging_spec": ("keys", "reader", "emitter", "mllog", "callbacks"),
     "compliance": (
         *("version", "exit_codes", "errors", "files", "report", "inputs", "waivers"),
-        *("repository", "logs", "systems", "power", "results", "submission", "rulebook"),
-        *("checking", "scoring", "history", "rcp", "live", "packing", "bundling", "compat"),
+        *("repository", "logs", "systems", "power", "results", "submission", "tables"),
+        *("checking", "scoring", "history", "rcp", "live", "rulebook"),
+        *("packing", "bundling", "compat"),
         *("commands", "cli"),
     ),
 }

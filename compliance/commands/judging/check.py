@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from podium.compliance.checking.session import Options
     from podium.compliance.report.data import Outcome
     from podium.compliance.submission.together import Comparator
-    from podium.compliance.waivers.apply import Waivers
+    from podium.compliance.waivers.waivers import Waivers
 
 EXAMPLES = examples(
     "podium check result_0.txt --round 5.1",

@@ -26,8 +26,7 @@ from podium.compliance.packing.receipt import (
 from podium.compliance.packing.writing.copying import Copied
 from podium.compliance.report.data import Rules, conclude
 from podium.compliance.report.models import FindingEntry, Report, ResultEntry, Tool, publish
-from podium.compliance.waivers.apply import WAIVERS_FILE
-from podium.compliance.waivers.file import Waiver, waivers_in_tree
+from podium.compliance.waivers.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
 from podium.rules.finding import Finding, Profile, Severity
 
 

@@ -10,7 +10,7 @@ from typing import cast
 import msgspec
 import pytest
 
-from podium.compliance.rulebook.candidates import blank
+from podium.compliance.tables.candidates import blank
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.read import parse_log
 from podium.logging_spec.reader.record import Record

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from markdown_it import MarkdownIt
 
-from podium.compliance.rulebook.catalogue import FIXED, all_rules, tables
+from podium.compliance.rulebook.catalogue import FIXED, all_rules
 from podium.compliance.rulebook.pages import (
     COLUMNS,
     FIXED_PAGE,
@@ -16,6 +16,7 @@ from podium.compliance.rulebook.pages import (
     stale_pages,
     write_pages,
 )
+from podium.compliance.tables.tables import tables
 from podium.rules.catalogue import USAGES, rounds_of
 from tests.compliance.command_line import podium
 

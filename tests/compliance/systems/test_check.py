@@ -29,9 +29,9 @@ from podium.compliance.systems.agreement import (
     same_organisation,
 )
 from podium.compliance.systems.check import SystemVerdict, check_system, judge_description
-from podium.compliance.systems.document import LARGEST, parse_description
 from podium.compliance.systems.fields import FIELDS, Category, category_of
 from podium.compliance.systems.model import System
+from podium.compliance.systems.reader import LARGEST, parse_description
 from podium.compliance.systems.schema import system_schema
 from podium.compliance.systems.values import SystemDescription, describe, is_placeholder, read_count
 from podium.rules.catalogue import USAGES, find_round, rounds_of

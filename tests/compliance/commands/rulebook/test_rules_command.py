@@ -14,18 +14,13 @@ from rich.cells import cell_len
 
 from podium.compliance.live import rules as live
 from podium.compliance.logs.log_rules import RULE_OF_FAULT
-from podium.compliance.rulebook.catalogue import (
-    FIXED,
-    Kind,
-    Rule,
-    all_rules,
-    counter_example,
-    rules_of,
-    tables,
-    tables_for,
-)
+from podium.compliance.rulebook.catalogue import FIXED, all_rules
 from podium.compliance.rulebook.explain import example_of, explain
-from podium.compliance.rulebook.hyper import settings
+from podium.compliance.tables.examples import counter_example
+from podium.compliance.tables.history import Kind
+from podium.compliance.tables.rule import Rule, rules_of
+from podium.compliance.tables.settings import settings
+from podium.compliance.tables.tables import tables, tables_for
 from podium.logging_spec.reader.read import Fault, read_log
 from podium.logging_spec.reader.record import Record
 from podium.rules.catalogue import USAGES, find_round, newest, rounds_of

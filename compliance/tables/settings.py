@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from podium.compliance.rulebook.catalogue import Kind, Rule, rules_of
-from podium.compliance.rulebook.tables import tables_for
+from podium.compliance.tables.history import Kind
+from podium.compliance.tables.rule import Rule, rules_of
+from podium.compliance.tables.tables import tables_for
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints import benchmark_constraints as s

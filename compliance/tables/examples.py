@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from podium.compliance.rulebook.candidates import COMMON_VALUES, at, blank, otherwise
+from podium.compliance.tables.candidates import COMMON_VALUES, at, blank, otherwise
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints import order

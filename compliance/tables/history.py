@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from podium.compliance.rulebook.tables import tables
+from podium.compliance.tables.tables import tables
 from podium.rules.benchmark import line_name
 from podium.rules.round import Round
 from podium.rules.table import End, Line

@@ -1,0 +1,55 @@
+"""What waivers are while they are applied, and where a tree has its own."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import date
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from podium.rules.finding import Finding
+
+WAIVERS_FILE = "waivers.toml"
+LARGEST_FILE = 1 << 20
+"""Bytes; files that people write by hand are far smaller."""
+
+
+class Waiver(Protocol):
+    """One exception, as `file` reads it: its model takes long to load, and few trees have any."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def who(self) -> str: ...
+    @property
+    def until(self) -> date: ...
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the finding is of this rule and at this place."""
+
+
+class Waivers(msgspec.Struct, frozen=True):
+    """The waivers of one file; `path` is shown in reports, `lines` are where each begins."""
+
+    path: str = WAIVERS_FILE
+    items: tuple[Waiver, ...] = ()
+    lines: tuple[int | None, ...] = ()
+
+
+def plain_file(path: Path) -> bytes:
+    """The bytes of a small regular file; raises OSError for links and all else."""
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(0, "it is a link; write the file itself")
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(0, "it is no regular file")
+    if status.st_size > LARGEST_FILE:
+        raise OSError(0, f"it is larger than {LARGEST_FILE >> 20} MiB")
+    return path.read_bytes()

@@ -1,0 +1,1 @@
+"""What several rounds of training share: schedules, precisions, replayed checks, tensor names."""
