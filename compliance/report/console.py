@@ -121,7 +121,7 @@ def inside(output: Path, paths: list[Path]) -> bool:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error while many files are judged; silent where nobody watches."""
+    """A bar on standard error while many files are judged; silent where it is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

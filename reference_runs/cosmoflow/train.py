@@ -44,7 +44,7 @@ class Cosmology(Task[CosmoFlow]):
             self.source = self.shared.path
             if self.ranks.first:
                 write(self.source, self.config, self.setting.seed)
-            self.ranks.gather(None)  # nobody looks before all is written
+            self.ranks.gather(None)  # no rank reads before all is written
         for part in PARTS:
             if not (self.source / part).is_dir():
                 raise DataMissing(f"there is no folder {self.source / part}")
