@@ -105,6 +105,7 @@ class _Reader:
             words = mentions(record)
             if words:
                 self.take(record, words)
+            # Each run_stop replaces what the one before said.
             if record.key == "run_stop":
                 self.stop(record)
 
@@ -128,6 +129,7 @@ class _Reader:
         elif words & _EVAL and not self.train_samples:
             epoch = _member(record, "epoch_num")
             try:
+                # Only epochs are rounded; samples are kept as they are logged.
                 self._evaluated(record, round(epoch, 3))
             except TypeError as error:
                 raise _Crash(f"{record.key} has an epoch_num that is no number") from error
@@ -168,6 +170,7 @@ class _Reader:
 
     def reading(self) -> Reading:
         """All that was read; a number that is none ends the verifier later on."""
+        # It reads these as they are; the arithmetic that follows crashes on what is no number.
         for name, value in (
             ("global_batch_size", self.batch_size),
             ("the point of convergence", self.to_converge),
