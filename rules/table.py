@@ -95,11 +95,12 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         """All violations of this row but those of `some`; an empty list for a good run."""
         found = run.where.get(self.name)
         if found is None:
-            return self._unlogged(run)
+            absent = self.times.least and not any(key in run.where for key in self.times.instead)
+            return [self._absent()] if absent else []
         alone = len(found) == 1 and self.times.least <= 1 and not self.first
         if alone and _obeys(self.each, found[0], run):
             return []  # as nearly every row of nearly every log
-        # The verifier looks only at the first record of what describes the submission.
+        # The verifier notes a submission_… key as done with its first record: repeats go untested.
         judged = found[:1] if "submission_" in self.name else found
         violations = [*self._miscounted(found, run), *self._broken(self.each, judged, run)]
         if self.first:
@@ -131,7 +132,8 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         if not self.some or not found:
             return []
         reached = False
-        # All are tested: the verifier crashes on a record that cannot be, wherever it stands.
+        # The verifier guards its other checks with a try block, but not this one: it crashes on any
+        # record that cannot be tested, also on one after the target was reached.
         for index in found:
             run.position = index
             record = run.records[index]
@@ -178,13 +180,6 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             for index in constraint.broken(positions, run):
                 failed.setdefault(index, constraint)
         return [self._violation(failed[index], index, run) for index in sorted(failed)]
-
-    def _unlogged(self, run: Run) -> list[Violation]:
-        """The violation of `times` by a key that is not logged."""
-        times = self.times
-        if times.least and not any(key in run.where for key in times.instead):
-            return [self._absent()]
-        return []
 
     def _miscounted(self, found: list[int], run: Run) -> list[Violation]:
         """The violation of `times` by a key that is logged."""

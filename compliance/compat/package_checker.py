@@ -174,8 +174,7 @@ def _tolerated(finding: Finding, report: Outcome) -> bool:
 
 
 def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, str]:
-    usage, round_name = report.rules.usage, report.rules.round
-    rules = find_round(usage, round_name)
+    rules = find_round(report.rules.usage, report.rules.round)
     runs = []
     for file in report.files:
         if file.kind == "log" and file.path.rpartition("/")[0] == entry.path:
@@ -184,8 +183,7 @@ def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, st
             facts = run_facts(run, rules, Profile.VERIFIER, file.path, train_samples=True)
             runs.append(replace(facts, name=file.path))
     judged = judge_convergence(
-        usage,
-        round_name,
+        rules,
         entry.benchmark,
         runs,
         Profile.VERIFIER,

@@ -48,8 +48,7 @@ def check_folder(
     benchmark = next((run.benchmark for run in runs if run.benchmark), None) or ""
     points = None if custom is None else points_in(custom, rules.name)
     judged = judge_convergence(
-        usage,
-        rules.name,
+        rules,
         benchmark,
         runs,
         Profile.VERIFIER,

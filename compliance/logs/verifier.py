@@ -39,6 +39,8 @@ class VerifierReading:
         for scope in self._scopes():
             self.scopes.append(scope)
             if by_key:
+                # It runs its rule files one after the other over the whole log, and before each
+                # drops what earlier files found for a key that this one lists, too.
                 for name in scope.keys & by_key.keys():
                     self.cancelled.append(by_key.pop(name))
             for rule, row in scope.verified:
@@ -67,6 +69,7 @@ class VerifierReading:
 
     def broken(self, rule: str, row: Row, violations: list[Violation]) -> RuleViolation:
         """A broken row; only a warning where all the fault is records that repeat each other."""
+        # Where all values of a key agree, it prints a warning instead of rejecting the log.
         soft = all(violation.repeats for violation in violations)
         severity = Severity.WARNING if soft else Severity.ERROR
         key = None if violations[0].keyless else row.name
@@ -87,6 +90,7 @@ class VerifierReading:
             self.crashes(problem.position, problem.why)
             return
         except TypeError:
+            # It counts an exception in a check at the end of a log as a failed check.
             found = [Violation(None, f"{end.text}: what is logged cannot be compared")]
         if found:
             rule = f"{scope.name}.{end.id}"
@@ -115,6 +119,7 @@ class VerifierReading:
         division, name = text_of(division), text_of(benchmark)
         known = rules.benchmarks.get(name)
         for scope in rules.scopes(division, name):
+            # The code that gathers metrics stands in the benchmark's own rule file.
             if scope.benchmark and known is not None and known.gathers:
                 try:
                     gather_metrics(run, known.gathers)

@@ -18,7 +18,7 @@ from podium.compliance.rcp.plots import Curve, chart, check_plot, curve_of, writ
 from podium.compliance.rcp.show import figure
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
-from podium.compliance.results.convergence import judge_convergence, references
+from podium.compliance.results.convergence import compared, references
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.table import table
 from podium.compliance.scoring.render.text import heading_of
@@ -42,7 +42,7 @@ _OTHERWISE = ("samples_count", "epoch_num", "step_num")
 class Checked:
     """One result's convergence; `interval` is how much training lies between two evaluations."""
 
-    working: ScoredResult
+    scored: ScoredResult
     convergence: Convergence
     interval: float | None
     curve: Curve | None
@@ -66,57 +66,34 @@ class Checked:
 
 def check(folder: Path, options: Options, points: Sequence[Point] | None) -> list[Checked]:
     """Judge every result below a folder; by the policy, also where the verifier's differs."""
-    workings = scored_results(gather([folder], options, for_scores=True), options, points)
+    results = scored_results(gather([folder], options, for_scores=True), options, points)
     theirs: dict[tuple[str, str], ScoredResult] = {}
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
         gathered = gather([folder], other, for_scores=True)
         for one in scored_results(gathered, other, points):
-            theirs[one.result.place.display_path, one.result.place.benchmark] = one
-    return [
-        _checked(
-            one,
-            theirs.get((one.result.place.display_path, one.result.place.benchmark)),
-            options,
-            points,
-        )
-        for one in workings
-    ]
+            theirs[_key(one)] = one
+    return [_checked(one, theirs.get(_key(one)), options) for one in results]
 
 
-def _of_benchmark(working: ScoredResult, points: Sequence[Point] | None) -> Sequence[Point] | None:
-    if points is None:
-        return None
-    return [point for point in points if point.benchmark in ("", working.result.place.benchmark)]
+def _key(scored: ScoredResult) -> tuple[str, str]:
+    place = scored.result.place
+    return place.display_path, place.benchmark
 
 
-def _checked(
-    working: ScoredResult,
-    theirs: ScoredResult | None,
-    options: Options,
-    points: Sequence[Point] | None,
-) -> Checked:
-    rules, place = working.result.rules, working.result.place
-    judged = judge_convergence(
-        rules.usage,
-        rules.name,
-        place.benchmark,
-        working.result.chosen,
-        options.profile,
-        division=working.entry.division or None,
-        weak=working.result.weak,
-        points=_of_benchmark(working, points),
-        verifier_runs=None if theirs is None else theirs.result.counted,
-    )
-    return Checked(working, judged, _interval(working), _curve(working, judged, options, points))
+def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options) -> Checked:
+    judged = scored.result.convergence
+    if theirs is not None:
+        judged = compared(judged, theirs.result.convergence)
+    return Checked(scored, judged, _interval(scored), _curve(scored, judged, options))
 
 
-def _interval(working: ScoredResult) -> float | None:
+def _interval(scored: ScoredResult) -> float | None:
     """The usual distance of two evaluations in the first log, in the unit of convergence."""
-    unit = working.entry.unit
+    unit = scored.entry.unit
     names = _PLACES.get(unit, _OTHERWISE)
     places: list[float] = []
-    log = read_log(working.result.runs[0].path)
+    log = read_log(scored.result.runs[0].path)
     for _, record in log.all_records():
         if record.key not in ("eval_accuracy", "eval_error"):
             continue
@@ -130,22 +107,21 @@ def _interval(working: ScoredResult) -> float | None:
 
 
 def _curve(
-    working: ScoredResult,
+    scored: ScoredResult,
     judged: Convergence,
     options: Options,
-    points: Sequence[Point] | None,
 ) -> Curve | None:
     if judged.batch_size is None or judged.mean is None:
         return None
-    rules, benchmark = working.result.rules, working.result.place.benchmark
-    wanted = _of_benchmark(working, points)
-    known = references(options.profile, rules.usage, rules.name, benchmark, wanted)
+    rules, benchmark = scored.result.rules, scored.result.place.benchmark
+    wanted = scored.result.own_points
+    known = references(options.profile, rules, benchmark, wanted)
     size = judged.batch_size
     runs = [(size, p.to_converge) for p in judged.runs if p.converged and p.to_converge is not None]
     mean = None if judged.submission is None else (size, judged.submission)
     if mean is not None and not math.isfinite(mean[1]):
         mean = None
-    title = f"{working.result.place.submitter} {working.result.place.system} {benchmark}".strip()
+    title = f"{scored.result.place.submitter} {scored.result.place.system} {benchmark}".strip()
     return Curve(*curve_of(known), runs, mean, judged.unit, title)
 
 
@@ -178,8 +154,8 @@ def check_text(found: Sequence[Checked], width: int, *, quiet: bool = False) -> 
 
 
 def _block(one: Checked, width: int, *, quiet: bool) -> Iterator[str]:
-    judged, working = one.convergence, one.working
-    head = f"{heading_of(working.entry, several=True)}: {clean(working.result.place.benchmark)}"
+    judged, scored = one.convergence, one.scored
+    head = f"{heading_of(scored.entry, several=True)}: {clean(scored.result.place.benchmark)}"
     yield from wrap(f"{judged.verdict.upper().replace('_', ' ')}  {head}", width, "", "      ")
     for message in judged.messages:
         yield from wrap(clean(message), width, "  ", "  ")
@@ -268,7 +244,7 @@ def check_json(found: Sequence[Checked]) -> str:
 
 
 def _member(one: Checked) -> dict[str, Any]:
-    entry, judged = one.working.entry, one.convergence
+    entry, judged = one.scored.entry, one.convergence
     names = ("path", "submitter", "system", "benchmark", "division", "scaling", "round")
     member = {name: getattr(entry, name) for name in names}
     told = msgspec.to_builtins(judged)

@@ -43,7 +43,7 @@ def references_for(
     """The references that points give."""
     from podium.compliance.results.convergence import references
 
-    return references(profile, rules.usage, rules.name, benchmark, points)
+    return references(profile, rules, benchmark, points)
 
 
 def all_points(rules: Round) -> tuple[Point, ...]:

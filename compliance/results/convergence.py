@@ -19,11 +19,11 @@ from podium.rules.convergence.result import Convergence, Verdict, converged_at, 
 from podium.rules.convergence.statistics import maximum_speedup, trimmed
 from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
+from podium.rules.round import Round
 
 
-def applies(usage: str, round_name: str, benchmark: str, division: str | None) -> str:
+def applies(rules: Round, benchmark: str, division: str | None) -> str:
     """Why a result needs no test of convergence; empty where it does."""
-    rules = find_round(usage, round_name)
     if not rules.benchmark(benchmark).convergence.tested:
         return f"{benchmark} has no reference convergence points"
     if division is not None and division != "closed":
@@ -34,16 +34,12 @@ def applies(usage: str, round_name: str, benchmark: str, division: str | None) -
 
 
 def references(
-    profile: Profile,
-    usage: str,
-    round_name: str,
-    benchmark: str,
-    points: Sequence[Point] | None = None,
+    profile: Profile, rules: Round, benchmark: str, points: Sequence[Point] | None = None
 ) -> References:
     """The references of a benchmark by one of the two ways; of `points` instead where given."""
     if points is None:
-        return _packaged(profile, usage, round_name, benchmark)
-    return _references(profile, find_round(usage, round_name).benchmark(benchmark), points)
+        return _packaged(profile, rules.usage, rules.name, benchmark)
+    return _references(profile, rules.benchmark(benchmark), points)
 
 
 @cache
@@ -59,8 +55,7 @@ def _references(profile: Profile, benchmark: Benchmark, points: Iterable[Point])
 
 
 def judge_convergence(
-    usage: str,
-    round_name: str,
+    rules: Round,
     benchmark: str,
     runs: Sequence[RunFacts],
     profile: Profile,
@@ -68,28 +63,25 @@ def judge_convergence(
     division: str | None = "closed",
     weak: bool = False,
     points: Sequence[Point] | None = None,
-    verifier_runs: Sequence[RunFacts] | None = None,
     pruned: bool = True,
-    places: bool = True,
 ) -> Convergence:
     """The judgement of a result by its runs' facts, which were read in the same profile.
 
-    `weak`: instances of HPC's throughput metric, which the policy does not test. With
-    `verifier_runs`, the same runs as the verifier reads them, a policy judgement says where the
-    verifier's differs. Without `pruned` every point is used, as the verifier's full check does;
-    without `places` it is not told which runs were the fastest and the slowest.
+    `division` None counts as closed. `weak`: instances of HPC's throughput metric, which the policy
+    does not test. `points` stand in for the round's own. Without `pruned` every point is used, as
+    the verifier's full check does.
     """
-    reason = applies(usage, round_name, benchmark, division)
+    reason = applies(rules, benchmark, division)
     if not reason and weak and profile is Profile.POLICY:
         reason = "the throughput metric is not tested for convergence"
     if reason:
         return Convergence("not_applicable", messages=(reason,))
-    where = (usage, round_name, benchmark)
-    judged = _Judge(*where, runs, profile, points, pruned=pruned, places=places).judge()
-    if profile is Profile.POLICY and verifier_runs is not None:
-        theirs = _Judge(*where, verifier_runs, Profile.VERIFIER, points)
-        return _compared(judged, theirs.judge())
-    return judged
+    if profile is Profile.VERIFIER:
+        benchmark = _named_by(runs, benchmark)
+    known = references(profile, rules, benchmark, points)
+    if not pruned:
+        known = replace(known, used=known.every)
+    return _Judge(rules, benchmark, runs, profile, known).judge()
 
 
 def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
@@ -98,7 +90,10 @@ def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
     return names.pop() if len(names) == 1 else benchmark
 
 
-def _compared(ours: Convergence, theirs: Convergence) -> Convergence:
+def compared(ours: Convergence, theirs: Convergence) -> Convergence:
+    """The policy's judgement, with the official verifier's where that comes out differently."""
+    if ours.verdict == "not_applicable":
+        return ours
     same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
     if ours.verdict == theirs.verdict and ours.case == theirs.case and same:
         return ours
@@ -115,27 +110,17 @@ class _Judge:
 
     def __init__(
         self,
-        usage: str,
-        round_name: str,
+        rules: Round,
         benchmark: str,
         runs: Sequence[RunFacts],
         profile: Profile,
-        points: Sequence[Point] | None,
-        *,
-        pruned: bool = True,
-        places: bool = True,
+        known: References,
     ) -> None:
-        if profile is Profile.VERIFIER:
-            benchmark = _named_by(runs, benchmark)
-        self.usage, self.round_name, self.benchmark = usage, round_name, benchmark
-        self.runs, self.profile = runs, profile
-        facts = find_round(usage, round_name).benchmark(benchmark)
-        self.rules, self.drop = facts.convergence, facts.dropped
-        self.known = references(profile, usage, round_name, benchmark, points)
-        if not pruned:
-            self.known = replace(self.known, used=self.known.every)
+        self.round, self.benchmark, self.runs, self.profile = rules, benchmark, runs, profile
+        facts = rules.benchmark(benchmark)
+        self.rules, self.drop, self.known = facts.convergence, facts.dropped, known
         self.unit = self.rules.unit
-        self.places = places_of(runs, self.drop) if places else ()
+        self.places = places_of(runs, self.drop)
         self.size: float | None = None
         self.case: Case = "none"
 
@@ -199,7 +184,7 @@ class _Judge:
         return ""
 
     def _missing(self, size: float) -> str:
-        where = f"{self.benchmark} in {self.usage} {self.round_name}"
+        where = f"{self.benchmark} in {self.round.usage} {self.round.name}"
         if not self.known.used:
             reason = f": {self.rules.without_points}" if self.rules.without_points else ""
             return f"there are no reference convergence points for {where}{reason}"

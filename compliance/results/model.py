@@ -6,7 +6,7 @@ import msgspec
 
 from podium.compliance.inputs.layout import ResultFolder
 from podium.compliance.results.result import Result, Run
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
 
 
@@ -48,41 +48,8 @@ class JudgingContext(msgspec.Struct, frozen=True):
         """Whether only the official verifier's rules count."""
         return self.profile is Profile.VERIFIER
 
-    def finding(
-        self,
-        rule: str,
-        path: str,
-        message: str,
-        hint: str = "",
-        *,
-        stated_by: StatedBy = StatedBy.BOTH,
-        note: bool = False,
-        expected: str = "",
-        actual: object = None,
-        key: str | None = None,
-    ) -> Finding:
-        """A finding of a file or folder: an error where the verifier rejects it, too."""
-        error = stated_by is not StatedBy.POLICY and not self._overruled(stated_by)
-        severity = Severity.ERROR if error else Severity.WARNING
-        return Finding(
-            rule,
-            Severity.NOTE if note else severity,
-            path,
-            None,
-            key,
-            message,
-            expected,
-            actual,
-            hint,
-            "",
-            stated_by,
-        )
-
-    def _overruled(self, stated_by: StatedBy) -> bool:
-        return stated_by is StatedBy.VERIFIER and not self.verifier
-
 
 def join_limited(names: list[str], most: int = 8) -> str:
     """A list for a message: the first names, and how many more there are."""
-    told = ", ".join(names[:most])
-    return told if len(names) <= most else f"{told} and {len(names) - most} more"
+    listed = ", ".join(names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"

@@ -116,6 +116,13 @@ class Result(msgspec.Struct, dict=True):
 
     # --- convergence ---
 
+    @property
+    def own_points(self) -> list[Point] | None:
+        """The points given that are of this benchmark; None where the round's own hold."""
+        if self.points is None:
+            return None
+        return [point for point in self.points if point.benchmark in ("", self.place.benchmark)]
+
     @cached_property
     def convergence(self) -> Convergence:
         """The test of convergence, by the arithmetic of the profile."""
@@ -134,14 +141,13 @@ class Result(msgspec.Struct, dict=True):
             # What a description does not spell `closed` is another division to the verifier.
             division = self.described_division
         return judge_convergence(
-            self.rules.usage,
-            self.rules.name,
+            self.rules,
             self.place.benchmark,
             self.chosen,
             profile,
             division=division,
             weak=self.weak,
-            points=self.points,
+            points=self.own_points,
         )
 
     # --- score ---

@@ -13,7 +13,6 @@ from podium.compliance.tables.rule import Rule, rules_of
 from podium.compliance.tables.tables import tables_for
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints import benchmark_constraints as s
 from podium.rules.constraints import bounds as c
 from podium.rules.constraints import formula
 from podium.rules.constraints.constraint import Constraint
@@ -195,35 +194,11 @@ def _fixed(constraints: tuple[Constraint, ...], run: Run) -> Any:
     for constraint in constraints:
         value = None
         with contextlib.suppress(Exception):  # a formula over what is not given
-            value = _only(constraint, run)
+            value = constraint.only_value(run)
         for exact in _plain(value) if value is not None else ():
             if _allows(constraints, exact, run, ""):
                 return exact
     return None
-
-
-def _only(constraint: Constraint, run: Run) -> Any:
-    """The value that a constraint fixes; raises where its formula cannot be worked out."""
-    match constraint:
-        case c.equals(bound=bound) | c.close_to(bound=bound) | c.nearly(bound=bound):
-            return bound.compute(run) if isinstance(bound, formula.Formula) else bound
-        case c.product_equals(factor=factor, bound=bound):
-            return bound.compute(run) / factor
-        case s.rounded(bound=bound, digits=digits):
-            return round(bound.compute(run), digits)
-        case s.fixed_below_batch(bound=bound, batch=batch):
-            return bound if run.logged(k.GLOBAL_BATCH_SIZE.name) < batch else None
-        case s.by_batch_size(bands=bands):
-            size = run.logged(k.GLOBAL_BATCH_SIZE.name)
-            allowed = [values for low, high, values in bands if low <= size <= high]
-            return allowed[0][0] if allowed and len(allowed[0]) == 1 else None
-        case s.batch_is_prompts_times():
-            batch = run.logged(k.GLOBAL_BATCH_SIZE.name)
-            return batch / run.logged(k.NUM_PROMPTS_PER_STEP.name)
-        case s.cube(side=side):
-            return [side] * 3
-        case _:
-            return None
 
 
 def _plain(value: Any) -> Iterator[Any]:

@@ -1,1 +1,4 @@
-"""The words of the rules' tables: bounds, formulas, orders, points of evaluation. Imports `run` only."""
+"""The words of the rules' tables: bounds, formulas, orders, points of evaluation.
+
+Imports `run` only.
+"""

@@ -87,6 +87,9 @@ class rounded(Constraint, frozen=True):
     def expected(self, run: Run | None) -> str:
         return f"{worked_out(self.bound, run)}, rounded to {self.digits} decimals"
 
+    def only_value(self, run: Run) -> Any:
+        return round(self.bound.compute(run), self.digits)
+
 
 class by_batch_size(Constraint, frozen=True):
     """The value is one of those that the band of the global batch size allows; free outside.
@@ -99,15 +102,23 @@ class by_batch_size(Constraint, frozen=True):
     bands: tuple[tuple[int, int, tuple[float, ...]], ...]
 
     def test(self, value: Any, run: Run) -> bool:
-        batch = run.logged("global_batch_size")
-        allowed = [values for low, high, values in self.bands if low <= batch <= high]
-        return not allowed or any(math.isclose(value, one) for one in allowed[0])
+        allowed = self._allowed(run)
+        return not allowed or any(math.isclose(value, one) for one in allowed)
 
     def text(self) -> str:
         return "; ".join(
             f"{' or '.join(map(number_text, values))} for global_batch_size {low} to {high}"
             for low, high, values in self.bands
         )
+
+    def only_value(self, run: Run) -> Any:
+        allowed = self._allowed(run)
+        return allowed[0] if len(allowed) == 1 else None
+
+    def _allowed(self, run: Run) -> tuple[float, ...]:
+        """The values of the first band that the batch size lies in; none outside."""
+        batch = run.logged("global_batch_size")
+        return next((values for low, high, values in self.bands if low <= batch <= high), ())
 
 
 class fixed_below_batch(Constraint, frozen=True):
@@ -126,6 +137,9 @@ class fixed_below_batch(Constraint, frozen=True):
         return (
             f"{number_text(self.bound)} where global_batch_size is below {number_text(self.batch)}"
         )
+
+    def only_value(self, run: Run) -> Any:
+        return self.bound if run.logged("global_batch_size") < self.batch else None
 
 
 class stretched(Constraint, frozen=True):
@@ -179,6 +193,9 @@ class cube(Constraint, frozen=True):
     def candidates(self, run: Run) -> Iterator[Any]:
         yield from ([self.side] * 3, [self.side * 2] * 3)
         yield from near(self.side)
+
+    def only_value(self, run: Run) -> Any:
+        return [self.side] * 3
 
 
 class each_item(Constraint, frozen=True):
@@ -272,4 +289,7 @@ class batch_is_prompts_times(Constraint, frozen=True):
         return "global_batch_size / num_prompts_per_step"
 
     def candidates(self, run: Run) -> Iterator[Any]:
-        yield run.logged("global_batch_size") / run.logged("num_prompts_per_step")
+        yield self.only_value(run)
+
+    def only_value(self, run: Run) -> Any:
+        return run.logged("global_batch_size") / run.logged("num_prompts_per_step")

@@ -42,6 +42,9 @@ class equals(Constraint, frozen=True):
     def advice(self, key: str, run: Run | None) -> str:
         return f"set {key} to {self.expected(run)}"
 
+    def only_value(self, run: Run) -> Any:
+        return self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+
 
 def _close(value: Any, bound: Any) -> bool:
     if isinstance(value, int) and isinstance(bound, int):
@@ -182,6 +185,9 @@ class close_to(Constraint, frozen=True):
     def expected(self, run: Run | None) -> str:
         return f"{worked_out(self.bound, run)}, within {self.within}"
 
+    def only_value(self, run: Run) -> Any:
+        return self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+
 
 class nearly(Constraint, frozen=True):
     """The value is the bound within a relative 1e-9."""
@@ -193,6 +199,9 @@ class nearly(Constraint, frozen=True):
 
     def text(self) -> str:
         return number_text(self.bound)
+
+    def only_value(self, run: Run) -> Any:
+        return self.bound
 
 
 class of_type(Constraint, frozen=True):
@@ -260,6 +269,9 @@ class product_equals(Constraint, frozen=True):
     def candidates(self, run: Run) -> Iterator[Any]:
         yield from near(computed(self.bound, run))
         yield from near(computed(self.bound / self.factor, run))
+
+    def only_value(self, run: Run) -> Any:
+        return self.bound.compute(run) / self.factor
 
 
 class computes(Constraint, frozen=True):

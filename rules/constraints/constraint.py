@@ -87,7 +87,11 @@ class Constraint(msgspec.Struct, frozen=True):
                 found += part.needs()
         return tuple(dict.fromkeys(found))
 
-    # --- examples ---
+    # --- values ---
+
+    def only_value(self, run: Run) -> Any:
+        """The one value that it allows, None where there are several; raises as formulas do."""
+        return None
 
     def candidates(self, run: Run) -> Iterator[Any]:
         """Values near its bounds, good and bad; raises NotLogged where a formula lacks a key."""

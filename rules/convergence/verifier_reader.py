@@ -92,6 +92,7 @@ class _Reader:
             words = mentions(record)
             if words:
                 self.take(record, words)
+            # Each run_stop replaces what the one before said.
             if record.key == "run_stop":
                 self.stop(record)
 
@@ -116,6 +117,7 @@ class _Reader:
         elif words & _EVAL and not self.train_samples:
             epoch = _member(record, "epoch_num")
             try:
+                # Only epochs are rounded; samples are kept as they are logged.
                 self._evaluated(record, round(epoch, 3))
             except TypeError as error:
                 raise _Crash(f"{record.key} has an epoch_num that is not a number") from error
@@ -155,6 +157,7 @@ class _Reader:
 
     def reading(self) -> Reading:
         """All that was read; the verifier crashes later on what should be a number and is not."""
+        # It reads these as they are: it is the arithmetic that follows which crashes.
         for name, value in (
             ("global_batch_size", self.batch_size),
             ("the point of convergence", self.to_converge),

@@ -30,11 +30,11 @@ def reference_at(
 ) -> Expected:
     """What is expected of a run at a batch size."""
     unit = rules.benchmark(benchmark).convergence.unit
-    reason = applies(rules.usage, rules.name, benchmark, division)
+    reason = applies(rules, benchmark, division)
     if reason or batch_size is None:
         return Expected(unit=unit, reason=reason or "global_batch_size is not known")
     try:
-        known = references(profile, rules.usage, rules.name, benchmark)
+        known = references(profile, rules, benchmark)
         case, point = known.match(batch_size)
     except ImportError as error:
         return Expected(batch_size, unit=unit, reason=f"{error.name} is not installed")

@@ -26,7 +26,8 @@ from podium.compliance.packing.receipt import (
 from podium.compliance.packing.writing.copying import Copied
 from podium.compliance.report.data import Rules, conclude
 from podium.compliance.report.models import FindingEntry, Report, ResultEntry, Tool, publish
-from podium.compliance.waivers.waivers import WAIVERS_FILE, Waiver, waivers_in_tree
+from podium.compliance.waivers.file import waivers_in_tree
+from podium.compliance.waivers.waivers import WAIVERS_FILE, Waiver
 from podium.rules.finding import Finding, Profile, Severity
 
 

@@ -484,6 +484,33 @@ def test_a_line_too_long_to_decode_is_reported(monkeypatch: pytest.MonkeyPatch) 
     assert faults(log) == [("line-too-long", 2)]
 
 
+SOURCE = b':::MLLOG {"key": "seed", "time_ms": 5, "value": 1, "metadata": {"file": %s}}\n'
+
+
+@pytest.mark.parametrize(
+    "written", [b'"a', b"01", b"1.", b'"\\x"', b"nul", b"{,}", b'"\t"', b"[" * 2000], ids=repr
+)
+def test_metadata_that_no_rule_looks_at_must_be_json_too(written: bytes) -> None:
+    log = parse_log(b"noise\n" + SOURCE % written)
+    assert faults(log) == [("not-json", 2)]
+    assert log.records == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (b'"caf\xe9.py"', "caf\xe9.py"),
+        (b"1e999", math.inf),
+        (b'[{"deep": [null]}]', [{"deep": [None]}]),
+    ],
+    ids=repr,
+)
+def test_metadata_is_kept_as_it_is_written(written: bytes, meant: object) -> None:
+    log = parse_log(b"noise\n" + SOURCE % written)
+    assert log.records[0].metadata == {"file": meant}
+    assert (log.line(0), log.faults) == (2, [])
+
+
 # --- laws ---
 
 PIECES = [

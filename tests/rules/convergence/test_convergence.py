@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from podium.compliance.results.convergence import judge_convergence, references
+from podium.compliance.results.convergence import compared, judge_convergence, references
+from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import Point
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import references_of
@@ -72,14 +73,16 @@ def test_verifier_gives_its_own_figures_on_the_same_example() -> None:
 
 
 def test_unet3d_counts_differ_between_the_two_ways() -> None:
-    ours = references(Profile.POLICY, "training", "4.0", "unet3d").way.submitted(40, 4)
-    theirs = references(Profile.VERIFIER, "training", "4.0", "unet3d").way.submitted(40, 4)
+    ours = references(Profile.POLICY, find_round("training", "4.0"), "unet3d").way.submitted(40, 4)
+    theirs = references(Profile.VERIFIER, find_round("training", "4.0"), "unet3d").way.submitted(
+        40, 4
+    )
     assert (ours, theirs) == (32, 38)
 
 
 def test_pruning_differs_where_it_is_known_to() -> None:
     def sizes(profile: Profile, round_name: str, benchmark: str) -> list[float]:
-        used = references(profile, "training", round_name, benchmark).used
+        used = references(profile, find_round("training", round_name), benchmark).used
         return [reference.batch_size for reference in used]
 
     assert sizes(Profile.VERIFIER, "5.1", "llama2_70b_lora") == [8, 16, 128]
@@ -160,7 +163,9 @@ def test_verdict_is_monotone_and_blind_to_order(
 def judge(values: list[float | None], profile: Profile, size: float | None = 128) -> Any:
     # resnet needs five runs, as the worked example does
     facts = runs(values, size, "resnet")
-    return judge_convergence("training", "4.0", "resnet", facts, profile, points=example())
+    return judge_convergence(
+        find_round("training", "4.0"), "resnet", facts, profile, points=example()
+    )
 
 
 @pytest.mark.parametrize("profile", Profile)
@@ -202,17 +207,21 @@ def test_faulty_results_say_what_is_wrong(profile: Profile) -> None:
     assert "2 of 5 runs did not converge; at most 1 may" in two.messages[0]
     assert judge([16.0] * 5, profile, None).verdict == "fail"
     mixed = runs([16.0] * 4, 128, "resnet") + runs([16.0], 256, "resnet")
-    found = judge_convergence("training", "4.0", "resnet", mixed, profile, points=example())
+    found = judge_convergence(
+        find_round("training", "4.0"), "resnet", mixed, profile, points=example()
+    )
     assert found.verdict == "fail"
     assert "128 in 4 runs, 256 in 1 runs" in found.messages[0]
-    assert judge_convergence("training", "4.0", "resnet", [], profile).verdict == "fail"
+    assert judge_convergence(find_round("training", "4.0"), "resnet", [], profile).verdict == "fail"
 
 
 def test_the_verifier_goes_by_the_benchmark_that_the_logs_name() -> None:
-    named = ("training", "1.0", "dlrm")  # on dlrm's own logs it ends in a traceback
+    named = (find_round("training", "1.0"), "dlrm")  # on dlrm's own logs it ends in a traceback
     logs = runs([36.0] * 5, 1536, "resnet")
     found = judge_convergence(*named, logs, Profile.VERIFIER)
-    assert found == judge_convergence("training", "1.0", "resnet", logs, Profile.VERIFIER)
+    assert found == judge_convergence(
+        find_round("training", "1.0"), "resnet", logs, Profile.VERIFIER
+    )
     assert found.points != ()
     two = judge_convergence(*named, logs + runs([36.0], 1536, "bert"), Profile.VERIFIER)
     assert two.verdict == "fail"
@@ -230,7 +239,9 @@ def test_too_few_runs_fail_by_the_policy_only() -> None:
 def test_what_is_not_tested() -> None:
     def verdict(usage: str, round_name: str, benchmark: str, **more: Any) -> str:
         facts = runs([1.0] * 5)
-        found = judge_convergence(usage, round_name, benchmark, facts, Profile.POLICY, **more)
+        found = judge_convergence(
+            find_round(usage, round_name), benchmark, facts, Profile.POLICY, **more
+        )
         return found.verdict
 
     assert verdict("training", "0.7", "resnet") == "not_applicable"
@@ -244,11 +255,11 @@ def test_what_is_not_tested() -> None:
 def test_a_run_that_the_verifier_stumbles_on_fails_there_only() -> None:
     facts = runs([16.0] * 5, 128, "resnet")
     facts[2] = replace(facts[2], problem="eval_accuracy has no epoch_num in its metadata")
-    arguments = ("training", "4.0", "resnet", facts)
+    arguments = (find_round("training", "4.0"), "resnet", facts)
     theirs = judge_convergence(*arguments, Profile.VERIFIER, points=example())
     assert theirs.verdict == "fail"
     assert "result_2.txt: eval_accuracy has no epoch_num" in theirs.messages[0]
-    ours = judge_convergence(*arguments, Profile.POLICY, points=example(), verifier_runs=facts)
+    ours = compared(judge_convergence(*arguments, Profile.POLICY, points=example()), theirs)
     assert ours.verdict == "pass"
     assert ours.other == theirs
     assert "the official verifier's arithmetic gives fail" in ours.messages[-1]
@@ -256,9 +267,11 @@ def test_a_run_that_the_verifier_stumbles_on_fails_there_only() -> None:
 
 def test_one_evaluation_early_is_let_pass_where_the_rules_say_so() -> None:
     def verdict(round_name: str, profile: Profile, early: float) -> str:
-        known = references(profile, "training", round_name, "llama31_405b").used[0]
+        known = references(profile, find_round("training", round_name), "llama31_405b").used[0]
         facts = runs([known.minimum - early] * 3, known.batch_size, "llama31_405b")
-        found = judge_convergence("training", round_name, "llama31_405b", facts, profile)
+        found = judge_convergence(
+            find_round("training", round_name), "llama31_405b", facts, profile
+        )
         return found.verdict
 
     for profile in Profile:
@@ -269,11 +282,11 @@ def test_one_evaluation_early_is_let_pass_where_the_rules_say_so() -> None:
 
 
 def test_a_failed_run_is_worth_less_than_many_tokens_to_the_verifier() -> None:
-    known = references(Profile.VERIFIER, "training", "4.1", "gpt3").used[0]
+    known = references(Profile.VERIFIER, find_round("training", "4.1"), "gpt3").used[0]
     tokens = [known.mean, known.mean * 2, None]
     facts = runs(tokens, known.batch_size, "gpt3")
-    theirs = judge_convergence("training", "4.1", "gpt3", facts, Profile.VERIFIER)
-    ours = judge_convergence("training", "4.1", "gpt3", facts, Profile.POLICY)
+    theirs = judge_convergence(find_round("training", "4.1"), "gpt3", facts, Profile.VERIFIER)
+    ours = judge_convergence(find_round("training", "4.1"), "gpt3", facts, Profile.POLICY)
     assert theirs.submission == known.mean
     assert ours.submission == known.mean * 2
 

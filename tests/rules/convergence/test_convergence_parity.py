@@ -69,7 +69,7 @@ def facts_of(folder: Path, usage: str, round_name: str) -> list[RunFacts]:
 def judge(folder: Path, usage: str, round_name: str) -> Convergence:
     facts = facts_of(folder, usage, round_name)
     benchmark = str(facts[0].benchmark) if facts else ""
-    return judge_convergence(usage, round_name, benchmark, facts, Profile.VERIFIER)
+    return judge_convergence(find_round(usage, round_name), benchmark, facts, Profile.VERIFIER)
 
 
 @cache
