@@ -235,7 +235,7 @@ class Breaker:
         target = rule.rpartition(".")[0] + ".target"
         good = self.log.first(row.name).value
         for constraint in row.some:
-            if type(constraint).__name__ == "tells_success":
+            if type(constraint).__name__ == "reports_success":
                 failed = self.log.set(row.name, {"success": False})
                 yield RuleViolation(target, "a run without success", failed, self.depends(row.name))
                 continue
