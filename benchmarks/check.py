@@ -29,7 +29,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from podium.compliance.checking.session import Options, check_paths  # noqa: E402 - a script finds the packages now
+from podium.compliance.checking.options import Options  # noqa: E402
+from podium.compliance.checking.session import check_paths  # noqa: E402
 from podium.compliance.inputs.discover import Kind, kind_of, kinds_of, targets  # noqa: E402
 from podium.compliance.inputs.round_selection import RoundRequest  # noqa: E402
 from podium.rules.finding import Profile  # noqa: E402

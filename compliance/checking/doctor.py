@@ -13,7 +13,7 @@ from podium.compliance.errors import NothingToJudge
 from podium.compliance.report.terminal import clean, wrap
 
 if TYPE_CHECKING:
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
     from podium.compliance.report.data import Outcome
     from podium.rules.finding import Finding
 

@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import msgspec
 from msgspec.structs import replace
 
+from podium.compliance.checking.discovery import DiscoveredInputs, find, judge_rest, rules_of
 from podium.compliance.checking.files import (
     Judged,
-    Task,
     internal_fault,
-    judge_files,
-    task_for,
-    worth_spreading,
 )
 from podium.compliance.checking.gc_tuning import fewer_collections
-from podium.compliance.inputs.discover import (
-    Target,
-    kinds_of,
-    linked_folders,
-    nearly_submissions,
-    submissions,
-    targets,
-)
+from podium.compliance.checking.options import Options, Progress
 from podium.compliance.inputs.listing import Disk
-from podium.compliance.inputs.round_selection import Choice, RoundRequest, forget
+from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.logs.broken_rule import RULE_CRASHED
 from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import (
     FileEntry,
     Outcome,
     ResultEntry,
-    Rules,
     SubmissionEntry,
     conclude,
 )
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.former_ids import matches
 from podium.rules.round import Round
 
 if TYPE_CHECKING:
@@ -49,32 +35,6 @@ if TYPE_CHECKING:
     from podium.compliance.submission.judge import RoundState
     from podium.compliance.submission.together import Comparator
     from podium.compliance.waivers.suppressions import Suppressions
-    from podium.compliance.waivers.waivers import Waivers
-
-Progress = Callable[[int, int], None]
-"""Told of files done, and of files in all."""
-
-
-class Options(msgspec.Struct, frozen=True):
-    """How to judge: what the shared options of the command line say."""
-
-    usage: str | None = None
-    round: str | None = None
-    profile: Profile = Profile.POLICY
-    jobs: int = 1
-    strict: bool = False
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    waivers: tuple[Waivers, ...] = ()
-    waivers_in_tree: bool = True
-
-    def wants(self, rule: str) -> bool:
-        """Whether findings of a rule are to be reported."""
-        if rule == RULE_CRASHED or not (self.select or self.ignore):
-            return True
-        if self.select and not matches(rule, self.select):
-            return False
-        return not matches(rule, self.ignore)
 
 
 def check(
@@ -99,75 +59,6 @@ def check(
     return publish(check_paths([Path(path)], options))
 
 
-class DiscoveredInputs(msgspec.Struct, frozen=True):
-    """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
-
-    `packages` are the submissions, with the path a report shows; `nearly` look like some, `linked`
-    are links to folders beside them.
-    """
-
-    targets: list[Target]
-    packages: list[tuple[Path, str]]
-    choices: list[Choice]
-    nearly: list[str]
-    linked: list[str]
-    judged: dict[str, Judged]
-    tasks: list[Task]
-    disks: dict[Path, Disk]
-
-    @property
-    def several(self) -> bool:
-        """Whether the files are of several rounds."""
-        return len({(c.rules.usage, c.rules.name) for c in self.choices}) > 1
-
-
-def find(
-    paths: list[Path],
-    options: Options,
-    *,
-    for_scores: bool = False,
-    known: Mapping[str, Judged] | None = None,
-) -> DiscoveredInputs:
-    """Find every file to judge below the paths, and by which rules; none is judged yet.
-
-    `for_scores` is to take the facts of loose logs, too; `known` are verdicts there are already, by
-    the paths of their files. Raises NothingToJudge where a path does not exist or holds nothing.
-    """
-    forget()
-    wish = RoundRequest(options.usage, options.round)
-    held = kinds_of(paths, wish)
-    packages = submissions(held)
-    disks = {root: Disk(root) for root, _ in packages}
-    found = targets(held, disks, empty=bool(packages))
-    choices = [wish.choose(target.folder) for target in found]
-    choices += [wish.choose(root) for root, _ in packages]
-    judged = dict(known or {})
-    pairs = zip(found, choices, strict=False)
-    tasks = [
-        task_for(t, c, options.profile, with_facts=for_scores)
-        for t, c in pairs
-        if t.path not in judged
-    ]
-    nearly, linked = nearly_submissions(held), linked_folders(held)
-    return DiscoveredInputs(found, packages, choices, nearly, linked, judged, tasks, disks)
-
-
-@fewer_collections()
-def gather(
-    paths: list[Path],
-    options: Options,
-    progress: Progress | None = None,
-    *,
-    for_scores: bool = False,
-    known: Mapping[str, Judged] | None = None,
-) -> DiscoveredInputs:
-    """Find and judge every file below the paths, each by itself; see `find`."""
-    gathered = find(paths, options, for_scores=for_scores, known=known)
-    for _ in _judge_rest(gathered, options.jobs, progress):
-        pass
-    return gathered
-
-
 @fewer_collections()
 def check_paths(
     paths: list[Path],
@@ -184,7 +75,7 @@ def check_paths(
     gathered = gathered or find(paths, options)
     wish = RoundRequest(options.usage, options.round)
     session = _Session(options, gathered, comparators)
-    for root, display_path in _judge_rest(gathered, options.jobs, progress):
+    for root, display_path in judge_rest(gathered, options.jobs, progress):
         rules = wish.choose(root).rules
         session.take_submission(root, display_path, rules, gathered.disks.pop(root, None))
     session.take_files()
@@ -197,43 +88,6 @@ def check_paths(
         submissions=session.submissions,
         results=session.results,
         strict=options.strict,
-    )
-
-
-def _judge_rest(
-    gathered: DiscoveredInputs, jobs: int, progress: Progress | None
-) -> Iterator[tuple[Path, str]]:
-    """Judge the files not judged yet; yields each submission, in order, once all of its are.
-
-    So a submission is judged while other processes still read the logs of the next. In one process
-    the code for logs and that for packages would push each other out of its caches: packages wait.
-    """
-    tasks = gathered.tasks
-    jobs = worth_spreading(tasks, jobs)
-    waiting = Counter(task.submission for task in tasks)
-    packages = deque((str(root), root, display_path) for root, display_path in gathered.packages)
-    done = 0
-    for batch in judge_files(tasks, jobs):
-        for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
-            gathered.judged[one.path] = one
-            waiting[task.submission] -= 1
-        done += len(batch)
-        if progress is not None:
-            progress(done, len(tasks))
-        while jobs > 1 and packages and not waiting[packages[0][0]]:
-            yield packages.popleft()[1:]
-    yield from (package[1:] for package in packages)
-    tasks.clear()
-
-
-def rules_of(gathered: DiscoveredInputs, options: Options) -> Rules:
-    """What a report says of the rules by which all was judged."""
-    first, several = gathered.choices[0], gathered.several
-    return Rules(
-        usage=first.rules.usage if not several else "several",
-        round=first.rules.name if not several else "several",
-        profile=options.profile.value,
-        chosen_by=first.chosen_by,
     )
 
 

@@ -12,7 +12,7 @@ from podium.compliance.systems.check import SystemVerdict, check_system
 from podium.rules.finding import Severity
 
 if TYPE_CHECKING:
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
 
 
 def check_systems(paths: list[Path], options: Options) -> Outcome:

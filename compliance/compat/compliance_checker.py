@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.errors import UsageFault
 from podium.compliance.report.terminal import clean
 from podium.rules.catalogue import newest

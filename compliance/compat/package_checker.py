@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.compat.desc_and_repo import compat_repo
 from podium.compliance.compat.result_summarizer import summarize
 from podium.compliance.errors import UsageFault

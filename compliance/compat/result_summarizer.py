@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.compliance.checking.session import Options, gather
+from podium.compliance.checking.discovery import gather
+from podium.compliance.checking.options import Options
 from podium.compliance.compat.summary_columns import DETAILS, HEAD, WEAK, columns_of
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.inputs.round_selection import RoundRequest

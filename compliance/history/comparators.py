@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from podium.compliance.checking.session import Options
+from podium.compliance.checking.options import Options
 from podium.compliance.history.hyperparameter_borrowing import borrowed
 from podium.compliance.history.preview_followup import followed
 from podium.compliance.history.prior_submission import Earlier, read_earlier, resubmitted

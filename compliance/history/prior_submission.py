@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.checking.session import DiscoveredInputs, Options, gather
+from podium.compliance.checking.discovery import DiscoveredInputs, gather
+from podium.compliance.checking.options import Options
 from podium.compliance.errors import UsageFault
 from podium.compliance.history.rules import (
     OTHER_SUBMITTER,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.checking.session import Options, gather
+from podium.compliance.checking.discovery import gather
+from podium.compliance.checking.options import Options
 from podium.compliance.rcp.plots import Curve, chart, check_plot, curve_of, write_plot
 from podium.compliance.rcp.show import figure
 from podium.compliance.report.json_text import json_text

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.compliance.checking.session import Options, gather
+from podium.compliance.checking.discovery import gather
+from podium.compliance.checking.options import Options
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.logs.facts import Facts
 from podium.compliance.report.json_text import json_text

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from podium.compliance.checking.discovery import DiscoveredInputs, gather, rules_of
 from podium.compliance.checking.files import Judged
-from podium.compliance.checking.session import DiscoveredInputs, Options, gather, rules_of
+from podium.compliance.checking.options import Options
 from podium.compliance.inputs.layout import natural
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.logs.facts import Facts

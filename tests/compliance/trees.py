@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 
 from podium.compliance import check
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.history.comparators import comparators
 from podium.compliance.inputs.layout import has_scalings, scan
 from podium.compliance.logs.judge import judge_log

@@ -30,7 +30,7 @@ from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
     from podium.compliance.report.data import Outcome
     from podium.compliance.submission.together import Comparator
     from podium.compliance.waivers.waivers import Waivers
@@ -90,7 +90,7 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments, 3 a fault of podium itself.
     """
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
 
     refuse_inside("--output", output, [*paths, *(earlier or ())])
     options = Options(
@@ -134,7 +134,8 @@ def _check(
 def _check_and_score(
     paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
 ) -> Outcome:
-    from podium.compliance.checking.session import check_paths, find
+    from podium.compliance.checking.discovery import find
+    from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
     from podium.compliance.scoring.render.console import with_scores
     from podium.compliance.scoring.session import scores_of

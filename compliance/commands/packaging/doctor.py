@@ -29,7 +29,7 @@ def doctor(
     Exit status: 0 complete, 1 something is missing, 2 no such submission.
     """
     from podium.compliance.checking.doctor import examine
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
     from podium.compliance.report.console import print_text, width
 
     options = Options(usage, round, jobs=processes(jobs))

@@ -81,7 +81,7 @@ def check(
     Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
     arguments.
     """
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
     from podium.compliance.checking.system_report import check_systems
     from podium.compliance.report.console import default_format, deliver
 

@@ -89,7 +89,7 @@ def check(
 
     Exit status 1 where one fails, or where points are missing.
     """
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
     from podium.compliance.rcp.check import check as judge
     from podium.compliance.rcp.check import check_json, check_text, draw
     from podium.compliance.report.console import width
@@ -225,7 +225,7 @@ def make(
 
     Logs that did not converge are left out, and named. Exit status 1 where runs are missing.
     """
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
     from podium.compliance.rcp.make import Origin
     from podium.compliance.rcp.make import make as make_points
     from podium.compliance.report.console import write_whole

@@ -26,7 +26,7 @@ from podium.compliance.exit_codes import Exit
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
     from podium.compliance.scoring.report import Scores
     from podium.compliance.scoring.result import ScoredResult
 
@@ -91,7 +91,7 @@ def score(
 
     Exit status: 0 every result has a valid score, 1 at least one has not, 2 bad arguments.
     """
-    from podium.compliance.checking.session import Options
+    from podium.compliance.checking.options import Options
 
     refuse_inside("--output", output, [path])
     _refuse(path, format, explain, compare, write_scaling=write_scaling)
@@ -128,7 +128,7 @@ def _refuse(
 
 
 def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[ScoredResult]]:
-    from podium.compliance.checking.session import gather
+    from podium.compliance.checking.discovery import gather
     from podium.compliance.report.console import progress_bar
     from podium.compliance.scoring.session import report_of, scored_results
 

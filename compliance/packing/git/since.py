@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.packing.git.clone import Change, Clone

@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from podium.compliance.checking.session import Options, gather
+from podium.compliance.checking.discovery import gather
+from podium.compliance.checking.options import Options
 from podium.compliance.inputs.benchmark_names import about_name, benchmark_called
 from podium.compliance.inputs.layout import POWER, PRUNED, SCALING_FILE, has_scalings, is_log
 from podium.compliance.logs.facts import Facts

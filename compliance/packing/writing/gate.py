@@ -9,8 +9,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from podium.compliance.checking.discovery import gather
 from podium.compliance.checking.files import Judged
-from podium.compliance.checking.session import Options, check_paths, gather
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.round_selection import ChosenBy, RoundRequest
 from podium.compliance.logs.facts import Facts

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.cli import run
 from podium.compliance.logs.judge import judge_log
 from podium.compliance.report.render import FORMATS

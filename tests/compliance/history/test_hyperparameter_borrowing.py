@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.report.data import Outcome
 from podium.rules.finding import Finding
 from tests.builders import LogBuilder, build

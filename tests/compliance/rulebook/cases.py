@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from unittest import mock
 
 from podium.compliance import check
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.waivers.file import read_waivers
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder, build

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from podium.compliance.checking.session import Options
+from podium.compliance.checking.options import Options
 from podium.compliance.checking.system_report import check_systems
 from podium.compliance.report.models import FindingEntry
 from podium.compliance.systems import schema

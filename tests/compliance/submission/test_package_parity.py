@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.report.data import Outcome
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile, Severity

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from podium.compliance import check
-from podium.compliance.checking.session import Options, check_paths
+from podium.compliance.checking.options import Options
+from podium.compliance.checking.session import check_paths
 from podium.compliance.inputs.layout import scan
 from podium.compliance.report.models import FindingEntry
 from podium.compliance.results.consistency import copies

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.compliance import read_system
-from podium.compliance.checking.session import Options
+from podium.compliance.checking.options import Options
 from podium.compliance.checking.system_report import check_systems
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.inputs.round_selection import RoundRequest

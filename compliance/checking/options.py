@@ -1,0 +1,40 @@
+"""How to judge, as the shared options of the command line say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from podium.compliance.logs.broken_rule import RULE_CRASHED
+from podium.rules.finding import Profile
+from podium.rules.former_ids import matches
+
+if TYPE_CHECKING:
+    from podium.compliance.waivers.waivers import Waivers
+
+Progress = Callable[[int, int], None]
+"""Told of files done, and of files in all."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to judge: what the shared options of the command line say."""
+
+    usage: str | None = None
+    round: str | None = None
+    profile: Profile = Profile.POLICY
+    jobs: int = 1
+    strict: bool = False
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    waivers: tuple[Waivers, ...] = ()
+    waivers_in_tree: bool = True
+
+    def wants(self, rule: str) -> bool:
+        """Whether findings of a rule are to be reported."""
+        if rule == RULE_CRASHED or not (self.select or self.ignore):
+            return True
+        if self.select and not matches(rule, self.select):
+            return False
+        return not matches(rule, self.ignore)
