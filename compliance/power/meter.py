@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from podium.compliance.power.rules import (
+    BAD_EFFICIENCY,
     BAD_READING,
     CADENCE,
     CLOCK,
@@ -24,7 +25,6 @@ from podium.compliance.power.rules import (
     UNORDERED,
     UNREADABLE,
 )
-from podium.compliance.power.rules import EFFICIENCY as BAD_EFFICIENCY
 from podium.logging_spec.reader.read import CRASHING, Log
 from podium.logging_spec.reader.record import Record
 from podium.rules.finding import Finding, Profile

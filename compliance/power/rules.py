@@ -162,7 +162,7 @@ BAD_READING = policy(
     good=_GOOD,
 )
 
-EFFICIENCY = policy(
+BAD_EFFICIENCY = policy(
     "power.efficiency",
     says="the efficiency of a power supply is above 0 and at most 1",
     why="a supply gives out no more than it takes in",
@@ -291,7 +291,7 @@ RULES: tuple[FixedRule, ...] = (
     UNREADABLE,
     NO_READINGS,
     BAD_READING,
-    EFFICIENCY,
+    BAD_EFFICIENCY,
     MEASUREMENT_TYPE,
     MARKERS,
     CLOCK,

@@ -11,8 +11,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from podium.compliance.rcp import rules as r
 from podium.compliance.rcp.points import references_for
+from podium.compliance.rcp.rules import (
+    BATCH_SIZE,
+    BENCHMARK,
+    COPIED_VALUES,
+    DUPLICATE_BATCH_SIZE,
+    DUPLICATE_ID,
+    HYPERPARAMETER,
+    NO_MINIMUM,
+    NO_SPREAD,
+    OUTLIER,
+    PRUNING_DIFFERS,
+    TOO_FEW_RUNS,
+    UNIT,
+    UNUSED,
+)
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
@@ -43,7 +57,7 @@ def lint(rules: Round, points: Sequence[Point]) -> list[Finding]:
     for benchmark, some in by_benchmark.items():
         if benchmark not in rules.benchmarks and not rounds_with_points(rules.usage, benchmark):
             name, listed = benchmark or "an empty name", ", ".join(rules.listed("closed"))
-            found.append(_found(r.BENCHMARK, some[0], name=name, title=rules.title, listed=listed))
+            found.append(_found(BENCHMARK, some[0], name=name, title=rules.title, listed=listed))
             continue
         found += _of_benchmark(rules, benchmark, some)
     return found
@@ -66,17 +80,17 @@ def _duplicates(points: list[Point]) -> Iterator[Finding]:
     named = {point.id: point for point in points}
     for name, count in Counter(point.id for point in points).items():
         if count > 1:
-            yield _found(r.DUPLICATE_ID, named[name], count=count, name=name)
+            yield _found(DUPLICATE_ID, named[name], count=count, name=name)
     sizes: dict[float, str] = {}
     values: dict[tuple[float, ...], str] = {}
     for point in points:
         first = sizes.setdefault(point.batch_size, point.id)
         if first != point.id:
             size = numbers.count(point.batch_size)
-            yield _found(r.DUPLICATE_BATCH_SIZE, point, size=size, first=first)
+            yield _found(DUPLICATE_BATCH_SIZE, point, size=size, first=first)
         same = values.setdefault(tuple(sorted(point.to_converge)), point.id)
         if same != point.id and len(set(point.to_converge)) > 2:
-            yield _found(r.COPIED_VALUES, point, first=same)
+            yield _found(COPIED_VALUES, point, first=same)
 
 
 def _values(rules: Round, point: Point) -> Iterator[Finding]:
@@ -86,9 +100,9 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     limit = max(FAR * 1.4826 * distance, 0.5 * middle)
     far = [value for value in point.to_converge if abs(value - middle) > limit]
     if far:
-        yield _found(r.OUTLIER, point, values=_join_limited(far), median=middle)
+        yield _found(OUTLIER, point, values=_join_limited(far), median=middle)
     if point.batch_size != int(point.batch_size):
-        yield _found(r.BATCH_SIZE, point, size=point.batch_size)
+        yield _found(BATCH_SIZE, point, size=point.batch_size)
 
 
 def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
@@ -98,7 +112,7 @@ def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
         return
     none_left = given <= 2 * drop
     yield _found(
-        r.TOO_FEW_RUNS,
+        TOO_FEW_RUNS,
         point,
         severity=Severity.ERROR if none_left else None,
         given=given,
@@ -125,7 +139,7 @@ def _unit(rules: Round, point: Point) -> Iterator[Finding]:
     elif unit == "epochs" and middle > 10_000:
         problem = f"converges after {middle:g} {unit}: samples or steps, it seems"
     if problem:
-        yield _found(r.UNIT, point, problem=problem, unit=unit)
+        yield _found(UNIT, point, problem=problem, unit=unit)
 
 
 def _settings(rules: Round, point: Point) -> Iterator[Finding]:
@@ -142,7 +156,7 @@ def _settings(rules: Round, point: Point) -> Iterator[Finding]:
     for one in settings(rules, benchmark, "closed", given):
         if one.state == "wrong" and not _nearly(rules, benchmark, given, one.key):
             yield _found(
-                r.HYPERPARAMETER,
+                HYPERPARAMETER,
                 point,
                 setting=one.key,
                 value=one.value,
@@ -175,18 +189,18 @@ def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Find
     for one in methods[Profile.POLICY].every:
         name = one.ids[0]
         if all(name not in used[p] for p in Profile):
-            yield _found(r.UNUSED, named[name])
+            yield _found(UNUSED, named[name])
         elif name not in used[Profile.POLICY]:
             problem = "keeps it, though two others undercut it"
-            yield _found(r.PRUNING_DIFFERS, named[name], problem=problem)
+            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
         elif name not in used[Profile.VERIFIER]:
             problem = "drops it, though no two others undercut it"
-            yield _found(r.PRUNING_DIFFERS, named[name], problem=problem)
+            yield _found(PRUNING_DIFFERS, named[name], problem=problem)
     for one in methods[Profile.POLICY].every:
         if one.deviation == 0:
-            yield _found(r.NO_SPREAD, named[one.ids[0]])
+            yield _found(NO_SPREAD, named[one.ids[0]])
         elif not math.isfinite(one.maximum_speedup):
-            yield _found(r.NO_MINIMUM, named[one.ids[0]])
+            yield _found(NO_MINIMUM, named[one.ids[0]])
 
 
 # --- as text and JSON -----------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def _named_by(runs: Sequence[RunFacts], benchmark: str) -> str:
 
 def compared(ours: Convergence, theirs: Convergence) -> Convergence:
     """The policy's judgement, with the official verifier's where that comes out differently."""
-    if ours.verdict == "not_applicable":
+    if "not_applicable" in (ours.verdict, theirs.verdict):
         return ours
     same = math.isclose(ours.scaling_factor, theirs.scaling_factor, rel_tol=1e-9)
     if ours.verdict == theirs.verdict and ours.case == theirs.case and same:

@@ -1,11 +1,12 @@
-"""The rules of scores, as values: `podium score` reports them in either profile."""
+"""The rules of scores, as values.
+
+Each profile works out a score of its own, so that what keeps it from one weighs the same in both.
+"""
 
 from __future__ import annotations
 
-from typing import Unpack
-
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule, Texts, policy
+from podium.rules.fixed_rule import FixedRule, policy
 
 _RUNS = "training rules, Benchmark Results"
 _POINTS = "training rules, RCPs"
@@ -14,15 +15,11 @@ _TIMING = "training rules, Run Results"
 _GOOD = "three runs of llama31_405b converge in 30, 31 and 32 minutes at one batch size"
 
 
-def _score(id: str, severity: Severity = Severity.ERROR, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002
-    """A rule of the policy that weighs the same in both profiles: each works out a score."""
-    return FixedRule(
-        id=id, stated_by=StatedBy.POLICY, severity=severity, in_verifier=severity, **texts
-    )
-
-
-INVALID = _score(
+INVALID = FixedRule(
     "score.invalid",
+    stated_by=StatedBy.POLICY,
+    severity=Severity.ERROR,
+    in_verifier=Severity.ERROR,
     says="a result has the runs that its score is made of, and they converge",
     why="a mean without the fastest and slowest needs all its runs, and few may fail; instances of "
     "HPC's throughput must all converge and be of one scale",
@@ -33,8 +30,11 @@ INVALID = _score(
     good=_GOOD,
 )
 
-NO_TIME = _score(
+NO_TIME = FixedRule(
     "score.no-time",
+    stated_by=StatedBy.POLICY,
+    severity=Severity.ERROR,
+    in_verifier=Severity.ERROR,
     says="the runs of a result log run_start and run_stop",
     why="time to train is what lies between the two",
     message="no run has a time: run_start or run_stop is missing",
@@ -44,8 +44,11 @@ NO_TIME = _score(
     good=_GOOD,
 )
 
-MIXED_BATCH_SIZES = _score(
+MIXED_BATCH_SIZES = FixedRule(
     "score.mixed-batch-sizes",
+    stated_by=StatedBy.POLICY,
+    severity=Severity.ERROR,
+    in_verifier=Severity.ERROR,
     says="all runs of a result have one global batch size",
     why="runs of several batch sizes are several results",
     message="the runs are of several global batch sizes ({sizes}); all must have the same",
@@ -55,8 +58,11 @@ MIXED_BATCH_SIZES = _score(
     good=_GOOD,
 )
 
-ABSURD_CONVERGENCE = _score(
+ABSURD_CONVERGENCE = FixedRule(
     "score.absurd-convergence",
+    stated_by=StatedBy.POLICY,
+    severity=Severity.ERROR,
+    in_verifier=Severity.ERROR,
     says="the point of convergence of a run is of the size that the others have",
     why="a slip in the unit, or a broken counter, hides how long the run trained",
     message="the run says that it converged after {at:g} {unit}: {why}",
@@ -67,8 +73,11 @@ ABSURD_CONVERGENCE = _score(
     good=_GOOD,
 )
 
-NEGATIVE_TIME = _score(
+NEGATIVE_TIME = FixedRule(
     "score.negative-time",
+    stated_by=StatedBy.POLICY,
+    severity=Severity.ERROR,
+    in_verifier=Severity.ERROR,
     says="run_stop comes after run_start",
     why="a run that takes no time was not timed by one clock",
     message="run_stop is {before:g} minutes before run_start",
@@ -79,9 +88,11 @@ NEGATIVE_TIME = _score(
     good=_GOOD,
 )
 
-FACTOR_DIFFERS = _score(
+FACTOR_DIFFERS = FixedRule(
     "score.factor-differs",
-    Severity.WARNING,
+    stated_by=StatedBy.POLICY,
+    severity=Severity.WARNING,
+    in_verifier=Severity.WARNING,
     says="scaling.json gives the factor that the reference convergence points imply",
     why="the committee may set another; it should be known that it did",
     message="{problem}",
@@ -104,9 +115,11 @@ BROKEN_RUN_COUNTED = policy(
     good=_GOOD,
 )
 
-WIDE_SPREAD = _score(
+WIDE_SPREAD = FixedRule(
     "score.wide-spread",
-    Severity.NOTE,
+    stated_by=StatedBy.POLICY,
+    severity=Severity.NOTE,
+    in_verifier=Severity.NOTE,
     says="the times of a result's runs lie as close together as is usual",
     why="far outliers point to pauses or slow nodes, and are asked about in review",
     message="the runs' times deviate by {spread:.1%} of their mean; {usual:.1%} is usual{far}",
@@ -116,9 +129,11 @@ WIDE_SPREAD = _score(
     good=_GOOD,
 )
 
-NO_ENERGY = _score(
+NO_ENERGY = FixedRule(
     "score.no-energy",
-    Severity.WARNING,
+    stated_by=StatedBy.POLICY,
+    severity=Severity.WARNING,
+    in_verifier=Severity.WARNING,
     says="power logs give the energy of every run that is scored",
     why="a result's energy is the mean over the runs of its score",
     message="there are power logs, and the energy of a scored run cannot be computed from them",

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from podium.compliance.systems.document import Document
-from podium.compliance.systems.inspection import inspect, unfit_finding
-from podium.compliance.systems.reader import parse_description, read_description, unread_description
+from podium.compliance.systems.inspection import inspect, shown_value
+from podium.compliance.systems.reader import (
+    line_of,
+    parse_description,
+    read_description,
+    unread_description,
+)
+from podium.compliance.systems.rules import SCHEMA
 from podium.compliance.systems.values import SystemDescription, describe
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.round import Round
@@ -66,10 +73,21 @@ def judge_description(
     findings = [*inspect(document, display_path, rules, profile)]
     description = describe(document.fields) if document.is_object else None
     if by_schema and profile is Profile.POLICY and not findings:
-        from podium.compliance.systems.schema import unfit
-
-        findings = [
-            unfit_finding(document, display_path, key, keyword)
-            for key, keyword in unfit(document.fields, rules)
-        ]
+        findings = [*_unfit(document, display_path, rules)]
     return SystemVerdict(findings, description, document.sound and "division" in document.fields)
+
+
+def _unfit(document: Document, display_path: str, rules: Round) -> Iterator[Finding]:
+    """What the published schema rejects though no rule does: what is faultless must fit it."""
+    from podium.compliance.systems.schema import unfit
+
+    for key, keyword in unfit(document.fields, rules):
+        yield SCHEMA.found(
+            Profile.POLICY,
+            display_path,
+            line=None if key is None else line_of(document, key),
+            key=key,
+            given=shown_value(document, key),
+            subject=f"`{key}`" if key else "the description",
+            keyword=keyword,
+        )

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from podium.compliance.systems import rules as r
 from podium.compliance.systems.document import Document, TextFault
 from podium.compliance.systems.fields import (
     CANONICAL,
@@ -35,6 +34,19 @@ from podium.compliance.systems.fields import (
     status_listed,
 )
 from podium.compliance.systems.reader import line_of
+from podium.compliance.systems.rules import (
+    BAD_COUNT,
+    BAD_DIVISION,
+    BAD_STATUS,
+    BAD_SYSTEM_TYPE,
+    BAD_TYPE,
+    CATEGORIES,
+    EMPTY_FIELD,
+    MISSING_FIELD,
+    MISSPELT_FIELD,
+    PLACEHOLDER,
+    VERIFIER_CRASH,
+)
 from podium.compliance.systems.values import (
     IDENTITY,
     is_empty,
@@ -58,21 +70,8 @@ def inspect(document: Document, path: str, rules: Round, profile: Profile) -> It
     yield from _Inspection(document, path, rules, profile).findings()
 
 
-def unfit_finding(document: Document, path: str, key: str | None, keyword: str) -> Finding:
-    """What the published schema rejects though no rule does."""
-    subject = f"`{key}`" if key else "the description"
-    return r.SCHEMA.found(
-        Profile.POLICY,
-        path,
-        line=_line_of(document, key),
-        key=key,
-        given=_given(document, key),
-        subject=subject,
-        keyword=keyword,
-    )
-
-
-def _given(document: Document, key: str | None) -> Any:
+def shown_value(document: Document, key: str | None) -> Any:
+    """A field's value, as a finding shows it; None where there is none."""
     value = None if key is None else document.fields.get(key)
     return value if isinstance(value, bool | int | float) else short(value)
 
@@ -145,7 +144,7 @@ class _Inspection:
             key=key,
             stated_by=None if stated_by is rule.stated_by else stated_by,
             severity=severity,
-            given=_given(self.document, key),
+            given=shown_value(self.document, key),
             **fields,
         )
 
@@ -160,7 +159,7 @@ class _Inspection:
         if instead is not None and not self.verifier:
             stated_by = _stated_by(each.official, policy=demanded or not each.official)
             yield from self._found(
-                r.MISSPELT_FIELD, instead, stated_by, written=instead, field=each.name
+                MISSPELT_FIELD, instead, stated_by, written=instead, field=each.name
             )
             return
         how = each.meaning + (f", such as {each.example!r}" if each.example else "")
@@ -185,7 +184,7 @@ class _Inspection:
         severity: Severity | None = None,
     ) -> Iterator[Finding]:
         yield from self._found(
-            r.MISSING_FIELD, each.name, stated_by, severity, field=each.name, detail=detail, how=how
+            MISSING_FIELD, each.name, stated_by, severity, field=each.name, detail=detail, how=how
         )
 
     def _neither_given(self) -> bool:
@@ -205,7 +204,7 @@ class _Inspection:
             given = [name for name in EITHER if name in self.document.named]
             if all(name in self.fields and is_empty(self.fields[name]) for name in given):
                 yield from self._found(
-                    r.EMPTY_FIELD,
+                    EMPTY_FIELD,
                     given[0],
                     what=f"both `{EITHER[0]}` and `{EITHER[1]}` are",
                     meaning="cores or the virtual processors",
@@ -217,9 +216,7 @@ class _Inspection:
         value = self.fields[each.name]
         # The verifier joins these values as strings without asking for their type.
         if each.crashes and not isinstance(value, str):
-            yield from self._found(
-                r.VERIFIER_CRASH, each.name, field=each.name, kind=kind_of(value)
-            )
+            yield from self._found(VERIFIER_CRASH, each.name, field=each.name, kind=kind_of(value))
 
     def _value(self, each: Field) -> Iterator[Finding]:
         name, value = each.name, self.fields[each.name]
@@ -229,7 +226,7 @@ class _Inspection:
             yield from self._empty(each)
         elif is_placeholder(name, value) or (name in IDENTITY and says_nothing(value)):
             yield from self._found(
-                r.PLACEHOLDER, name, field=name, value=short(value), meaning=each.meaning
+                PLACEHOLDER, name, field=name, value=short(value), meaning=each.meaning
             )
         elif each.kind is Kind.COUNT:
             yield from self._count(each, value)
@@ -237,9 +234,9 @@ class _Inspection:
             yield from self._division(value)
         elif each.kind is Kind.SYSTEM_TYPE and each.required(self.period):
             if not (isinstance(value, str) and value.strip().casefold() in SYSTEM_TYPES):
-                yield from self._found(r.BAD_SYSTEM_TYPE, name, value=short(value))
+                yield from self._found(BAD_SYSTEM_TYPE, name, value=short(value))
         elif isinstance(value, bool if each.kind is Kind.ANY else bool | list | dict):
-            yield from self._found(r.BAD_TYPE, name, field=name, kind=kind_of(value))
+            yield from self._found(BAD_TYPE, name, field=name, kind=kind_of(value))
 
     def _empty(self, each: Field) -> Iterator[Finding]:
         name = each.name
@@ -249,7 +246,7 @@ class _Inspection:
         if name in COUNTS:
             yield from self._bad_count(each, "empty")
         elif self.known and each.required(self.period):
-            yield from self._found(r.EMPTY_FIELD, name, what=f"`{name}` is", meaning=each.meaning)
+            yield from self._found(EMPTY_FIELD, name, what=f"`{name}` is", meaning=each.meaning)
 
     def _count(self, each: Field, value: Any) -> Iterator[Finding]:
         count = read_count(value)
@@ -258,7 +255,7 @@ class _Inspection:
             yield from self._bad_count(each, repr(short(value)))
         elif count.odd:
             yield from self._found(
-                r.BAD_COUNT,
+                BAD_COUNT,
                 each.name,
                 field=each.name,
                 found=f"{value!r}, {count.odd}",
@@ -272,7 +269,7 @@ class _Inspection:
         multiplied = each.name in COUNTS
         effect = "; the official result summary cannot be made without it" if multiplied else ""
         yield from self._found(
-            r.BAD_COUNT,
+            BAD_COUNT,
             each.name,
             severity=Severity.ERROR if multiplied else None,
             field=each.name,
@@ -296,12 +293,12 @@ class _Inspection:
         # In 4.0 a slip in the verifier's condition makes it demand what the policy does not yet.
         policy = category is None or status_intended(self.rules)
         yield from self._found(
-            r.BAD_STATUS,
+            BAD_STATUS,
             "status",
             _stated_by(strict, policy=policy),
             value=short(value),
             problem=problem,
-            spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {r.CATEGORIES}",
+            spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {CATEGORIES}",
         )
 
     def _division(self, value: Any) -> Iterator[Finding]:
@@ -311,7 +308,7 @@ class _Inspection:
         effect = "; the official tools check less of any other spelling" if meant else ""
         close = [meant] if meant else difflib.get_close_matches(str(value).casefold(), DIVISIONS, 1)
         yield from self._found(
-            r.BAD_DIVISION,
+            BAD_DIVISION,
             "division",
             value=short(value),
             effect=effect,
