@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 USAGES = ("training", "hpc")
 

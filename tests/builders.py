@@ -25,13 +25,13 @@ from podium.logging_spec.reader.dialects import render_v05, render_v06
 from podium.logging_spec.reader.read import parse_log
 from podium.logging_spec.reader.record import Record
 from podium.rules import rounds
-from podium.rules.benchmark import Benchmark, Variant
 from podium.rules.catalogue import find_round
 from podium.rules.constraints import benchmark_constraints as special
 from podium.rules.constraints import bounds as c
 from podium.rules.constraints import evaluation_points, formula, members, order
 from podium.rules.finding import Profile
-from podium.rules.round import Round, Scope, scope_of
+from podium.rules.model.benchmark import Benchmark, Variant
+from podium.rules.model.round import Round, Scope, scope_of
 from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
 from podium.rules.training.shared.tensors import tensor_names

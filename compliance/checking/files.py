@@ -18,7 +18,7 @@ from podium.compliance.logs.log_rules import CRASHED
 from podium.logging_spec.reader.read import read_log, unread_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""

@@ -9,7 +9,7 @@ import msgspec
 
 from podium.compliance.logs.broken_rule import RULE_CRASHED
 from podium.rules.finding import Profile
-from podium.rules.former_ids import matches
+from podium.rules.fixed.former_ids import matches
 
 if TYPE_CHECKING:
     from podium.compliance.waivers.waivers import Waivers

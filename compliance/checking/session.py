@@ -27,7 +27,7 @@ from podium.compliance.report.data import (
     conclude,
 )
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
     from podium.compliance.inputs.layout import Tree

@@ -10,7 +10,7 @@ from podium.compliance.report.terminal import clean
 from podium.compliance.repository.check import check_repository
 from podium.compliance.systems.check import SystemVerdict, check_system
 from podium.rules.finding import Finding, Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:

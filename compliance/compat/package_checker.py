@@ -22,10 +22,10 @@ from podium.compliance.waivers.bypass_flags import RCP, SEEDS, TRAIN_SAMPLES, Pa
 from podium.compliance.waivers.file import Waiver
 from podium.compliance.waivers.waivers import Waivers
 from podium.logging_spec.reader.read import read_log
-from podium.rules.benchmark import Benchmark
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import run_facts
 from podium.rules.finding import Finding, Profile
+from podium.rules.model.benchmark import Benchmark
 from podium.rules.run import Run
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from podium.logging_spec.reader.read import read_log
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import Run
 
 PASSES = ("pruned_rcps", "full_rcps")

@@ -19,7 +19,7 @@ from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.session import scored_results
 from podium.rules.finding import Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import ScoreEntry

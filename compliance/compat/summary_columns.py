@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.compliance.inputs.benchmark_names import benchmark_names
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 HEAD = (
     "division",

@@ -25,7 +25,7 @@ from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.fields import Category, letters
 from podium.compliance.systems.values import SystemDescription, says_nothing
 from podium.rules.finding import Finding
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 MOST_LOST = 0.02
 """Share of the performance previewed that may be lost."""

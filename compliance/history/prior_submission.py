@@ -35,7 +35,7 @@ from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.reader import read_description
 from podium.compliance.systems.values import SystemDescription
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 class Before(msgspec.Struct, frozen=True):

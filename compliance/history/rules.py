@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podium.rules.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 
 _RESUBMISSION = "training rules, Results Resubmission"
 _BORROWING = "training rules, Hyperparameter Borrowing"

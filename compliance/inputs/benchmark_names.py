@@ -6,7 +6,7 @@ import difflib
 from functools import cache
 
 from podium.rules.catalogue import find_round, rounds_of
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 def is_early(rules: Round) -> bool:

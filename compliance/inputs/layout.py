@@ -27,8 +27,8 @@ from podium.compliance.inputs.tree_rules import (
     UNREADABLE,
 )
 from podium.rules.finding import Finding, Profile, StatedBy
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
 
 Scaling = Literal["strong", "weak"]
 

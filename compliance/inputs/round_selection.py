@@ -13,7 +13,7 @@ import msgspec
 
 from podium.compliance.errors import UsageFault
 from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 ChosenBy = Literal["option", "config", "folder", "default"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podium.rules.edits import RESULT, link, rename, write
-from podium.rules.fixed_rule import FixedRule, both, note, policy
+from podium.rules.fixed.edits import RESULT, link, rename, write
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy
 
 STRUCTURE = "submission rules, Directory structure"
 

@@ -17,7 +17,7 @@ from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import needs_of
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import as_number
 
 SCHEMA = "podium.preflight/1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.rules.finding import Severity
-from podium.rules.fixed_rule import FixedRule, both
+from podium.rules.fixed.fixed_rule import FixedRule, both
 
 NOT_YET_LOGGED = both(
     "guard.not-yet-logged",

@@ -14,7 +14,7 @@ from podium.logging_spec import keys
 from podium.logging_spec.reader.read import Log
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.finding import Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import Run
 
 if TYPE_CHECKING:

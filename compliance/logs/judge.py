@@ -14,7 +14,7 @@ from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.table import Violation
 
 if TYPE_CHECKING:

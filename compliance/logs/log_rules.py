@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from podium.logging_spec.reader.read import Fault
-from podium.rules.edits import RESULT, append, write
 from podium.rules.finding import Severity
-from podium.rules.fixed_rule import FixedRule, both, verifier
+from podium.rules.fixed.edits import RESULT, append, write
+from podium.rules.fixed.fixed_rule import FixedRule, both, verifier
 
 _LOG = f"{RESULT}/result_0.txt"
 _FIELDS = '"namespace": "", "event_type": "POINT_IN_TIME"'

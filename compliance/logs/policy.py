@@ -12,7 +12,7 @@ from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import Log
 from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.round import Scope
+from podium.rules.model.round import Scope
 from podium.rules.run import Run
 from podium.rules.table import CannotJudge, Row, Violation
 

@@ -14,7 +14,7 @@ from podium.compliance.inputs.layout import has_scalings
 from podium.compliance.repository.file_names import name_finding, violated_rules
 from podium.compliance.systems.fields import FIELDS
 from podium.rules.finding import Profile
-from podium.rules.round import DIVISIONS, Round
+from podium.rules.model.round import DIVISIONS, Round
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 

@@ -40,8 +40,8 @@ from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import rounds_of
 from podium.rules.finding import Finding, Profile
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
 
 _LINK_OUT = "a link out of the result's folder is not followed"
 

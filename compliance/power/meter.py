@@ -28,7 +28,7 @@ from podium.compliance.power.rules import (
 from podium.logging_spec.reader.read import CRASHING, Log
 from podium.logging_spec.reader.record import Record
 from podium.rules.finding import Finding, Profile
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.run import as_number, metadata_of
 
 LONGEST_GAP_MS = 1500.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule, both, note, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
 
 _RULES = "power measurement rules"
 _FOLDER = "submission rules, Directory structure"

@@ -36,8 +36,8 @@ from podium.rules.finding import Finding, Profile, Severity
 
 if TYPE_CHECKING:
     from podium.rules.convergence.data import Point
-    from podium.rules.fixed_rule import FixedRule
-    from podium.rules.round import Round
+    from podium.rules.fixed.fixed_rule import FixedRule
+    from podium.rules.model.round import Round
 
 SCHEMA = "podium.rcp-lint/1"
 

@@ -15,7 +15,7 @@ from podium.compliance.report.json_text import json_text
 from podium.rules.convergence.data import MEMBERS
 
 if TYPE_CHECKING:
-    from podium.rules.round import Round
+    from podium.rules.model.round import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from podium.rules.convergence.statistics import normalisation, trimmed
 
 if TYPE_CHECKING:
     from podium.rules.convergence.method import Case, Reference, References
-    from podium.rules.round import Round
+    from podium.rules.model.round import Round
 
 SCHEMA = "podium.rcp-plan/1"
 

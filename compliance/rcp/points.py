@@ -12,7 +12,7 @@ from podium.rules.convergence.data import Point, PointError, parse_points, point
 if TYPE_CHECKING:
     from podium.rules.convergence.method import References
     from podium.rules.finding import Profile
-    from podium.rules.round import Round
+    from podium.rules.model.round import Round
 
 
 def points_in(path: Path, round_name: str = "*") -> tuple[Point, ...]:

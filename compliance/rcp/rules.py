@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.rules.finding import Severity
-from podium.rules.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 
 _POINTS = "training rules, RCPs"
 _HOW = "training rules, RCP Rules and Guidelines"

@@ -16,7 +16,7 @@ from podium.rules.finding import Profile
 if TYPE_CHECKING:
     from podium.rules.convergence.data import Point
     from podium.rules.convergence.method import Reference, References
-    from podium.rules.round import Round
+    from podium.rules.model.round import Round
 
 SCHEMA = "podium.rcp-points/1"
 

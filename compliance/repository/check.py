@@ -41,8 +41,8 @@ from podium.compliance.repository.repository_rules import (
     UNREADABLE,
 )
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets

@@ -19,7 +19,7 @@ from podium.compliance.repository.repository_rules import (
     WINDOWS_NAME,
 )
 from podium.rules.finding import Finding, Profile
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 
 LONGEST_NAME = 255
 """Bytes that a name may have on the usual file systems."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from podium.rules.edits import link, rename, write
 from podium.rules.finding import Severity
-from podium.rules.fixed_rule import FixedRule, both, note, policy, verifier
+from podium.rules.fixed.edits import link, rename, write
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
 
 OFFICIAL = "official repository checker"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from podium.compliance.inputs.tree_rules import STRUCTURE
-from podium.rules.edits import RESULT, SYSTEM, copy, set_to
-from podium.rules.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.edits import RESULT, SYSTEM, copy, set_to
+from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 
 RUNS = "training rules, Benchmark Results"
 DIVISIONS = "training rules, Divisions"

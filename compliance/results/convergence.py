@@ -9,7 +9,6 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from podium.rules.benchmark import Benchmark
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import Point, points_of
 from podium.rules.convergence.facts import RunFacts
@@ -19,7 +18,8 @@ from podium.rules.convergence.result import Convergence, Verdict, converged_at, 
 from podium.rules.convergence.statistics import maximum_speedup, trimmed
 from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
-from podium.rules.round import Round
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.round import Round
 
 
 def applies(rules: Round, benchmark: str, division: str | None) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import PRUNED, SCALINGS, Scaling, submitter_of
 from podium.compliance.logs.facts import Facts
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 class Place(msgspec.Struct, frozen=True):

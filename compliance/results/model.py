@@ -7,7 +7,7 @@ import msgspec
 from podium.compliance.inputs.layout import ResultFolder
 from podium.compliance.results.result import Result, Run
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 class ResultVerdict(msgspec.Struct):

@@ -34,7 +34,7 @@ from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.result import Convergence
 from podium.rules.convergence.spread import Spread, spread_of
 from podium.rules.finding import Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
     from podium.compliance.power.check import PowerVerdict

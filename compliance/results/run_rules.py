@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podium.rules.edits import RESULT, remove, rename, set_to, write
-from podium.rules.fixed_rule import both, policy
+from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
+from podium.rules.fixed.fixed_rule import both, policy
 
 RUNS = "Training rules: Benchmark Results"
 LAYOUT = "Submission rules: Directory structure"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from podium.rules.edits import RESULT, drop, set_to
 from podium.rules.finding import Severity
-from podium.rules.fixed_rule import FixedRule, both, policy, verifier
+from podium.rules.fixed.edits import RESULT, drop, set_to
+from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
 
 CITES = "training rules, Random Numbers"
 

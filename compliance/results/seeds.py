@@ -29,8 +29,8 @@ from podium.compliance.results.seed_rules import (
     VERIFIER_CRASH,
 )
 from podium.rules.finding import Finding, Profile, StatedBy
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
 
 CITES_PRUNED = "HPC rules, Throughput"
 

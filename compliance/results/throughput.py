@@ -8,7 +8,7 @@ from podium.compliance.inputs.layout import PRUNED, Tree
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.results.result import Run
 from podium.rules.finding import Finding, Profile
-from podium.rules.fixed_rule import FixedRule, policy
+from podium.rules.fixed.fixed_rule import FixedRule, policy
 
 CITES = "HPC rules, Throughput"
 

@@ -22,7 +22,7 @@ from podium.compliance.rulebook.printer import Printer
 from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
 from podium.compliance.tables.tables import Table, divisions, tables, tables_for
 from podium.rules.catalogue import USAGES, rounds_of
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 SCHEMA = "podium.rules/1"
 

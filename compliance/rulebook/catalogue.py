@@ -10,8 +10,8 @@ from podium.compliance.tables.rule import Rule, check_rules, rules_of
 from podium.compliance.tables.tables import tables
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.finding import Profile
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
 
 _KINDS = {"log": Kind.LOG, "internal": Kind.INTERNAL}
 

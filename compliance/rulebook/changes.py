@@ -11,8 +11,8 @@ from msgspec.structs import fields
 from podium.compliance.tables.history import Kind, essence, renamed
 from podium.compliance.tables.rule import cell, times_text
 from podium.compliance.tables.tables import Table, tables
-from podium.rules.benchmark import line_name
-from podium.rules.round import Round
+from podium.rules.model.benchmark import line_name
+from podium.rules.model.round import Round
 from podium.rules.table import End, Line, Row
 
 LIMITS = {

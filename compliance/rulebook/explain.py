@@ -20,9 +20,9 @@ from podium.logging_spec.reader.record import TOKEN, Record
 from podium.rules.catalogue import USAGES
 from podium.rules.checks import Check
 from podium.rules.derived_records import GATHERED
-from podium.rules.fixed_rule import Example as FixedExample
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import Example as FixedExample
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
 from podium.rules.table import Row
 
 MOST_SHOWN = 4

@@ -9,7 +9,7 @@ from podium.compliance.rulebook.catalogue import FIXED
 from podium.compliance.rulebook.explain import example_lines
 from podium.compliance.rulebook.markdown import MADE, escape
 from podium.compliance.tables.rule import Rule
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 
 _INTRODUCTION = (
     "These rules are the same in every round. A message names in angle brackets what each finding "

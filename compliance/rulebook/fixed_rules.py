@@ -14,7 +14,7 @@ from podium.compliance.scoring import rules as score_rules
 from podium.compliance.submission import code_rules, layout_rules
 from podium.compliance.systems import rules as system_rules
 from podium.compliance.waivers import waiver_rules
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 
 FIXED_RULES: tuple[FixedRule, ...] = (
     *log_rules.RULES,

@@ -14,7 +14,7 @@ from podium.compliance.rulebook.markdown import MADE, check_table, escape
 from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
 from podium.compliance.tables.tables import Table, divisions, tables
 from podium.rules.catalogue import USAGES, rounds_of
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 FIXED_PAGE = "fixed.md"
 """The page of the rules that every round has."""

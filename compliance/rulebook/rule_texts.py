@@ -10,7 +10,7 @@ from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule
 from podium.rules.catalogue import USAGES, find_round, rounds_of
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 def texts_of(report: Outcome) -> dict[str, RuleText]:

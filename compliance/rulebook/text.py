@@ -13,7 +13,7 @@ from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_te
 from podium.compliance.tables.tables import Table, divisions, tables
 from podium.rules.constraints.formula import show
 from podium.rules.finding import StatedBy
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.table import Row
 
 if TYPE_CHECKING:

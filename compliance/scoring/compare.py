@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from podium.rules.benchmark import Benchmark, unknown_benchmark
 from podium.rules.catalogue import UnknownRound, find_round
-from podium.rules.round import version_of
+from podium.rules.model.benchmark import Benchmark, unknown_benchmark
+from podium.rules.model.round import version_of
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import ScoreEntry, Scores

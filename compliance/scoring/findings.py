@@ -26,7 +26,7 @@ from podium.compliance.scoring.rules import (
 )
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Finding, Profile
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 
 FAR = 100.0
 """A run that converges this many times sooner or later than the others is not believed."""

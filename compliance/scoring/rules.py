@@ -6,7 +6,7 @@ Each profile works out a score of its own, so that what keeps it from one weighs
 from __future__ import annotations
 
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule, policy
+from podium.rules.fixed.fixed_rule import FixedRule, policy
 
 _RUNS = "training rules, Benchmark Results"
 _POINTS = "training rules, RCPs"

@@ -19,7 +19,7 @@ from podium.compliance.scoring.findings import findings_of
 from podium.compliance.scoring.result import ScoredResult, by_path, scored
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import Scores

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from podium.compliance.inputs.tree_rules import STRUCTURE
 from podium.compliance.results.seed_rules import CITES as RANDOM_NUMBERS
-from podium.rules.edits import remove, rename, write
-from podium.rules.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.edits import remove, rename, write
+from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 
 INSPECTION = "submission rules, Source code requirements for training inspection"
 REPLICATION = "submission rules, Source code requirements for replication"

@@ -21,8 +21,8 @@ from podium.compliance.submission.code_rules import (
     SOURCE_TOO_SHORT,
     THIN_README,
 )
-from podium.rules.benchmark import Benchmark
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.model.benchmark import Benchmark
 
 MOST_READMES = 20
 """READMEs of one benchmark beyond these are not read."""

@@ -11,9 +11,9 @@ from podium.compliance.inputs.benchmark_names import is_early
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
 from podium.compliance.results.model import JudgingContext
-from podium.rules.edits import RESULT, SYSTEM, copy, remove, rename
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule, both, note, policy
+from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy
 
 NO_RESULTS = policy(
     "tree.no-results",

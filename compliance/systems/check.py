@@ -18,7 +18,7 @@ from podium.compliance.systems.reader import (
 from podium.compliance.systems.rules import SCHEMA
 from podium.compliance.systems.values import SystemDescription, describe
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 __all__ = [
     "SystemDescription",

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from podium.compliance.systems.rules import NOT_JSON
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 
 
 class TextFault(msgspec.Struct, frozen=True):

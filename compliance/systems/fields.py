@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from podium.rules.round import Round, version_of
+from podium.rules.model.round import Round, version_of
 
 Period = tuple[int, ...]
 

@@ -59,8 +59,8 @@ from podium.compliance.systems.values import (
     short,
 )
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.round import Round
 
 POLICY, VERIFIER, BOTH = StatedBy.POLICY, StatedBy.VERIFIER, StatedBy.BOTH
 

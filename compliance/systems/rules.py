@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from podium.compliance.systems.fields import CANONICAL, CITES
-from podium.rules.edits import RESULT, SYSTEM, drop, link, set_to, write
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule, both, policy, verifier
+from podium.rules.fixed.edits import RESULT, SYSTEM, drop, link, set_to, write
+from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
 
 _LOG = f"{RESULT}/result_0.txt"
 

@@ -21,7 +21,7 @@ from podium.compliance.systems.fields import (
     status_listed,
 )
 from podium.rules.catalogue import find_round
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

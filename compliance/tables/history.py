@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from podium.compliance.tables.tables import tables
-from podium.rules.benchmark import line_name
-from podium.rules.round import Round
+from podium.rules.model.benchmark import line_name
+from podium.rules.model.round import Round
 from podium.rules.table import End, Line
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from podium.compliance.tables.history import Kind, since
 from podium.compliance.tables.tables import Table
-from podium.rules.benchmark import Benchmark
 from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule
-from podium.rules.round import Round
+from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.round import Round
 from podium.rules.table import End, Line, Row, Times
 
 UNCONSTRAINED = "unconstrained"

@@ -17,7 +17,7 @@ from podium.rules.constraints import bounds as c
 from podium.rules.constraints import formula
 from podium.rules.constraints.constraint import Constraint
 from podium.rules.constraints.evaluation_points import OnSamples
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import NotLogged, Run, as_number
 from podium.rules.table import Row
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from podium.rules.catalogue import find_round
 from podium.rules.finding import StatedBy
-from podium.rules.round import DIVISIONS, Round, Scope
+from podium.rules.model.round import DIVISIONS, Round, Scope
 from podium.rules.table import Line, Row
 
 

@@ -26,7 +26,7 @@ from podium.compliance.waivers.waiver_rules import (
 )
 from podium.compliance.waivers.waivers import plain_file
 from podium.rules.finding import Finding, Profile
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 
 PARAMS_FILE = "package_checker_params"
 

@@ -17,7 +17,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.waivers.waiver_rules import INVALID
 from podium.compliance.waivers.waivers import Waivers, plain_file
 from podium.rules.finding import Finding, Profile
-from podium.rules.former_ids import matches
+from podium.rules.fixed.former_ids import matches
 
 NEVER_WAIVED = ("internal.", "waivers.")
 """Rules whose findings no waiver covers: faults of podium, and of the waivers themselves."""

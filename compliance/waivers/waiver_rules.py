@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from podium.rules.edits import RESULT, write
 from podium.rules.finding import Severity
-from podium.rules.fixed_rule import FixedRule, both, policy, verifier
+from podium.rules.fixed.edits import RESULT, write
+from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
 
 FLAGS_CITES = "training rules, RCP Rules and Guidelines"
 

@@ -15,9 +15,9 @@ from podium.rules.table import Violation
 
 if TYPE_CHECKING:
     from podium.logging_spec.reader.log import Generation
-    from podium.rules.benchmark import Benchmark
-    from podium.rules.limits import Limits
-    from podium.rules.schedule import Schedule
+    from podium.rules.model.benchmark import Benchmark
+    from podium.rules.model.limits import Limits
+    from podium.rules.model.schedule import Schedule
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):

@@ -26,8 +26,8 @@ from podium.rules.checks.points import (
 from podium.rules.checks.watch import following, on, stopped
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity
+from podium.rules.model.schedule import Schedule
 from podium.rules.run import Run
-from podium.rules.schedule import Schedule
 from podium.rules.table import Violation
 
 CITES = TRAINING + "Quality measure"

@@ -6,8 +6,8 @@ from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context
 from podium.rules.checks.points import marks_of, outcome_key, position
+from podium.rules.model.schedule import DRIFT, Due
 from podium.rules.run import Run
-from podium.rules.schedule import DRIFT, Due
 
 
 class Progress:

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from podium.rules.benchmark import Unit
 from podium.rules.convergence import policy_reader, verifier_reader
 from podium.rules.finding import Profile
-from podium.rules.round import Round
+from podium.rules.model.benchmark import Unit
+from podium.rules.model.round import Round
 from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
 
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from podium.rules.benchmark import ConvergenceRules
 from podium.rules.convergence.data import Point
 from podium.rules.convergence.statistics import interpolate, maximum_speedup
+from podium.rules.model.benchmark import ConvergenceRules
 
 Case = Literal["found", "interpolated", "below_range", "above_range", "none"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from podium.logging_spec.reader.record import Record
 from podium.rules.convergence.observation import Reading, quality_number, says_success
 from podium.rules.derived_records import GATHERED, gather_metrics
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import Run, as_number, metadata_of
 from podium.rules.table import CannotJudge, Row
 

@@ -8,10 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from podium.rules.benchmark import Unit
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import Case, Reference
 from podium.rules.convergence.statistics import maximum_speedup
+from podium.rules.model.benchmark import Unit
 
 Verdict = Literal["pass", "fail", "missing", "not_applicable"]
 

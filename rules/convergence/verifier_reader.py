@@ -12,7 +12,7 @@ from typing import Any
 
 from podium.logging_spec.reader.record import Record
 from podium.rules.convergence.observation import Reading, quality_number
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import Run
 
 _BATCH, _NAME, _EVAL, _SAMPLES = 1, 2, 4, 8

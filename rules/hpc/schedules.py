@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podium.rules.schedule import BATCH, Grid, Schedule, constant
+from podium.rules.model.schedule import BATCH, Grid, Schedule, constant
 
 _EVERY_EPOCH = Schedule(
     (Grid(constant(1), constant(1), "epochs", slack=0.25, per_batch=0),), positions=("epoch_num",)

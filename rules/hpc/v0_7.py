@@ -1,18 +1,18 @@
 """HPC 0.7: the first round. No verifier exists for it; these rules are the policy's."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, by_name
 from podium.rules.checks.catalogue import HPC, binding
-from podium.rules.common_v0_7 import TIMED, UNTIL_READY
 from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, equals, not_empty, one_of
 from podium.rules.constraints.order import after
 from podium.rules.hpc.benchmarks.cosmoflow import COSMOFLOW
 from podium.rules.hpc.benchmarks.deepcam import REACHED
-from podium.rules.limits import Limits
-from podium.rules.package_rules import PackageRules
-from podium.rules.reasons import OPTIMIZER
-from podium.rules.round import Round
+from podium.rules.model.benchmark import Benchmark, by_name
+from podium.rules.model.common_v0_7 import TIMED, UNTIL_READY
+from podium.rules.model.limits import Limits
+from podium.rules.model.package_rules import PackageRules
+from podium.rules.model.reasons import OPTIMIZER
+from podium.rules.model.round import Round
 from podium.rules.table import OPTIONAL, policy_row, row
 
 DEEPCAM = Benchmark(

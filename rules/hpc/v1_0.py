@@ -3,7 +3,6 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.checks.catalogue import HPC
 from podium.rules.constraints.benchmark_constraints import each_item
 from podium.rules.constraints.bounds import above, at_least, below, equals, whole
@@ -12,7 +11,8 @@ from podium.rules.hpc import schedules
 from podium.rules.hpc.benchmarks.deepcam import DEEPCAM
 from podium.rules.hpc.benchmarks.oc20 import OC20
 from podium.rules.hpc.v0_7 import V0_7
-from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.reasons import PRESENCE, SAMPLES
 from podium.rules.table import OPTIONAL, policy_row, row
 
 V1_0 = V0_7.next(

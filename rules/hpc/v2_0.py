@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Change
 from podium.rules.constraints.order import after, before, init_within
 from podium.rules.hpc.v1_0 import V1_0
+from podium.rules.model.benchmark import Change
 from podium.rules.table import row
 
 V2_0 = V1_0.next(

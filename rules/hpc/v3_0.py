@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Change
 from podium.rules.hpc.benchmarks.openfold import OPENFOLD
 from podium.rules.hpc.v2_0 import V2_0
+from podium.rules.model.benchmark import Change
 from podium.rules.table import OPTIONAL, row
 
 V3_0 = V2_0.next(

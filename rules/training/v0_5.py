@@ -9,12 +9,12 @@ from typing import Any
 
 from podium.logging_spec.keys import V05
 from podium.logging_spec.reader.record import Record
-from podium.rules.benchmark import Benchmark, ConvergenceRules, by_name
 from podium.rules.constraints.bounds import equals, one_of
 from podium.rules.constraints.constraint import Constraint
-from podium.rules.limits import Limits
-from podium.rules.package_rules import PackageRules
-from podium.rules.round import Round
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules, by_name
+from podium.rules.model.limits import Limits
+from podium.rules.model.package_rules import PackageRules
+from podium.rules.model.round import Round
 from podium.rules.run import Run, as_number
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Row, row
 

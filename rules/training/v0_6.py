@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, ConvergenceRules, by_name
 from podium.rules.checks.catalogue import ALL
 from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_least, equals, not_empty, of_type, one_of
 from podium.rules.constraints.members import part
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.limits import Limits
-from podium.rules.package_rules import PackageRules
-from podium.rules.round import Round
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules, by_name
+from podium.rules.model.limits import Limits
+from podium.rules.model.package_rules import PackageRules
+from podium.rules.model.round import Round
 from podium.rules.run import Run
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violation, row
 from podium.rules.training.shared import schedules

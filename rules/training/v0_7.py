@@ -1,14 +1,14 @@
 """Training 0.7: the first round of this log format with a public verifier."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import by_name
 from podium.rules.checks.catalogue import ALL
-from podium.rules.common_v0_7 import TIMED, UNTIL_READY
 from podium.rules.constraints.bounds import not_empty
 from podium.rules.constraints.members import has
-from podium.rules.limits import Limits
-from podium.rules.package_rules import PackageRules
-from podium.rules.round import Round
+from podium.rules.model.benchmark import by_name
+from podium.rules.model.common_v0_7 import TIMED, UNTIL_READY
+from podium.rules.model.limits import Limits
+from podium.rules.model.package_rules import PackageRules
+from podium.rules.model.round import Round
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.bert import BERT
 from podium.rules.training.benchmarks.dlrm import DLRM

@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.bounds import above, at_least, below
 from podium.rules.constraints.members import has, part, value_has
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.limits import Limits
+from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.limits import Limits
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.rnnt import RNNT
 from podium.rules.training.benchmarks.unet3d import UNET3D

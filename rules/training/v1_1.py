@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.bounds import of_type
-from podium.rules.limits import Limits
+from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.limits import Limits
 from podium.rules.table import row
 from podium.rules.training.shared import schedules
 from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised

@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.benchmark_constraints import small_batch_multiple
 from podium.rules.constraints.bounds import above
 from podium.rules.constraints.order import after, before, init_within
-from podium.rules.limits import Limits
+from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.limits import Limits
 from podium.rules.table import row
 from podium.rules.training.benchmarks.retinanet import RETINANET
 from podium.rules.training.shared import schedules

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
+from podium.rules.model.benchmark import Amend, Change
 from podium.rules.table import row
 from podium.rules.training.v2_0 import V2_0
 

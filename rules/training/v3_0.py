@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.benchmark_constraints import init_longer_for
 from podium.rules.constraints.order import after, before, init_within
+from podium.rules.model.benchmark import Amend, Change
 from podium.rules.table import row
 from podium.rules.training.benchmarks.dlrm_dcnv2 import DLRM_DCNV2
 from podium.rules.training.benchmarks.gpt3 import GPT3

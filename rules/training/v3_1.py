@@ -3,10 +3,10 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change, ConvergenceRules
 from podium.rules.constraints.bounds import above, at_least
 from podium.rules.constraints.members import has, if_given, part
 from podium.rules.constraints.order import after, before, init_within
+from podium.rules.model.benchmark import Amend, Change, ConvergenceRules
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.stable_diffusion import STABLE_DIFFUSION
 from podium.rules.training.v3_0 import V3_0

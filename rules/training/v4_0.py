@@ -1,11 +1,11 @@
 """Training 4.0: what changed since 3.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change, ConvergenceRules
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.members import has, if_given, part, value_has
 from podium.rules.constraints.order import after
-from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.model.benchmark import Amend, Change, ConvergenceRules
+from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.table import AT_LEAST_ONCE, Target, at_least_times, row
 from podium.rules.training.benchmarks.gnn import GNN
 from podium.rules.training.benchmarks.llama2_70b_lora import LLAMA2_70B_LORA

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Change
+from podium.rules.model.benchmark import Change
 from podium.rules.training.v4_0 import V4_0
 
 V4_1 = V4_0.next(

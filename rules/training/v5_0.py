@@ -1,8 +1,8 @@
 """Training 5.0: what changed since 4.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.members import has
+from podium.rules.model.benchmark import Amend, Change
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.llama31_405b import LLAMA31_405B
 from podium.rules.training.v4_1 import V4_1

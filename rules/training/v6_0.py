@@ -1,10 +1,10 @@
 """Training 6.0: what changed since 5.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.bounds import above, at_most, below, one_of, whole
 from podium.rules.constraints.members import has
-from podium.rules.reasons import OPEN_LOSS, OPEN_TARGET
+from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.reasons import OPEN_LOSS, OPEN_TARGET
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, Target, row
 from podium.rules.training.benchmarks.deepseekv3_671b import DEEPSEEKV3_671B
 from podium.rules.training.benchmarks.gpt_oss_20b import GPT_OSS_20B

@@ -1,7 +1,6 @@
 """Training 6.1: what changed since 6.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Amend, Change
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import (
     above,
@@ -16,7 +15,8 @@ from podium.rules.constraints.bounds import (
 from podium.rules.constraints.evaluation_points import first_evaluation
 from podium.rules.constraints.formula import as_of, ceil, floor, logged
 from podium.rules.constraints.members import has
-from podium.rules.reasons import PRESENCE
+from podium.rules.model.benchmark import Amend, Change
+from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.dlrmv4 import DLRMV4
 from podium.rules.training.benchmarks.qwen35_397b_grpo import QWEN35_397B_GRPO

@@ -1,4 +1,4 @@
-"""Edits of a submission on disk, as the examples of rules give them: see rules/edits.py."""
+"""Edits of a submission on disk, as the examples of rules give them: see rules/fixed/edits.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from podium.rules.edits import Edit
+from podium.rules.fixed.edits import Edit
 
 TOKEN = ":::MLLOG "
 

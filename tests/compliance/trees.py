@@ -33,7 +33,7 @@ from podium.compliance.systems.check import describe, read_description
 from podium.compliance.systems.fields import FIELDS
 from podium.logging_spec.reader.read import read_log
 from podium.rules.finding import Finding, Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from tests.builders import Line, LogBuilder, build
 
 Change = Callable[[LogBuilder], LogBuilder]

@@ -12,8 +12,8 @@ from types import ModuleType
 import pytest
 
 from podium.logging_spec.reader.read import parse_log
-from podium.rules.edits import Edit
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.fixed.edits import Edit
 from podium.rules.run import Run
 from podium.rules.table import Violation
 from tests.docs.pages import apply, blocks

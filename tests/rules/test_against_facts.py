@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from podium.rules.constraints.constraint import Constraint
-    from podium.rules.round import Round
+    from podium.rules.model.round import Round
 
 RULES = FACTS / "rules.json"
 

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from podium.rules import catalogue
-from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.catalogue import USAGES, find_round, newest, rounds_of
 from podium.rules.convergence.data import points_of, rounds_with_points
-from podium.rules.round import Round, version_of
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules
+from podium.rules.model.round import Round, version_of
 
 ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
 DATA = Path(catalogue.__file__).parent / "convergence" / "data"

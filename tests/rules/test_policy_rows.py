@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from podium.rules.finding import Finding
-    from podium.rules.round import Round
+    from podium.rules.model.round import Round
 
 POWERS_AND_NAMES = {"submission_benchmark", "weights_initialization"}
 """Rows made by the round itself, or by rules/training/shared/tensors.py."""

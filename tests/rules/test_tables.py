@@ -11,20 +11,20 @@ import pytest
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
 from podium.rules import catalogue
-from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
 from podium.rules.catalogue import USAGES, newest, rounds_of
 from podium.rules.constraints.bounds import above, equals, not_empty
 from podium.rules.finding import StatedBy
-from podium.rules.limits import Limits
-from podium.rules.package_rules import PackageRules
-from podium.rules.round import DIVISIONS, Round
+from podium.rules.model.benchmark import Amend, Benchmark, Change, RoundError, Variant, by_name
+from podium.rules.model.limits import Limits
+from podium.rules.model.package_rules import PackageRules
+from podium.rules.model.round import DIVISIONS, Round
 from podium.rules.run import Run
 from podium.rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, Violation, policy_row, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from podium.rules.round import Scope
+    from podium.rules.model.round import Scope
 
 ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
 

@@ -28,7 +28,7 @@ from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.rules.convergence.data import Point
-    from podium.rules.round import Round
+    from podium.rules.model.round import Round
 
 app = group("Reference convergence points: compare results with them, plan runs, show them.")
 

@@ -12,7 +12,7 @@ from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import LineFault, Log
 from podium.rules.finding import Finding, Profile
-from podium.rules.round import Round, Scope, scope_of
+from podium.rules.model.round import Round, Scope, scope_of
 from podium.rules.run import Run
 from podium.rules.table import End, Row
 

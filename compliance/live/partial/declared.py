@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from podium.compliance.errors import UsageFault
 from podium.rules.catalogue import UnknownRound, find_round, newest
-from podium.rules.round import DIVISIONS, Round
+from podium.rules.model.round import DIVISIONS, Round
 
 
 @dataclass(frozen=True, slots=True)

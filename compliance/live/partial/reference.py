@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from podium.compliance.results.convergence import applies, references
 from podium.rules.finding import Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 @dataclass(frozen=True, slots=True)

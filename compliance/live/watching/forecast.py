@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from podium.compliance.live.partial.reference import Expected
 from podium.rules.constraints.bounds import above, at_least, at_most, below
 from podium.rules.constraints.constraint import Constraint
-from podium.rules.schedule import Due
+from podium.rules.model.schedule import Due
 from podium.rules.table import Row
 
 RECENT = 5

@@ -21,8 +21,8 @@ from podium.rules.checks.points import (
     target_of,
 )
 from podium.rules.finding import Finding
+from podium.rules.model.schedule import Due
 from podium.rules.run import MINUTE_MS, Run, as_number
-from podium.rules.schedule import Due
 
 Phase = Literal["waiting", "preparing", "init", "ready", "running", "stopped"]
 

@@ -16,7 +16,7 @@ from podium.compliance.report.models import Report, publish
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.repository.check import LARGE
 from podium.rules.catalogue import find_round, rounds_of
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 MOST = 20
 

@@ -15,7 +15,7 @@ from podium.compliance.packing.planning.results import take_results
 from podium.compliance.packing.planning.sources import expand, in_folder, shown_path
 from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE
 from podium.compliance.waivers.waivers import WAIVERS_FILE
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 OWN_FILES = (CONFIG_FILE, RECEIPT_FILE, SUMMARY_FILE)
 """Files of podium at the root of a tree: no part of what is submitted."""

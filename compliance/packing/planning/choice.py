@@ -20,7 +20,7 @@ from podium.compliance.results.consistency import canonical_text, copies
 from podium.compliance.results.model import JudgingContext, join_limited
 from podium.compliance.results.score import median_window
 from podium.rules.finding import Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 @dataclass(frozen=True, slots=True)

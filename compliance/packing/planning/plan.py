@@ -9,7 +9,7 @@ from pathlib import Path
 from podium.compliance.checking.files import Judged
 from podium.compliance.packing.planning.config import PackConfig
 from podium.compliance.packing.planning.sources import LeftOut, Source
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from podium.compliance.packing.planning.config import (
     validate,
     with_options,
 )
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from podium.compliance.packing.planning.sources import (
     shown_path,
 )
 from podium.rules.finding import Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 def take_results(plan: Plan, jobs: int) -> None:

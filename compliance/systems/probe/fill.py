@@ -23,7 +23,7 @@ from podium.compliance.systems.fields import (
 from podium.compliance.systems.probe.finding import Found
 from podium.compliance.systems.probe.probe import Probe
 from podium.compliance.systems.values import is_empty, read_count, read_division
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 MARK = "TODO: "
 """What a value begins with that a person must still write: `podium system check` names each."""

@@ -16,7 +16,7 @@ from podium.compliance.systems.probe.finding import Found
 from podium.compliance.systems.probe.probe import Probe, probe_node, read_probe
 from podium.compliance.systems.probe.surroundings import read_surroundings
 from podium.compliance.systems.probe.told import read_told
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 
 @dataclass(frozen=True, slots=True)

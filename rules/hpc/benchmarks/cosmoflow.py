@@ -1,11 +1,11 @@
 """Cosmology: CosmoFlow on N-body volumes, as introduced in HPC 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.benchmark_constraints import each_item
 from podium.rules.constraints.bounds import above, at_least, at_most, below, equals, one_of, whole
 from podium.rules.constraints.members import has, part
-from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 COSMOFLOW = Benchmark(

@@ -1,10 +1,10 @@
 """Climate segmentation: DeepCAM on CAM5, as introduced in HPC 1.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, Variant
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, nearly, one_of, truthy
 from podium.rules.constraints.members import has, part
-from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER
+from podium.rules.model.benchmark import Benchmark, Variant
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 REACHED = row(

@@ -1,11 +1,11 @@
 """Catalysis: OpenCatalyst 2020, as introduced in HPC 1.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.benchmark_constraints import each_item
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
 from podium.rules.constraints.members import has
-from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import PRESENCE, SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 OC20 = Benchmark(

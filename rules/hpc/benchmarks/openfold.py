@@ -1,9 +1,9 @@
 """Protein structure: OpenFold, as introduced in HPC 3.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, one_of
 from podium.rules.constraints.members import has
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules
 from podium.rules.table import AT_LEAST_ONCE, row
 
 OPENFOLD = Benchmark(

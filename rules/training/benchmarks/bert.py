@@ -1,11 +1,11 @@
 """Language model: BERT-large on Wikipedia, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case, relaxed_target
 from podium.rules.constraints.bounds import at_least, below
 from podium.rules.constraints.members import has
-from podium.rules.reasons import OPTIMIZER, SAMPLES
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules
+from podium.rules.model.reasons import OPTIMIZER, SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 BERT = Benchmark(

@@ -1,12 +1,12 @@
 """Mixture-of-experts pretraining: DeepSeek-V3 671B on C4, as introduced in Training 6.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import above, at_least, at_most, close_to, equals
 from podium.rules.constraints.formula import logged, sqrt
 from podium.rules.constraints.members import has
-from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
+from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.table import AT_LEAST_ONCE, Target, row
 
 DEEPSEEKV3_671B = Benchmark(

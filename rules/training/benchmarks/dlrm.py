@@ -1,9 +1,9 @@
 """Recommendation: DLRM on Criteo 1TB, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import at_least, below, equals
 from podium.rules.constraints.members import has
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules
 from podium.rules.table import AT_LEAST_ONCE, row
 
 DLRM = Benchmark(

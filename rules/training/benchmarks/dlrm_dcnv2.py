@@ -1,10 +1,10 @@
 """Recommendation: DLRM with DCNv2 on Criteo multi-hot, as introduced in Training 3.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.bounds import at_least, at_most, equals
 from podium.rules.constraints.members import has
-from podium.rules.reasons import SAMPLES
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 DLRM_DCNV2 = Benchmark(

@@ -1,7 +1,6 @@
 """Sequential recommendation: DLRMv4 on Yambda-5B, as introduced in Training 6.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import BATCH, within_factors
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
 from podium.rules.constraints.evaluation_points import (
@@ -13,7 +12,8 @@ from podium.rules.constraints.evaluation_points import (
 )
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
-from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
+from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.table import AT_LEAST_ONCE, Target, row
 
 DLRMV4 = Benchmark(

@@ -3,12 +3,12 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.formula import ceil
 from podium.rules.constraints.members import has
-from podium.rules.reasons import SAMPLES
+from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
+from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 FLUX1 = Benchmark(

@@ -1,10 +1,10 @@
 """Recurrent translation: GNMT on WMT16 English-German, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.bounds import at_least, below, equals
 from podium.rules.constraints.members import has
-from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import PRESENCE, SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GNMT = Benchmark(

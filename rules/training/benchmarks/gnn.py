@@ -1,10 +1,10 @@
 """Graph node classification: R-GAT on IGBH-Full, as introduced in Training 4.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.bounds import above, at_least, below, equals
 from podium.rules.constraints.members import has
-from podium.rules.reasons import SAMPLES
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GNN = Benchmark(

@@ -1,11 +1,11 @@
 """Mixture-of-experts pretraining: GPT-OSS 20B on C4, as introduced in Training 6.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.bounds import above, any_of, at_most, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
-from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET
+from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 GPT_OSS_20B = Benchmark(

@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.members import has
-from podium.rules.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
+from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
+from podium.rules.model.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 LLAMA2_70B_LORA = Benchmark(

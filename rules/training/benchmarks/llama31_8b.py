@@ -1,11 +1,11 @@
 """Small language model pretraining: Llama 3.1 8B on C4, as introduced in Training 5.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
-from podium.rules.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_LOSS, PRESENCE
+from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_LOSS, PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 LLAMA31_8B = Benchmark(

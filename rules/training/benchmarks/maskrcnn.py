@@ -1,11 +1,11 @@
 """Heavy object detection: Mask R-CNN on COCO, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.benchmark_constraints import stretched
 from podium.rules.constraints.bounds import above, at_least, below, equals, multiple_of
 from podium.rules.constraints.members import has, part, value_has
-from podium.rules.reasons import FIXED
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import FIXED
 from podium.rules.table import AT_LEAST_ONCE, row
 
 MASKRCNN = Benchmark(

@@ -1,10 +1,10 @@
 """Reinforcement learning: MiniGo, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import above, at_least, below, equals, whole
 from podium.rules.constraints.members import has
-from podium.rules.reasons import PRESENCE
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules
+from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, row
 
 MINIGO = Benchmark(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.constraints.benchmark_constraints import (
     BATCH,
     batch_is_prompts_times,
@@ -20,7 +19,8 @@ from podium.rules.constraints.bounds import (
 from podium.rules.constraints.evaluation_points import every_batch_from
 from podium.rules.constraints.formula import ceil, sqrt
 from podium.rules.constraints.members import has
-from podium.rules.reasons import OPEN_FREE, OPEN_TARGET
+from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
+from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.run import Run
 from podium.rules.table import AT_LEAST_ONCE, CannotJudge, End, Target, Violation, row
 

@@ -1,7 +1,6 @@
 """Image classification: ResNet-50 v1.5 on ImageNet, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, Variant
 from podium.rules.constraints.benchmark_constraints import fixed_below_batch
 from podium.rules.constraints.bounds import (
     above,
@@ -14,7 +13,8 @@ from podium.rules.constraints.bounds import (
     whole,
 )
 from podium.rules.constraints.members import has
-from podium.rules.reasons import PRESENCE, SAMPLES
+from podium.rules.model.benchmark import Benchmark, Variant
+from podium.rules.model.reasons import PRESENCE, SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 RESNET = Benchmark(

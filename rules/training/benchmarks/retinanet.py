@@ -1,10 +1,10 @@
 """Light object detection: RetinaNet on OpenImages, as introduced in Training 2.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.bounds import at_least, below, equals, whole
 from podium.rules.constraints.members import has
-from podium.rules.reasons import WHOLE
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import WHOLE
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
 

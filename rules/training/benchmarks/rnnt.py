@@ -3,9 +3,9 @@
 import math
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.bounds import above, any_of, at_most, below, equals
 from podium.rules.constraints.members import has
+from podium.rules.model.benchmark import Benchmark
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
 

@@ -1,11 +1,11 @@
 """Light object detection: SSD with ResNet-34 on COCO, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.benchmark_constraints import second_boundary, stretched
 from podium.rules.constraints.bounds import at_least, below, one_of, whole
 from podium.rules.constraints.members import has
-from podium.rules.reasons import WHOLE
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import WHOLE
 from podium.rules.table import AT_LEAST_ONCE, row
 
 SSD = Benchmark(

@@ -1,10 +1,10 @@
 """Text to image: Stable Diffusion v2 on LAION, as introduced in Training 3.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark, ConvergenceRules
 from podium.rules.constraints.bounds import at_least, at_most, equals
 from podium.rules.constraints.members import part, value_has
-from podium.rules.reasons import SAMPLES
+from podium.rules.model.benchmark import Benchmark, ConvergenceRules
+from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, at_least_times, policy_row, row
 
 STABLE_DIFFUSION = Benchmark(

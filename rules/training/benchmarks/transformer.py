@@ -1,10 +1,10 @@
 """Translation: Transformer big on WMT17 English-German, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.bounds import above, at_least, below, equals, one_of
 from podium.rules.constraints.members import has, part
-from podium.rules.reasons import SAMPLES
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 TRANSFORMER = Benchmark(

@@ -1,11 +1,11 @@
 """Medical segmentation: 3D U-Net on KiTS19, as introduced in Training 1.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.benchmark import Benchmark
 from podium.rules.constraints.benchmark_constraints import cube
 from podium.rules.constraints.bounds import at_least, below, equals
 from podium.rules.constraints.members import has
-from podium.rules.reasons import PRESENCE
+from podium.rules.model.benchmark import Benchmark
+from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, row
 
 UNET3D = Benchmark(

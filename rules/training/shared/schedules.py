@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from podium.rules.constraints.formula import Formula, ceil, floor
-from podium.rules.schedule import BATCH, Grid, Schedule, constant
+from podium.rules.model.schedule import BATCH, Grid, Schedule, constant
 
 CRITEO = 4_195_197_692
 """Training samples of the Criteo data sets."""

@@ -17,7 +17,7 @@ from podium.compliance.report.render import renderer
 from podium.logging_spec.reader.read import parse_log
 from podium.rules import rounds
 from podium.rules.finding import Finding, Profile
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from tests.builders import build_log, cases
 from tests.damage import damages
 

@@ -20,7 +20,7 @@ from podium.rules.checks import Check, Context
 from podium.rules.checks.catalogue import HPC
 from podium.rules.constraints.constraint import Constraint
 from podium.rules.constraints.evaluation_points import every_batch_from
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import Run
 from tests.compliance.live.test_guard import good, guard
 

@@ -17,7 +17,7 @@ from podium.compliance.live.watching.page import page, row, sparkline
 from podium.compliance.live.watching.status import Status
 from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.rules.catalogue import find_round
-from podium.rules.schedule import Schedule
+from podium.rules.model.schedule import Schedule
 from podium.rules.training.shared.schedules import V5_1
 from tests.builders import build
 from tests.compliance.command_line import podium

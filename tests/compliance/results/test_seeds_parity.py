@@ -17,7 +17,7 @@ from podium.compliance.results.seeds import check_seeds
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Profile, Severity
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from tests.locations import CORPUS
 from tests.oracle import usage_and_round
 

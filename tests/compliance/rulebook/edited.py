@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from podium.rules.edits import Edit
+from podium.rules.fixed.edits import Edit
 
 
 def apply(root: Path, edits: tuple[Edit, ...]) -> None:

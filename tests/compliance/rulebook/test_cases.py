@@ -15,7 +15,7 @@ from podium.compliance.report.models import FindingEntry
 from podium.compliance.scoring import rules as scoring
 from podium.compliance.systems import rules as systems
 from podium.rules.finding import Finding
-from podium.rules.fixed_rule import FixedRule
+from podium.rules.fixed.fixed_rule import FixedRule
 from tests.compliance.rulebook.cases_history import CASES as OF_HISTORY
 from tests.compliance.rulebook.cases_live import CASES as OF_LIVE
 from tests.compliance.rulebook.cases_power import CASES as OF_POWER

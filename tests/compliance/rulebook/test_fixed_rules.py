@@ -14,10 +14,10 @@ import pytest
 from podium.compliance import check
 from podium.compliance.rulebook.fixed_rules import DECLARED
 from podium.rules.checks.catalogue import HPC
-from podium.rules.edits import Edit
 from podium.rules.finding import Profile, Severity, StatedBy
-from podium.rules.fixed_rule import FixedRule, both, named_fields, note, policy, verifier
-from podium.rules.former_ids import FORMER_IDS
+from podium.rules.fixed.edits import Edit
+from podium.rules.fixed.fixed_rule import FixedRule, both, named_fields, note, policy, verifier
+from podium.rules.fixed.former_ids import FORMER_IDS
 from tests.compliance.edits import apply
 from tests.compliance.rulebook.cases import CASES, Found
 from tests.compliance.trees import usual

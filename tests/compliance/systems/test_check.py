@@ -36,7 +36,7 @@ from podium.compliance.systems.schema import system_schema
 from podium.compliance.systems.values import SystemDescription, describe, is_placeholder, read_count
 from podium.rules.catalogue import USAGES, find_round, rounds_of
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 
 ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
 NEW = find_round("training", "5.1")

@@ -13,7 +13,7 @@ from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.checks import Check, Context
 from podium.rules.checks.catalogue import HPC
 from podium.rules.checks.excerpt import START_MS, at
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import MINUTE_MS, Run
 from podium.rules.table import Violation
 

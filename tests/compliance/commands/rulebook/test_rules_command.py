@@ -27,7 +27,7 @@ from podium.rules.catalogue import USAGES, find_round, newest, rounds_of
 from podium.rules.constraints import bounds as c
 from podium.rules.constraints import formula
 from podium.rules.finding import StatedBy
-from podium.rules.round import Round
+from podium.rules.model.round import Round
 from podium.rules.run import Run
 from podium.rules.table import Row
 from tests.compliance import command_line
@@ -102,7 +102,7 @@ def test_import_of_the_command_is_cheap() -> None:
     assert not {
         "rich",
         "pydantic",
-        "podium.rules.round",
+        "podium.rules.model.round",
         "podium.compliance.rulebook.catalogue",
     } & {*run.stdout.split()}
 
@@ -323,7 +323,7 @@ def test_a_rule_is_explained_by_an_id_that_it_had_before(old: str, new: str) -> 
 
 
 def test_every_id_named_in_the_sources_is_explained() -> None:
-    """A rule that no table states is declared in a RULES tuple: see rules/fixed_rule.py."""
+    """A rule that no table states is declared in a RULES tuple: see rules/fixed/fixed_rule.py."""
     root = ROOT
     families = (
         r"\"((?:log|tree|result|system|rcp|score|power|internal|run|seed|seeds|code|repo|params|"

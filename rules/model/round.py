@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.log import Generation
-from podium.rules.benchmark import Benchmark, RoundError, Variant, by_name, unknown_benchmark
 from podium.rules.checks import Check, Context
 from podium.rules.constraints.bounds import one_of
-from podium.rules.delta import INHERITED, TABLES, Delta, next_benchmarks
 from podium.rules.finding import StatedBy
-from podium.rules.limits import Limits
-from podium.rules.package_rules import PackageRules
+from podium.rules.model.benchmark import Benchmark, RoundError, Variant, by_name, unknown_benchmark
+from podium.rules.model.delta import INHERITED, TABLES, Delta, next_benchmarks
+from podium.rules.model.limits import Limits
+from podium.rules.model.package_rules import PackageRules
 from podium.rules.run import Run, metadata_of
 from podium.rules.table import End, Line, Row, row
 

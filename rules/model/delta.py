@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from podium.rules.benchmark import Amend, Benchmark, Change, RoundError, by_name
+from podium.rules.model.benchmark import Amend, Benchmark, Change, RoundError, by_name
 
 if TYPE_CHECKING:
     from podium.rules.checks import Check
-    from podium.rules.limits import Limits
-    from podium.rules.package_rules import PackageRules
+    from podium.rules.model.limits import Limits
+    from podium.rules.model.package_rules import PackageRules
 
 
 class Delta(TypedDict, total=False):

@@ -11,8 +11,8 @@ from typing import Any, NotRequired, TypedDict, Unpack
 
 import msgspec
 
-from podium.rules.edits import Edit
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.fixed.edits import Edit
 
 Example = str | tuple[Edit, ...]
 """What violates a rule, or obeys it: edits of a complete submission, or a sentence where no edit

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from podium.rules.schedule import Schedule
+from podium.rules.model.schedule import Schedule
 
 
 class Limits(msgspec.Struct, frozen=True):
