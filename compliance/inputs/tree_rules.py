@@ -41,7 +41,7 @@ UNKNOWN_FILE = policy(
     "tree.unknown-file",
     says="among the results lie logs, and nothing else",
     why="a log under another name is not counted, and other files are not looked at",
-    message="{name} does not belong among the results",
+    message="{name} does not belong among the logs of results",
     help="remove it, move it to benchmarks, or rename a log to result_<i>.txt",
     cites=STRUCTURE,
     bad=(write("results/ex_n8/notes.txt"),),

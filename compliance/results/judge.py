@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
+from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
 from podium.compliance.results.consistency import one_kind
 from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
 from podium.compliance.results.result import Result, Run
@@ -22,7 +23,6 @@ from podium.compliance.results.run_rules import (
     TOO_FEW_RUNS,
     TOO_MANY_FAILED_RUNS,
     TOO_MANY_RUNS,
-    UNKNOWN_FILE,
 )
 from podium.compliance.results.score import median_window
 from podium.rules.finding import Finding, Severity, StatedBy
@@ -178,7 +178,7 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
     for name in folder.strange[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")
         more = _more(folder.strange, name)
-        yield UNKNOWN_FILE.found(context.profile, path, name=name, more=more)
+        yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=more)
 
 
 def _more(names: Sequence[str], name: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
-from podium.rules.fixed.fixed_rule import both, policy
+from podium.rules.fixed.fixed_rule import both, policy, verifier
 
-RUNS = "Training rules: Benchmark Results"
-LAYOUT = "Submission rules: Directory structure"
+RUNS = "training rules, Benchmark Results"
+LAYOUT = "submission rules, Directory structure"
 
 TOO_FEW_RUNS = both(
     "result.too-few-runs",
@@ -19,7 +19,7 @@ TOO_FEW_RUNS = both(
     cites=RUNS,
     bad=(remove(f"{RESULT}/result_2.txt"),),
 )
-TOO_MANY_RUNS = both(
+TOO_MANY_RUNS = verifier(
     "result.too-many-runs",
     says="a result has no more runs than its benchmark needs",
     why="the official verifier counts the files; the policy of some rounds allows more runs, of "
@@ -29,7 +29,7 @@ TOO_MANY_RUNS = both(
     expected="{needed}",
     actual="given",
     cites=RUNS,
-    varies="only the official verifier states it in rounds whose policy scores a window of runs",
+    varies="both texts state it, as an error, in rounds whose policy scores no window of runs",
     bad="a fourth log in a result of llama31_405b, which needs three",
 )
 TOO_MANY_FAILED_RUNS = both(
@@ -87,22 +87,13 @@ NUMBERING = policy(
     cites=LAYOUT,
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
 )
-UNKNOWN_FILE = policy(
-    "tree.unknown-file",
-    says="beside the logs of a result lies nothing else",
-    why="a log under another name is not counted, and other files are not looked at",
-    message="{name} does not belong among the logs of a result{more}",
-    help="remove it, or rename a log to result_<i>.txt",
-    cites=LAYOUT,
-    bad=(write(f"{RESULT}/notes.md", "see the README"),),
-)
 BAD_SCALING = policy(
     "result.bad-scaling",
     says="scaling.json holds one number above 0 called scaling_factor",
     why="the committee scales a score by it; what cannot be read scales nothing",
     message="{file} {problem}; the score is not scaled by it",
     help='write {{"scaling_factor": 1.05}} with the factor that was decided',
-    cites="Training rules: Score scaling",
+    cites="training rules, Score scaling",
     bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": "none"}'),),
     good=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 1.0}'),),
 )
@@ -115,7 +106,7 @@ RCP_FAILED = both(
     help="see `podium rcp check` for the arithmetic",
     expected="{lowest}",
     actual="submission",
-    cites="Training rules: RCPs",
+    cites="training rules, RCPs",
     varies="stated by one text alone where the other's arithmetic passes the result",
     bad="every run reaches the target at half the samples that the reference points need",
 )
@@ -127,7 +118,7 @@ RCP_MISSING = both(
     help="see `podium rcp check` for the arithmetic",
     expected="{lowest}",
     actual="submission",
-    cites="Training rules: RCPs",
+    cites="training rules, RCPs",
     varies="stated by one text alone where the other's arithmetic passes the result",
     bad="every run has a batch size above the largest reference point",
 )
@@ -140,7 +131,6 @@ RULES = (
     BROKEN_RUN_DROPPED,
     INVALID_LOG_NAME,
     NUMBERING,
-    UNKNOWN_FILE,
     BAD_SCALING,
     RCP_FAILED,
     RCP_MISSING,

@@ -10,6 +10,7 @@ import fnmatch
 from collections.abc import Iterable, Mapping
 
 FORMER_IDS: Mapping[str, tuple[str, ...]] = {
+    "guard.conflicting-declaration": ("guard.declared-otherwise",),
     "pairing.unclosed-interval": ("pairing.left-open",),
     "progress.not-monotonic": ("progress.goes-back",),
     "result.invalid-log-name": ("result.strange-log-name",),

@@ -105,7 +105,7 @@ def test_wrapping_prose_loses_only_spaces(raw: str, width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "display_path"),
+    ("raw", "shown"),
     [
         ("plain / text", "plain / text"),
         ("全角 é", "全角 é"),

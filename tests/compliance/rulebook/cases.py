@@ -20,6 +20,14 @@ from podium.compliance.checking.session import check_paths
 from podium.compliance.waivers.file import read_waivers
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder, build
+from tests.compliance.rulebook import (
+    cases_history,
+    cases_live,
+    cases_power,
+    cases_rcp,
+    cases_scoring,
+    cases_systems,
+)
 from tests.compliance.trees import Change, Submission, throughput, usual
 
 
@@ -248,7 +256,32 @@ def _params(data: bytes) -> Judge:
 _YESTERDAY, _TODAY = date.today() - timedelta(days=1), date.today()
 _MEBIBYTE = 1 << 20
 
-CASES: Mapping[str, tuple[Judge, Judge]] = {
+
+def _more_runs(tree: Submission) -> None:
+    """A fourth run of a benchmark that needs three."""
+    tree.log(3)
+
+
+def _early(log: LogBuilder) -> LogBuilder:
+    """A run that reaches the target at a fraction of the samples that it took."""
+    for place in range(len(log.where("eval_accuracy"))):
+        log = log.meta("eval_accuracy", only=place, samples_count=1152, epoch_num=1152)
+    return log
+
+
+def _all_runs(change: Change) -> Judge:
+    return _tree(lambda tree: tree.result(change=change))
+
+
+def _two_runs(change: Change) -> Judge:
+    return _tree(lambda tree: tree.log(0, change).log(1, change))
+
+
+_CASES: Mapping[str, tuple[Judge, Judge]] = {
+    "result.too-many-runs": (_tree(_more_runs), _NOTHING),
+    "result.not-converged": (_two_runs(_aborted), _NOTHING),
+    "rcp.failed": (_all_runs(_early), _NOTHING),
+    "rcp.missing": (_all_runs(lambda log: log.set("global_batch_size", 100_000)), _NOTHING),
     # No file system takes a name of 256 bytes.
     "repo.long-name": (
         _patched(_file("a" * 31), "podium.compliance.repository.file_names.LONGEST_NAME", 30),
@@ -274,10 +307,10 @@ CASES: Mapping[str, tuple[Judge, Judge]] = {
     "log.line-too-long": (
         _patched(
             _logs(lambda log: log.noise(3, b':::MLLOG {"key": "' + b"a" * 5000 + b'"}')),
-            "podium.logging_spec.reader.read.LONGEST_LINE",
+            "podium.logging_spec.reader.recovery.LONGEST_LINE",
             4096,
         ),
-        _patched(_NOTHING, "podium.logging_spec.reader.read.LONGEST_LINE", 4096),
+        _patched(_NOTHING, "podium.logging_spec.reader.recovery.LONGEST_LINE", 4096),
     ),
     "log.broken-compression": (_compressed(8), _compressed(0)),
     "internal.rule-crashed": (
@@ -321,5 +354,19 @@ CASES: Mapping[str, tuple[Judge, Judge]] = {
     ),
     "waivers.unused": (_waiver(_TODAY), _waiver(_TODAY, lambda log: log.drop("seed"))),
     "params.verifier-crash": (_params(b"\xe9\nrcp-bypass"), _params(b"rcp-bypass")),
+}
+
+_FOLDERS = (
+    cases_history.CASES,
+    cases_live.CASES,
+    cases_power.CASES,
+    cases_rcp.CASES,
+    cases_scoring.CASES,
+    cases_systems.CASES,
+)
+
+CASES: Mapping[str, tuple[Judge, Judge]] = {
+    **_CASES,
+    **{rule: (case.bad, case.good) for cases in _FOLDERS for rule, case in cases.items()},
 }
 """By rule whose example is a sentence: what violates it, and what obeys."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from podium.compliance.checking.options import Options
-from podium.compliance.checking.session import check_paths
 from podium.compliance.errors import UsageFault
 from podium.rules.finding import Finding, Profile
 from tests.builders import LogBuilder
@@ -15,6 +13,7 @@ from tests.compliance.history import test_preview_followup as preview
 from tests.compliance.history import test_prior_submission as prior
 from tests.compliance.rulebook.case import Case, Reported
 from tests.compliance.trees import Submission, as_run, usual
+from tests.compliance.trees import compared as beside
 
 RATE, DECAY = borrowing.RATE, borrowing.DECAY
 
@@ -25,9 +24,7 @@ def compared(build: Callable[[Path], tuple[Submission, Path]]) -> Reported:
     def case(tmp_path: Path, profile: str) -> Sequence[Finding]:
         tree, earlier = build(tmp_path)
         try:
-            return check_paths(
-                [tree.root], Options(profile=Profile(profile), earlier=(earlier,))
-            ).findings
+            return beside(tree.root, earlier, profile=Profile(profile)).findings
         except UsageFault:
             return []
 
