@@ -131,7 +131,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         found = run.where.get(self.name)
         if not self.some or not found:
             return []
-        reached = False
+        first: int | None = None
         # The verifier guards its other checks with a try block, but not this one: it crashes on any
         # record that cannot be tested, also on one after the target was reached.
         for index in found:
@@ -142,10 +142,17 @@ class Row(msgspec.Struct, frozen=True, dict=True):
                     if not constraint.holds(record, run):
                         break
                 else:
-                    reached = True
+                    first = index if first is None else first
             except Exception as error:
                 raise CannotJudge(index, f"{self.name} is {show(record.value)}") from error
-        return [] if reached else [self._missed(found, run)]
+        if self._is_constant:
+            run.memo[self.name, self.some] = first
+        return [] if first is not None else [self._missed(found, run)]
+
+    @cached_property
+    def _is_constant(self) -> bool:
+        """Whether a record that obeys `some` does so in either profile's reading of the run."""
+        return all(constraint.is_constant for constraint in self.some)
 
     def reached(self, run: Run, index: int) -> bool:
         """Whether a record obeys all of `some`; a value of the wrong type reaches nothing."""

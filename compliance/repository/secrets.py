@@ -21,9 +21,6 @@ from podium.logging_spec.reader.words import finder
 HEAD = 1 << 20
 """Of a file, this much from its beginning is searched."""
 
-LEAST = 6
-"""Bytes; no mark of a secret is shorter."""
-
 IN_ALL = 256 << 20
 """Of a tree, this much at most is read for it; the rest is counted as left out."""
 
@@ -123,8 +120,6 @@ def secrets_of(log: Log) -> Secrets | None:
     """The secrets in a log's beginning; None where the log has not kept it."""
     if not log.data:
         return None
-    if log.generation in ("mllog", "mll") and log.noise < LEAST:
-        return ()
     found = _find_marks(log.head)
     return _at_marks(found, log.data[:LOG_HEAD], is_log=True) if found else ()
 

@@ -65,7 +65,7 @@ class Log(msgspec.Struct):
     tolerant reader gets: (position of the line, record). `places` gives the line position of each
     record, and `lines` the file line (from 1) of each such position.
     `data` is the file as it is, of one too large to be read at once how it begins, of a compressed
-    one nothing; `noise` is about how many bytes of a file are no records.
+    one nothing.
     """
 
     generation: Generation = "none"
@@ -75,7 +75,6 @@ class Log(msgspec.Struct):
     places: list[int] | None = None
     size: int = 0
     data: bytes = b""
-    noise: int = 0
     lines: Sequence[int] | LineNumbers = msgspec.field(default_factory=list)
 
     @property

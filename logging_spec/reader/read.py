@@ -151,7 +151,7 @@ def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: L
     forms: set[_Format] = set()
     with contextlib.suppress(BrokenCompressionError):
         forms.update(_format_of(block, prefer) for block in _blocks(read()))
-    log.faults, log.noise = [], 0
+    log.faults = []
     _take_blocks(read(), min(forms, key=lambda one: _order(one, prefer), default=_NONE), log)
 
 
@@ -193,11 +193,9 @@ def _take(data: bytes, form: _Format, log: Log, base: int) -> LineNumbers:
 
     `base` is the position of the first of them in the log.
     """
-    size = len(data)
     # Between two tokens of JSON a bare CR would pass for white space, yet it ends the line.
     data = unify_line_ends(data)
     payloads: list[bytes] = form.pattern.findall(data)
-    log.noise += size - sum(map(len, payloads)) - len(payloads) * (len(form.token) + 1)
     if payloads:
         log.generation = form.generation
         _take_records(payloads, form, log, base)

@@ -67,6 +67,10 @@ class Limit(Constraint, frozen=True):
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
         return bool(self.compare(value, bound))
 
+    @property
+    def is_constant(self) -> bool:
+        return not isinstance(self.bound, Formula)
+
     def text(self) -> str:
         return f"{self.word} {bound_text(self.bound)}"
 

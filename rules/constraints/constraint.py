@@ -34,6 +34,11 @@ class Constraint(msgspec.Struct, frozen=True):
         """Whether the record obeys; may raise on a value of the wrong type."""
         return self.test(record.value, run)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether it looks at the value alone: at no other key, and not at how floats compare."""
+        return False
+
     def broken(self, positions: list[int], run: Run) -> list[int]:
         """The positions of the records that do not obey, or that cannot be tested."""
         failed = []

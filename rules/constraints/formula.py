@@ -184,4 +184,4 @@ def as_of(key: Key, inner: Formula) -> Formula:
             run.position = here
         raise NotLogged(key.name)
 
-    return Formula(inner.text, compute, inner.needs)
+    return Formula(inner.text, compute, tuple(dict.fromkeys((*inner.needs, key.name))))

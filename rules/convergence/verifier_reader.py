@@ -6,23 +6,26 @@ and goes by the benchmark named so far. Where it would crash, `problem` says on 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
+import msgspec
+
 from podium.logging_spec.reader.record import Record
+from podium.logging_spec.reader.words import finder
 from podium.rules.convergence.observation import Reading, quality_number
 from podium.rules.model.round import Round
 from podium.rules.run import Run
 
 _BATCH, _NAME, _EVAL, _SAMPLES = 1, 2, 4, 8
 _WORDS = (
-    ("global_batch_size", _BATCH),
-    ("submission_benchmark", _NAME),
-    ("eval_error", _EVAL),
-    ("eval_accuracy", _EVAL),
-    ("train_samples", _SAMPLES),
+    (b"global_batch_size", _BATCH),
+    (b"submission_benchmark", _NAME),
+    (b"eval_error", _EVAL),
+    (b"eval_accuracy", _EVAL),
+    (b"train_samples", _SAMPLES),
 )
+_find = finder([word for word, _ in _WORDS])
+_encode = msgspec.json.Encoder().encode
 
 FID_TARGET, CLIP_TARGET = 90.0, 0.15
 """Stable Diffusion's two limits: at most this distance, at least this score."""
@@ -45,28 +48,17 @@ def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
         return reading
 
 
-def _finder() -> Callable[[Record], int]:
-    """A function that tells which of the words stand anywhere in a record."""
-
-    @cache  # for one log: its keys, its members and their names are mostly the same
-    def of_text(text: str) -> int:
-        return sum({bit for word, bit in _WORDS if word in text})
-
-    def of_value(value: Any) -> int:
-        if value is None or isinstance(value, int | float):
-            return 0
-        return of_text(value) if isinstance(value, str) else of_text(repr(value))
-
-    def of_record(record: Record) -> int:
-        words = of_text(record.key) | of_value(record.value)
-        metadata = record.metadata
-        if not isinstance(metadata, dict):
-            return words | of_value(metadata)
-        for name, value in metadata.items():
-            words |= of_text(name) | of_value(value)
-        return words
-
-    return of_record
+def _mentioned(record: Record) -> int:
+    """Which of the words stand anywhere in a record: in its key, its value or its metadata."""
+    parts = (record.key, record.value, record.metadata)
+    try:
+        text = _encode(parts)
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can spell and UTF-8 cannot
+        text = repr(parts).encode(errors="replace")
+    if not _find(text):
+        return 0
+    # What is found does not overlap, though words may: each is looked for.
+    return sum({bit for word, bit in _WORDS if word in text})
 
 
 class _Reader:
@@ -87,9 +79,8 @@ class _Reader:
 
         So a key such as `target_eval_accuracy`, or a value that names one, counts as well.
         """
-        mentions = _finder()
         for record in run.records:
-            words = mentions(record)
+            words = _mentioned(record)
             if words:
                 self.take(record, words)
             # Each run_stop replaces what the one before said.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import repeat
 from operator import mod, sub
 from typing import Literal
@@ -81,7 +83,7 @@ class Miss(msgspec.Struct, frozen=True):
     hint: str
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class Schedule(msgspec.Struct, frozen=True, dict=True):
     """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
 
     `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated
@@ -109,13 +111,18 @@ class Schedule(msgspec.Struct, frozen=True):
 
     def due(self, batch: float) -> tuple[Due, ...]:
         """The grids that conform, for one batch size; none for a batch size that makes no sense."""
-        found = []
-        for grid in self.grids:
-            try:
-                found.append(grid.due(batch))
-            except ArithmeticError:
-                continue
-        return tuple(found)
+        if batch not in self._known:
+            found = []
+            for grid in self.grids:
+                with contextlib.suppress(ArithmeticError):
+                    found.append(grid.due(batch))
+            self._known[batch] = tuple(found)
+        return self._known[batch]
+
+    @cached_property
+    def _known(self) -> dict[float, tuple[Due, ...]]:
+        """The grids by batch size: all runs of a result have the same."""
+        return {}
 
     def judge(self, points: Sequence[float], batch: float) -> list[Miss]:
         """What is off, at most one of each kind, against the grid that fits best.
