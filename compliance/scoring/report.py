@@ -78,7 +78,7 @@ class ScoreEntry(_Model):
     scaled_energy_joules: float | None = Field(default=None, description="times the factor")
     models: int | None = None
     instance_scale: float | None = None
-    total_scale: float | None = None
+    total_scale: int | float | None = None
     time_to_train_all: float | None = None
     models_per_minute: float | None = None
     batch_size: float | None = None

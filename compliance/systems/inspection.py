@@ -164,7 +164,7 @@ class _Inspection:
             return
         how = each.meaning + (f", such as {each.example!r}" if each.example else "")
         if instead is not None:
-            how = f"rename `{instead}`"
+            how = f"rename `{instead}` to it"
         if demanded:
             yield from self._absent(each, _stated_by(each.official), how)
         elif each.official and not (each.name in EITHER and self._neither_given()):
