@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from podium.compliance.checking.session import check_paths
 from podium.compliance.errors import NothingToJudge
+from podium.compliance.inputs.discover import Kind, kind_of
 from podium.compliance.report.terminal import clean, wrap
 
 if TYPE_CHECKING:
@@ -94,9 +96,6 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
 
     Raises ComplianceError where there is no such folder, or it holds several submissions.
     """
-    from podium.compliance.checking.session import check_paths
-    from podium.compliance.inputs.discover import Kind, kind_of
-
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
         raise NothingToJudge(f"{path} {what}; must be a submission's folder")

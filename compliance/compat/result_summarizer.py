@@ -15,9 +15,14 @@ from podium.compliance.checking.discovery import gather
 from podium.compliance.checking.options import Options
 from podium.compliance.compat.summary_columns import DETAILS, HEAD, WEAK, columns_of
 from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.inputs.layout import PRIVATE_ID
 from podium.compliance.inputs.round_selection import RoundRequest
+from podium.compliance.inputs.source_files import small_json
+from podium.compliance.report.console import inside, write_whole
 from podium.compliance.report.terminal import clean
-from podium.compliance.scoring.session import scored_results
+from podium.compliance.scoring.render.sheets import write_sheets
+from podium.compliance.scoring.session import report_of, scored_results
+from podium.compliance.systems.check import describe, read_description
 from podium.rules.finding import Profile, Severity
 from podium.rules.model.round import Round
 
@@ -46,8 +51,6 @@ def summarize(
     folder: str, usage: str, ruleset: str, csv_path: Path | None, xlsx_path: Path | None
 ) -> tuple[str, bool]:
     """The text of the summary, and whether every result has a score; files where asked for."""
-    from podium.compliance.report.console import inside, write_whole
-
     roots = [Path(one) for one in expand(folder)]
     rules = RoundRequest(usage, ruleset).choose(".").rules
     for path in (csv_path, xlsx_path):
@@ -61,8 +64,6 @@ def summarize(
         detailed = csv_path.with_name(f"{csv_path.stem}_detailed{csv_path.suffix}")
         write_whole(detailed, table_csv(tables.columns["detailed"], tables.detailed))
     if xlsx_path is not None:
-        from podium.compliance.scoring.render.sheets import write_sheets
-
         kept = (("strong", tables.strong), ("weak", tables.weak), ("detailed", tables.detailed))
         write_sheets([(n, tables.columns[n], _padded(tables, n, r)) for n, r in kept], xlsx_path)
     lines = ["Strong Scaling Scores:", strong.rstrip("\n")]
@@ -107,8 +108,6 @@ def tables_of(roots: Sequence[Path], rules: Round) -> Tables:
 
 
 def _take(tables: Tables, root: Path, rules: Round, options: Options) -> None:
-    from podium.compliance.scoring.session import report_of
-
     gathered = gather([root], options, for_scores=True)
     results = scored_results(gathered, options)
     for one in report_of(gathered, options, results).findings:
@@ -171,8 +170,6 @@ def _throughput(entries: Sequence[ScoreEntry]) -> Iterator[tuple[str, Any]]:
 
 
 def _head(tables: Tables, root: Path, system: str, rules: Round) -> Row | None:
-    from podium.compliance.systems.check import describe, read_description
-
     path = root / "systems" / f"{system}.json"
     if not path.is_file():
         tables.faults.append(f"{path} is missing: its results are left out")
@@ -214,9 +211,6 @@ def _text(given: dict[str, Any], name: str) -> str:
 
 
 def _private_id(root: Path, system: str) -> str:
-    from podium.compliance.inputs.layout import PRIVATE_ID
-    from podium.compliance.inputs.source_files import small_json
-
     try:
         return str(small_json(root / "results" / system / PRIVATE_ID)["private_id"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -11,6 +11,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_folder, is_empty_folder
 from podium.compliance.inputs.benchmark_names import about_name, benchmark_names
 from podium.compliance.inputs.layout import has_scalings
+from podium.compliance.packing.planning.config import example
 from podium.compliance.repository.file_names import name_finding, violated_rules
 from podium.compliance.systems.fields import FIELDS
 from podium.rules.finding import Profile
@@ -83,8 +84,6 @@ def _files(skeleton: Skeleton) -> dict[str, str]:
 
 def _config(skeleton: Skeleton) -> str:
     """A podium.toml with every field that `podium pack` knows: the others as comments."""
-    from podium.compliance.packing.planning.config import example
-
     known = {
         "submitter": skeleton.submitter,
         "usage": skeleton.rules.usage,

@@ -31,6 +31,7 @@ from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
+from podium.compliance.tables.settings import settings
 from podium.rules.convergence.data import rounds_with_points
 from podium.rules.finding import Finding, Profile, Severity
 
@@ -144,8 +145,6 @@ def _unit(rules: Round, point: Point) -> Iterator[Finding]:
 
 def _settings(rules: Round, point: Point) -> Iterator[Finding]:
     """Hyperparameters that the round's closed division does not allow."""
-    from podium.compliance.tables.settings import settings
-
     benchmark = point.benchmark
     if benchmark not in rules.benchmarks or not point.hyperparameters:
         return
@@ -168,8 +167,6 @@ def _settings(rules: Round, point: Point) -> Iterator[Finding]:
 
 def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) -> bool:
     """Whether a value is the one that the rules want, but for the last digits."""
-    from podium.compliance.tables.settings import settings
-
     others = {name: value for name, value in given.items() if name != key}
     wanted = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.report.console import write_bytes
 from podium.compliance.report.terminal import wrap
 from podium.compliance.scoring.render import numbers
 
@@ -163,8 +164,6 @@ def write_plot(curves: Sequence[Curve], path: Path) -> None:
     stream = io.BytesIO()
     kind = path.suffix.lower()[1:]
     figure.savefig(stream, format=kind, metadata={"Date": None} if kind == "svg" else None)
-    from podium.compliance.report.console import write_bytes
-
     write_bytes(path, stream.getvalue())
 
 

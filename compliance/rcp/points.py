@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.results.convergence import references
 from podium.rules.convergence.data import Point, PointError, parse_points, points_of
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ def references_for(
     profile: Profile, rules: Round, benchmark: str, points: Sequence[Point]
 ) -> References:
     """The references that points give."""
-    from podium.compliance.results.convergence import references
-
     return references(profile, rules, benchmark, points)
 
 

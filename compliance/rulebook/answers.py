@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.report.console import print_text
 from podium.compliance.report.json_text import json_text
+from podium.compliance.rulebook.changes import differences as between
+from podium.compliance.rulebook.explain import explain, find
 from podium.compliance.rulebook.markdown import check_table, escape
 from podium.compliance.rulebook.pages import (
     benchmark_page,
@@ -19,8 +22,23 @@ from podium.compliance.rulebook.pages import (
     rows,
 )
 from podium.compliance.rulebook.printer import Printer
+from podium.compliance.rulebook.text import explained as labelled_texts
+from podium.compliance.rulebook.text import (
+    print_benchmarks,
+    print_checks,
+    print_differences,
+    print_explanation,
+    print_legend,
+    print_matches,
+    print_page,
+    print_settings,
+    print_tables,
+    value_text,
+)
 from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
+from podium.compliance.tables.settings import choices, evaluations, settings
 from podium.compliance.tables.tables import Table, divisions, tables, tables_for
+from podium.logging_spec.keys import known, nearest
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.model.round import Round
 
@@ -63,8 +81,6 @@ def benchmarks(rules: Round, form: str) -> None:
     elif form == "markdown":
         _print([f"# Benchmarks of {rules.title}", "", *benchmark_table(rules)])
     else:
-        from podium.compliance.rulebook.text import print_benchmarks
-
         print_benchmarks(Printer(), rules)
 
 
@@ -90,8 +106,6 @@ def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, for
     elif form == "markdown":
         _print(_markdown(rules, benchmark, found, checks))
     else:
-        from podium.compliance.rulebook.text import print_checks, print_legend, print_tables
-
         to = Printer()
         to.say(_title(rules, benchmark))
         print_tables(to, rules, found)
@@ -143,8 +157,6 @@ def page(rules: Round, name: str, form: str) -> None:
     elif form == "markdown":
         print_text(benchmark_page(rules, name))
     else:
-        from podium.compliance.rulebook.text import print_page
-
         print_page(Printer(), rules, name)
 
 
@@ -153,8 +165,6 @@ def page(rules: Round, name: str, form: str) -> None:
 
 def explained(rules: Round, wanted: str, form: str) -> None:
     """A rule, or the several that an id, glob or key means."""
-    from podium.compliance.rulebook.explain import explain, find
-
     found = find(rules, wanted)
     several = len({rule.id for rule in found}) > 1
     if form == "json":
@@ -162,21 +172,14 @@ def explained(rules: Round, wanted: str, form: str) -> None:
     elif form == "markdown":
         _print([line for rule in found for line in _explained_markdown(rules, rule)])
     elif several:
-        from podium.compliance.rulebook.text import print_matches
-
         print_matches(Printer(), rules, found)
     else:
-        from podium.compliance.rulebook.text import print_explanation
-
         to = Printer()
         for rule in found:
             print_explanation(to, explain(rules, rule))
 
 
 def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
-    from podium.compliance.rulebook.explain import explain
-    from podium.compliance.rulebook.text import explained as labelled_texts
-
     explanation = explain(rules, rule)
     lines = [f"## `{rule.id}`", "", f"{escape(rule.meaning)}.", ""]
     lines += [f"- {label}: {escape(text)}" for label, text in labelled_texts(explanation)]
@@ -188,10 +191,6 @@ def _explained_markdown(rules: Round, rule: Rule) -> list[str]:
 
 def differences(old: Round, new: Round, form: str) -> None:
     """What changed between two rounds."""
-    from itertools import groupby
-
-    from podium.compliance.rulebook.changes import differences as between
-
     found = between(old, new)
     if form == "json":
         _json(new, since=old.name, differences=[each.to_dict() for each in found])
@@ -210,8 +209,6 @@ def differences(old: Round, new: Round, form: str) -> None:
                 lines.append(f"| {' | '.join(cells)} |")
         _print(lines if found else [*lines, "", "No difference."])
     else:
-        from podium.compliance.rulebook.text import print_differences
-
         print_differences(Printer(), old, new, found)
 
 
@@ -220,8 +217,6 @@ def differences(old: Round, new: Round, form: str) -> None:
 
 def given_values(batch: int | None, settings: Sequence[str]) -> dict[str, Any]:
     """The values that a caller gives; raises UsageFault for one without a key."""
-    from podium.logging_spec.keys import known, nearest
-
     given: dict[str, Any] = {} if batch is None else {"global_batch_size": batch}
     for each in settings:
         key, separator, text = each.partition("=")
@@ -243,8 +238,6 @@ def hyperparameters(
     rules: Round, name: str, division: str, given: Mapping[str, Any], form: str
 ) -> bool:
     """What a benchmark allows, worked out; returns whether all that is given is legal."""
-    from podium.compliance.tables.settings import choices, evaluations, settings
-
     if not rules.has_rules(division, name):
         raise UsageFault(f"{rules.title} has no rules for {name} in the {division} division")
     division = division if rules.divided else ""
@@ -256,16 +249,12 @@ def hyperparameters(
         _json(rules, benchmark=name, division=division, settings=listed, evaluations=grid)
     elif form == "markdown":
         lines = [f"# {title}", "", "| Key | Value | Allowed | Rule |", "| --- | --- | --- | --- |"]
-        from podium.compliance.rulebook.text import value_text
-
         for each in found:
             value = escape(value_text(each))
             lines.append(f"| {each.key} | {value} | {escape(each.allowed)} | `{each.rule}` |")
         times = [f"- {escape(each['text'])} (`{each['stated_by']}`)" for each in grid]
         _print([*lines, *(["", "Evaluations:", "", *times] if grid else [])])
     else:
-        from podium.compliance.rulebook.text import print_settings
-
         to = Printer()
         print_settings(to, title, found, grid)
         for hint in choices(rules, name, division, given):

@@ -13,6 +13,7 @@ from podium.compliance.rulebook.fixed_page import fixed_page
 from podium.compliance.rulebook.markdown import MADE, check_table, escape
 from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
 from podium.compliance.tables.tables import Table, divisions, tables
+from podium.rules import catalogue
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.model.round import Round
 
@@ -24,8 +25,6 @@ COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "R
 
 def pages_folder() -> Path:
     """The folder of the committed pages."""
-    from podium.rules import catalogue
-
     return Path(catalogue.__file__).resolve().parent / "pages"
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich import box
+from rich.console import Console
+from rich.text import Text
+
 from podium.compliance.report.console import print_text, width
 from podium.compliance.report.terminal import wrap
 
@@ -28,22 +32,16 @@ class Printer:
     """Prints to standard output; no colour where that is not a terminal."""
 
     def __init__(self, columns: int | None = None) -> None:
-        from rich.console import Console
-
         self.width = columns or width()
         self.console: Console = Console(width=self.width, highlight=False, soft_wrap=False)
 
     def say(self, text: str = "", first: str = "", rest: str | None = None) -> None:
         """Print prose, broken at spaces."""
-        from rich.text import Text
-
         for line in wrap(text, self.width, first, first if rest is None else rest):
             self._print(Text(line))
 
     def head(self, text: str, note: str = "") -> None:
         """Print the name of what follows."""
-        from rich.text import Text
-
         self.say()
         for line in wrap(text, self.width):
             self._print(Text(line, style="bold"))
@@ -58,9 +56,7 @@ class Printer:
 
     def grid(self, grid: Grid) -> None:
         """Print a table; cells too wide for their column are broken into lines."""
-        from rich import box
         from rich.table import Table as RichTable
-        from rich.text import Text
 
         widths = _widths(grid, self.width)
         table = RichTable(

@@ -24,6 +24,7 @@ from podium.compliance.scoring.rules import (
     NO_TIME,
     WIDE_SPREAD,
 )
+from podium.compliance.waivers.bypass_flags import RCP, Params
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
@@ -149,8 +150,6 @@ def _bypassed(scored: ScoredResult) -> bool:
     description = scored.result.place.description
     if description is None:
         return False
-    from podium.compliance.waivers.bypass_flags import RCP, Params
-
     root = description.parent.parent
     inside = scored.result.place.folder.absolute().relative_to(root).as_posix()
     return RCP in Params(root, scored.result.profile, str).flags(inside)

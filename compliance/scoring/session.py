@@ -16,7 +16,9 @@ from podium.compliance.logs.facts import Facts
 from podium.compliance.results.location import filled, is_pruned, place_of
 from podium.compliance.results.result import Result, Run
 from podium.compliance.scoring.findings import findings_of
+from podium.compliance.scoring.report import Scores
 from podium.compliance.scoring.result import ScoredResult, by_path, scored
+from podium.compliance.systems.check import describe, read_description
 from podium.rules.convergence.data import Point
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.round import Round
@@ -58,8 +60,6 @@ def report_of(
     gathered: DiscoveredInputs, options: Options, scored: Sequence[ScoredResult]
 ) -> Scores:
     """The report that rows make."""
-    from podium.compliance.scoring.report import Scores
-
     found = [one for each in scored for one in findings_of(each)]
     found += _broken_files(gathered)
     found.sort(key=Finding.sort_key)
@@ -143,8 +143,6 @@ class _Descriptions:
     def _read(self, path: Path) -> SystemDescription | None:
         if not path.is_file():
             return None
-        from podium.compliance.systems.check import describe, read_description
-
         document = read_description(path)
         return describe(document.fields) if document.is_object else None
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
 from podium.compliance.systems.fields import (
     CANONICAL,
     COUNTS,
@@ -139,6 +141,4 @@ def _place(error: Any) -> str:
 @cache
 def _validator(usage: str, name: str) -> Any:
     # Only a description without a fault comes this far: others need not wait for the library.
-    from jsonschema import Draft202012Validator
-
     return Draft202012Validator(system_schema(find_round(usage, name)))

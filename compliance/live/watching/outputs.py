@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from podium.compliance.live.watching.page import _minutes, detail, finding_text, page, projection
+from podium.compliance.live.watching.page import (
+    BLOCKS,
+    PLAIN_BLOCKS,
+    _minutes,
+    detail,
+    finding_text,
+    page,
+    projection,
+)
 from podium.compliance.live.watching.status import Status
 from podium.compliance.report.console import print_text, width
 from podium.compliance.report.json_text import json_text
@@ -145,8 +154,6 @@ def document(statuses: Sequence[Status], rules: dict[str, str]) -> dict[str, obj
 
 def print_page(statuses: Sequence[Status], *, plain: bool) -> None:
     """Print the status of every log in full."""
-    from podium.compliance.live.watching.page import BLOCKS, PLAIN_BLOCKS
-
     blocks = PLAIN_BLOCKS if plain else BLOCKS
     for number, status in enumerate(statuses):
         lines = [line for line, _ in detail(status, width(), blocks)]
@@ -155,6 +162,4 @@ def print_page(statuses: Sequence[Status], *, plain: bool) -> None:
 
 
 def _flush() -> None:
-    import sys
-
     sys.stdout.flush()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from podium.compliance.checking.files import Judged
 from podium.compliance.packing.planning.config import PackConfig
-from podium.compliance.packing.planning.sources import LeftOut, Source
+from podium.compliance.packing.planning.sources import LeftOut, Source, same_content
 from podium.rules.model.round import Round
 
 
@@ -72,8 +72,6 @@ class Plan:
             self._again(before, source)
 
     def _again(self, before: Entry, source: Source) -> None:
-        from podium.compliance.packing.planning.sources import same_content
-
         one = before.source
         try:
             alike = same_content(one, source)

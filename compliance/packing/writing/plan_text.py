@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from podium.compliance.inputs.layout import natural
 from podium.compliance.packing.planning.existing import ExistingTree
 from podium.compliance.packing.planning.plan import Entry, Plan
 from podium.compliance.packing.writing.pack import Packed
@@ -75,8 +76,6 @@ def _tree(plan: Plan, existing: ExistingTree, width: int) -> Iterator[str]:
 
 def _rows(plan: Plan) -> Iterator[tuple[str, list[Entry]]]:
     """The files in order; a folder that is copied whole is one row."""
-    from podium.compliance.inputs.layout import natural
-
     whole: dict[str, list[Entry]] = {}
     single: dict[str, list[Entry]] = {}
     for entry in plan.sorted():

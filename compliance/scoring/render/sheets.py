@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.report.console import write_bytes
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.render.rows import result_columns, result_rows, run_columns, run_rows
 
@@ -151,6 +152,4 @@ def _needs(what: str, library: str) -> str:
 
 
 def _write(output: Path, data: bytes) -> None:
-    from podium.compliance.report.console import write_bytes
-
     write_bytes(output, data)
