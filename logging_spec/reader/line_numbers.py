@@ -18,7 +18,7 @@ def unify_line_ends(data: bytes) -> bytes:
 
 
 class LineNumbers:
-    """The file lines, from 1, of `count` rising offsets in bytes whose lines all end in LF.
+    """The file lines, from 1, of `count` rising offsets, at most one on a line, that ends in LF.
 
     They are counted only as far as they are asked for: of most logs a few records near the start.
     """
@@ -28,7 +28,7 @@ class LineNumbers:
     def __init__(self, data: bytes, offsets: Iterable[int], count: int) -> None:
         self.count = count
         self._known: list[int] = []
-        self._rest = _numbers(data, offsets)
+        self._rest = _numbers(data, offsets, count)
 
     def __getitem__(self, index: int) -> int:
         """The line of the offset at `index`, from 0; IndexError beyond the last."""
@@ -42,7 +42,10 @@ class LineNumbers:
         return (self[index] for index in range(self.count))
 
 
-def _numbers(data: bytes, offsets: Iterable[int]) -> Iterator[int]:
+def _numbers(data: bytes, offsets: Iterable[int], count: int) -> Iterator[int]:
+    if data.count(b"\n") + (not data.endswith(b"\n")) == count:  # one on every line
+        yield from range(1, count + 1)
+        return
     line, before = 1, 0
     for offset in offsets:
         line += data.count(b"\n", before, offset)
