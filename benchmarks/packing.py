@@ -43,7 +43,7 @@ system = "example"
 benchmark = "llama31_8b"
 logs = ["logs/*.log"]
 """
-"""No description and no code: what is lacking is told of, and `--force` packs all the same."""
+"""No description and no code: what is missing is reported, and `--force` packs all the same."""
 
 
 class Took(NamedTuple):

@@ -25,7 +25,7 @@ FEW_BYTES = 1 << 22
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One file to judge, as a process is told of it; `submission` is the folder of its package.
+    """One file to judge, as it is passed to a process; `submission` is the folder of its package.
 
     A link that `leads_out` of that is not followed.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from podium.compliance.waivers.waivers import Waivers
 
 Progress = Callable[[int, int], None]
-"""Told of files done, and of files in all."""
+"""Called with the files done, and the files in all."""
 
 
 class Options(msgspec.Struct, frozen=True):

@@ -143,7 +143,7 @@ class _Session:
         self.findings += [f for f in package.findings if self.options.wants(f.id)]
         self.submissions.append(package.entry)
         self.results += package.results
-        # Logs of no result decide nothing: pruned and misplaced ones are told of apart.
+        # Logs of no result decide nothing: pruned and misplaced ones are reported apart.
         counted = {tree.place(path) for folder in tree.results for path in folder.logs}
         self.tolerated |= package.tolerated
         self.tolerated |= {
@@ -184,8 +184,8 @@ class _Session:
         if (nearly or linked) and self.options.profile is Profile.POLICY:
             from podium.compliance.submission.layout_rules import linked_folder, no_systems
 
-            told = [*map(no_systems, nearly), *map(linked_folder, linked)]
-            self.findings += [finding for finding in told if self.options.wants(finding.id)]
+            reported = [*map(no_systems, nearly), *map(linked_folder, linked)]
+            self.findings += [finding for finding in reported if self.options.wants(finding.id)]
 
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:

@@ -63,7 +63,7 @@ class ResultFolder(msgspec.Struct, frozen=True):
     logs: tuple[str, ...]
     pruned: tuple[str, ...] = ()
     power: bool = False
-    strange: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     official: bool = True
 
 
@@ -197,15 +197,15 @@ class _Scan:
     def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
         listing = self._list(path)
         usual = {POWER, PRUNED} if scaling == "weak" else {POWER}
-        strange = [f for f in listing.files if f not in KNOWN_FILES]
-        strange += [f for f in listing.folders if f not in usual]
+        unknown = [f for f in listing.files if f not in KNOWN_FILES]
+        unknown += [f for f in listing.folders if f not in usual]
         # A folder called like a log is none, and is judged so that it is reported.
         logs = natural(name for name in listing.files + listing.folders if is_log(name))
         pruned: list[str] = []
         if scaling == "weak" and PRUNED in listing.folders:
             inner = self._list(f"{path}/{PRUNED}")
             pruned = natural(name for name in inner.files + inner.folders if is_log(name))
-            strange += [f"{PRUNED}/{n}" for n in inner.files + inner.folders if not is_log(n)]
+            unknown += [f"{PRUNED}/{n}" for n in inner.files + inner.folders if not is_log(n)]
         self.tree.results.append(
             ResultFolder(
                 system,
@@ -215,7 +215,7 @@ class _Scan:
                 tuple(f"{path}/{name}" for name in logs),
                 tuple(f"{path}/{PRUNED}/{name}" for name in pruned),
                 POWER in listing.folders,
-                tuple(name for name in strange if not is_log(name)),
+                tuple(name for name in unknown if not is_log(name)),
                 path.endswith(f"/{benchmark}"),
             )
         )

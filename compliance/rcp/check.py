@@ -229,8 +229,8 @@ def _figures(one: Checked) -> Iterator[str]:
     never = not math.isfinite(judged.submission) or judged.submission >= 1e9
     yield f"  mean of runs     {'none' if never else figure(judged.submission)}"
     evaluations = one.evaluations
-    told = "" if evaluations is None else f", {evaluations:+.2f} evaluations"
-    yield f"  margin           {'+' if judged.margin >= 0 else ''}{figure(judged.margin)}{told}"
+    fields = "" if evaluations is None else f", {evaluations:+.2f} evaluations"
+    yield f"  margin           {'+' if judged.margin >= 0 else ''}{figure(judged.margin)}{fields}"
     if judged.verdict == "pass":
         yield f"  scaling factor   {judged.scaling_factor:.9g}"
 
@@ -248,7 +248,7 @@ def _member(one: Checked) -> dict[str, Any]:
     entry, judged = one.scored.entry, one.convergence
     names = ("path", "submitter", "system", "benchmark", "division", "scaling", "round")
     member = {name: getattr(entry, name) for name in names}
-    told = msgspec.to_builtins(judged)
-    told["margin"], told["maximum_speedup"] = judged.margin, judged.maximum_speedup
+    fields = msgspec.to_builtins(judged)
+    fields["margin"], fields["maximum_speedup"] = judged.margin, judged.maximum_speedup
     margins = {"evaluation_interval": one.interval, "margin_in_evaluations": one.evaluations}
-    return {**member, **told, **margins}
+    return {**member, **fields, **margins}

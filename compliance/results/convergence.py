@@ -155,12 +155,12 @@ class _Judge:
         if self.profile is Profile.POLICY:
             return ""
         if len({run.benchmark for run in self.runs}) > 1:
-            return "the official verifier ends in a traceback on logs of several benchmarks"
+            return "the official verifier crashes on logs of several benchmarks"
         for run in self.runs:
             if run.problem:
-                return f"the official verifier ends in a traceback on {run.name}: {run.problem}"
+                return f"the official verifier crashes on {run.name}: {run.problem}"
         if self.rules.crashes_verifier:
-            return f"the official verifier ends in a traceback on every result of {self.benchmark}"
+            return f"the official verifier crashes on every result of {self.benchmark}"
         return ""
 
     def _mixed(self) -> str:
@@ -204,9 +204,9 @@ class _Judge:
         lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
         passed = submission >= lowest and not short
         verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"
-        said = short
+        message = short
         if not passed and not short:
-            said = self._too_fast(submission, lowest, size)
+            message = self._too_fast(submission, lowest, size)
         return Convergence(
             verdict,
             self.case,
@@ -221,7 +221,7 @@ class _Judge:
             self._points(reference),
             self.known.pruned,
             self.places,
-            (said,) if said else (),
+            (message,) if message else (),
         )
 
     def _short(self) -> str:

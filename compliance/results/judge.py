@@ -175,9 +175,9 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             numbers=join_limited([str(number) for number in sorted(numbers)], 12),
             last=len(numbers) - 1,
         )
-    for name in folder.strange[:_MOST]:
+    for name in folder.unknown[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")
-        more = _more(folder.strange, name)
+        more = _more(folder.unknown, name)
         yield UNKNOWN_FILE.found(context.profile, path, name=name, remark=more)
 
 

@@ -13,16 +13,16 @@ from podium.rules.run import as_number
 def read_scaling(folder: Path | str) -> tuple[float | None, str]:
     """The factor in a result's scaling.json, or None and what is wrong with the file, if it is."""
     try:
-        told = small_json(f"{folder}/{SCALING_FILE}")
+        content = small_json(f"{folder}/{SCALING_FILE}")
     except FileNotFoundError:
         return None, ""
     except OSError as error:
         return None, f"cannot be read ({error.strerror or error})"
     except (ValueError, RecursionError):
-        return None, "is no JSON"
-    if not isinstance(told, dict) or "scaling_factor" not in told:
+        return None, "is not valid JSON"
+    if not isinstance(content, dict) or "scaling_factor" not in content:
         return None, "has no scaling_factor"
-    factor = as_number(told["scaling_factor"])
+    factor = as_number(content["scaling_factor"])
     if factor is None or factor <= 0 or not math.isfinite(factor):
         return None, "has a scaling_factor that is no number above 0"
     return factor, ""

@@ -12,7 +12,7 @@ from podium.rules.catalogue import USAGES, rounds_of
 
 
 def unmatched(option: str, globs: Iterable[str]) -> Iterator[str]:
-    """A sentence for each glob that matches no rule of any round: a slip of the pen."""
+    """A sentence for each glob that matches no rule of any round."""
     for glob in globs:
         if not any(fnmatch.fnmatchcase(each, glob) for rule in _rules() for each in rule.ids):
             near = nearest(glob, sorted({rule.id for rule in _rules()}))

@@ -107,7 +107,7 @@ class SelfPlay(Task[MiniGo]):
             for games in self.ranks.share(self._chunks(count))
         ]
         shares = self.ranks.gather(mine)
-        # Ranks took every so-manieth part: put them back in the order of games.
+        # Each rank took every n-th part, n the number of ranks: back to the order of games.
         parts = [share[at] for at in range(len(shares[0])) for share in shares if at < len(share)]
         self.window.add(concatenated(parts), self._draw(SYMMETRY, epoch))
         self._log.event(

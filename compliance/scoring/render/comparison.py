@@ -21,11 +21,11 @@ SCHEMA = "podium.comparison/1"
 
 def comparison_text(found: list[Change], width: int) -> str:
     """A table of what can be compared, then what cannot and why."""
-    told = [one for one in found if not one.why]
+    compared = [one for one in found if not one.why]
     lines: list[str] = []
-    if told:
+    if compared:
         heads = ("benchmark", "round", "other round", "other score", "score", "change")
-        lines += table(heads, _rows(told), width)
+        lines += table(heads, _rows(compared), width)
     else:
         lines.append("Nothing can be compared.")
     left = [one for one in found if one.why]

@@ -88,8 +88,8 @@ def heading_of(entry: ScoreEntry, *, several: bool) -> str:
     """Who submitted a result, on which system, in which division."""
     who = " / ".join(part for part in (entry.submitter, entry.system) if part) or entry.path
     more = [entry.division, entry.round if several else ""]
-    told = ", ".join(part for part in more if part)
-    return clean(f"{who} ({told})" if told else who)
+    listed = ", ".join(part for part in more if part)
+    return clean(f"{who} ({listed})" if listed else who)
 
 
 def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> Iterator[str]:

@@ -33,7 +33,7 @@ class Accelerator:
 
 
 def probe_accelerators(root: Path) -> Found:
-    """What accelerates this node; a node without any is told only where the bus shows none."""
+    """What accelerates this node; a node without any is reported only where the bus shows none."""
     found = Found()
     asked: tuple[Callable[[Found], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
     for one in asked:
@@ -142,13 +142,13 @@ def _rocm(found: Found) -> list[Accelerator]:
     if answer.text is None:
         found.notes += [answer.fault] if answer.fault else []
         return []
-    told = _json_in(answer.text)
-    cards = {name: card for name, card in told.items() if _is_card(name, card)}
+    data = _json_in(answer.text)
+    cards = {name: card for name, card in data.items() if _is_card(name, card)}
     if not cards:
         if answer.text.strip():
             found.notes.append("rocm-smi gave an answer that cannot be read")
         return []
-    found.set("other_software_stack", ", ".join(filter(None, (_rocm_version(), _amdgpu(told)))))
+    found.set("other_software_stack", ", ".join(filter(None, (_rocm_version(), _amdgpu(data)))))
     return [_rocm_device(card) for _, card in sorted(cards.items(), key=_by_number)]
 
 
@@ -156,10 +156,10 @@ def _json_in(text: str) -> dict[str, Any]:
     """The object in a text that may begin with warnings."""
     start = text.find("{")
     try:
-        told, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else ({}, 0)
+        data, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else ({}, 0)
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
 def _is_card(name: str, card: object) -> bool:
@@ -179,8 +179,8 @@ def _rocm_device(card: dict[str, Any]) -> Accelerator:
     return Accelerator(model, binary_size(int(memory)) if memory.isdigit() else "")
 
 
-def _amdgpu(told: dict[str, Any]) -> str:
-    system = told.get("system")
+def _amdgpu(data: dict[str, Any]) -> str:
+    system = data.get("system")
     version = system.get("Driver version") if isinstance(system, dict) else None
     return _driver(str(version)) if version else ""
 
@@ -213,8 +213,8 @@ def _torch(found: Found) -> list[Accelerator]:
         found.notes.append(answer.fault.replace(Path(sys.executable).name, "torch"))
         return []
     try:
-        told = json.loads(answer.text.strip().splitlines()[-1])
-        return [Accelerator(str(name), binary_size(int(memory))) for name, memory in told]
+        data = json.loads(answer.text.strip().splitlines()[-1])
+        return [Accelerator(str(name), binary_size(int(memory))) for name, memory in data]
     except (ValueError, TypeError, IndexError):
         found.notes.append("torch gave an answer that cannot be read")
         return []

@@ -61,8 +61,8 @@ class Draft:
             return
         first = self.values.setdefault(name, value)
         if first.text != value.text and FIELDS[name].kind is Kind.COUNT and name != NODES:
-            said = f"{name} is {first.text} by {first.source}"
-            self.differences.append(f"{said}, and {value.text} by {source}")
+            ours = f"{name} is {first.text} by {first.source}"
+            self.differences.append(f"{ours}, and {value.text} by {source}")
 
     def missing(self) -> list[Field]:
         """Fields that a person must still fill, in the description's order."""
@@ -158,8 +158,8 @@ def offer_nodes(draft: Draft, probes: Sequence[Probe]) -> None:
         if len(by_value) == 1:
             draft.offer_one(field_name, next(iter(by_value)), "probe")
             continue
-        told = (f"{value or 'nothing'} ({_some(hosts)})" for value, hosts in by_value.items())
-        draft.differences.append(f"{field_name}: {', '.join(told)}")
+        values = (f"{value or 'nothing'} ({_some(hosts)})" for value, hosts in by_value.items())
+        draft.differences.append(f"{field_name}: {', '.join(values)}")
     draft.offer_one(NODES, str(len(probes)), "probe" if len(probes) > 1 else "one node")
 
 

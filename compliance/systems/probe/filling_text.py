@@ -14,8 +14,8 @@ def to_text(draft: Draft, file: str, width: int) -> str:
     room = max(len(name) for name in FIELDS)
     lines = []
     for name, value in ((name, draft.values[name]) for name in FIELDS if name in draft.values):
-        said = f"{value.text}  ({value.source})"
-        lines += wrap(clean(said), width, f"  {name:{room}}  ", " " * 6)
+        text = f"{value.text}  ({value.source})"
+        lines += wrap(clean(text), width, f"  {name:{room}}  ", " " * 6)
     lines += _section("differences", draft.differences, width)
     lines += _section("note", draft.notes, width)
     missing = draft.missing()

@@ -26,7 +26,7 @@ Text = Annotated[str, StringConstraints(max_length=4096)]
 
 
 class Probe(BaseModel):
-    """What one node told of itself: values by field of the system description, and notes."""
+    """What one node says of itself: values by field of the system description, and notes."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True

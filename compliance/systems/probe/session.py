@@ -15,7 +15,7 @@ from podium.compliance.systems.probe.fill import Draft, hint, offer_found, offer
 from podium.compliance.systems.probe.finding import Found
 from podium.compliance.systems.probe.probe import Probe, probe_node, read_probe
 from podium.compliance.systems.probe.surroundings import read_surroundings
-from podium.compliance.systems.probe.told import read_told
+from podium.compliance.systems.probe.sysinfo import read_sysinfo
 from podium.rules.model.round import Round
 
 
@@ -29,7 +29,7 @@ class Sources:
 
     given: tuple[str, ...] = ()
     variables: Mapping[str, str] | None = None
-    told: tuple[Path, ...] = ()
+    sysinfo: tuple[Path, ...] = ()
     nodes: tuple[Path, ...] = ()
     probe: bool = True
     root: Path = Path("/")
@@ -41,8 +41,8 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
     for name, text in _given(sources.given, rules):
         draft.offer_one(name, text, "--set")
     offer_found(draft, *read_surroundings(sources.variables or {}))
-    for path in sources.told:
-        offer_found(draft, read_told(path), path.name)
+    for path in sources.sysinfo:
+        offer_found(draft, read_sysinfo(path), path.name)
     offer_found(draft, _configured(file), "podium.toml")
     probes = [read_probe(path) for path in sources.nodes] or _own(sources)
     if probes:
@@ -79,12 +79,12 @@ def _configured(file: Path) -> Found:
         if not path.is_file():
             continue
         try:
-            told = tomllib.loads(config_bytes(path).decode("utf-8"))
+            config = tomllib.loads(config_bytes(path).decode("utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise UsageFault(f"{path} cannot be read: {error}") from None
         for name in ("submitter", "division"):
-            if isinstance(told.get(name), str):
-                found.set(name, told[name])
+            if isinstance(config.get(name), str):
+                found.set(name, config[name])
         break
     return found
 

@@ -27,10 +27,10 @@ def probe_software(surroundings: Mapping[str, str]) -> Found:
         found.set("framework", installed[0])
     elif installed:
         found.notes.append(f"several frameworks are installed: {', '.join(installed)}")
-    told = [
+    data = [
         f"{title} {surroundings[name]}" for name, title in _STACK.items() if name in surroundings
     ]
-    found.set("other_software_stack", ", ".join([*told, f"Python {platform.python_version()}"]))
+    found.set("other_software_stack", ", ".join([*data, f"Python {platform.python_version()}"]))
     return found
 
 

@@ -60,7 +60,7 @@ def test_training_results_lie_below_their_system(tmp_path: Path) -> None:
     assert (result.system, result.benchmark, result.scaling) == ("a", "llama31_8b", "strong")
     assert result.logs == ("results/a/llama31_8b/result_0.txt",)
     assert result.power
-    assert result.strange == ()
+    assert result.unknown == ()
     assert tree.misplaced == []
 
 
@@ -76,7 +76,7 @@ def test_hpc_results_lie_in_strong_and_weak(round_: str, tmp_path: Path) -> None
     strong, weak = scanned(root, "hpc", round_).results
     assert (strong.scaling, weak.scaling) == ("strong", "weak")
     assert weak.pruned == ("results/a/weak/deepcam/pruned_results/result_5.txt",)
-    assert weak.strange == ("pruned_results/notes.md",)
+    assert weak.unknown == ("pruned_results/notes.md",)
 
 
 def test_hpc_0_7_has_the_layout_of_training(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_hpc_0_7_has_the_layout_of_training(tmp_path: Path) -> None:
 def test_pruned_results_belong_to_throughput_only(tmp_path: Path) -> None:
     root = made(tmp_path, "results/a/strong/deepcam/pruned_results/result_0.txt")
     [result] = scanned(root, "hpc", "3.0").results
-    assert (result.pruned, result.strange) == ((), ("pruned_results",))
+    assert (result.pruned, result.unknown) == ((), ("pruned_results",))
 
 
 @pytest.mark.parametrize("name", ["mask", "maskrcnn", "ncf", "minigo", "resnet"])

@@ -28,18 +28,18 @@ _NAMES = {
 _NO_ANSWER = re.compile(r"not detected\b.*|unknown\b.*|n/?a", re.IGNORECASE | re.DOTALL)
 
 
-def read_told(path: Path) -> Found:
+def read_sysinfo(path: Path) -> Found:
     """The fields in a file; raises UsageFault where it holds no description."""
-    told = _object(path)
+    data = _object(path)
     found = Found()
-    about = told.get("mlperf_sysinfo")
+    about = data.get("mlperf_sysinfo")
     if isinstance(about, dict) and about.get("complete") is False:
         seen = f"{about.get('nodes_collected')} of {about.get('nodes_expected')} nodes"
         raise UsageFault(f"{path} describes a part of the system only: {seen} answered")
-    nodes = told.get("node_types")
+    nodes = data.get("node_types")
     if isinstance(nodes, list):
         _take_nodes(found, nodes, path)
-    _take(found, told)
+    _take(found, data)
     if not found.fields:
         raise UsageFault(f"{path} holds no field of a system description")
     return found
@@ -53,12 +53,12 @@ def _object(path: Path) -> dict[str, Any]:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     line = _LINE.search(text)
     try:
-        told, _ = json.JSONDecoder().raw_decode(text[line.end() if line else 0 :].lstrip())
+        data, _ = json.JSONDecoder().raw_decode(text[line.end() if line else 0 :].lstrip())
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        data = None
+    if not isinstance(data, dict):
         raise UsageFault(f"{path} holds neither a JSON object nor a :::SYSJSON line")
-    return told
+    return data
 
 
 def _take_nodes(found: Found, nodes: list[Any], path: Path) -> None:
@@ -76,8 +76,8 @@ def _take_nodes(found: Found, nodes: list[Any], path: Path) -> None:
         found.notes.append(f"{path.name} tells of {len(cards)} kinds of accelerators")
 
 
-def _take(found: Found, told: dict[str, Any]) -> None:
-    for key, value in told.items():
+def _take(found: Found, data: dict[str, Any]) -> None:
+    for key, value in data.items():
         field = _NAMES.get(key, key)
         if field not in FIELDS or field in found.fields or is_empty(value):
             continue
