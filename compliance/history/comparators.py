@@ -25,6 +25,7 @@ def comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
 
     Raises UsageFault in the verifier's profile, NothingToJudge where a tree holds no logs.
     """
+    # Read once for all comparisons: to judge every log of a whole round takes by far the longest
     earlier = read_earlier(trees, options)
     return [_with(earlier, compare) for compare in (resubmitted, borrowed, followed)]
 

@@ -18,6 +18,7 @@ from podium.compliance.results.model import JudgingContext, ResultVerdict, join_
 from podium.compliance.systems.agreement import same_organisation
 from podium.rules.finding import Finding
 
+# The rules name batch sizes, local and global, and the span of batch normalisation
 BATCH_SIZES = frozenset(
     {
         "global_batch_size",
@@ -30,6 +31,7 @@ BATCH_SIZES = frozenset(
 )
 """Settings that may differ from the lender's."""
 
+# Software Adoption, until training 5.0, let a submitter update these during the review
 _SOFTWARE = frozenset({"framework", "other_software_stack", "operating_system"})
 
 
@@ -39,6 +41,7 @@ def borrowed(
     """What there is to report of results whose settings differ from those submitted first."""
     if not context.rules.package.borrowing:
         return
+    # An earlier round is no first version of this submission, and lends nothing
     known = [one for one in earlier.results if one.rules.title == context.rules.title]
     for verdict in results:
         first = _first(known, verdict, tree)
@@ -46,6 +49,7 @@ def borrowed(
             continue
         settings = verdict.result.runs[0].facts.settings.as_dict()
         changed = differing(first.settings, settings)
+        # With the settings unchanged, another description is a corrected file and no borrowing
         if not changed:
             continue
         yield _changed(tree, verdict, first, changed, _lenders(known, first), context)
@@ -62,6 +66,7 @@ def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
         for key in (first.keys() | second.keys()) - BATCH_SIZES
         if key not in first
         or key not in second
+        # Logs spell one setting as 8, 8.0 or a text: that is no change
         or canonical_text(first[key]) != canonical_text(second[key])
     )
 
@@ -88,6 +93,7 @@ def _lenders(known: Sequence[EarlierResult], first: EarlierResult) -> list[Earli
         one
         for one in known
         if one.benchmark == first.benchmark
+        # Only another submitter lends: settings of another result of one's own are a new choice
         and not same_organisation(one.submitter, first.submitter)
     ]
 
@@ -107,6 +113,7 @@ def _changed(
     if not context.rules.benchmark(first.benchmark).borrowable:
         return NOT_ALLOWED.found(profile, where, **known, benchmark=first.benchmark)
     apart = {lender.display_path: differing(lender.settings, settings) for lender in lenders}
+    # No tree declares its lender: the result that differs least is taken for it
     nearest = min(apart, key=lambda display_path: len(apart[display_path]), default=None)
     if nearest is None:
         problem = ", and no other submitter has a result of the benchmark to borrow them from"
@@ -115,6 +122,7 @@ def _changed(
     else:
         names = join_limited(apart[nearest])
         problem = f"; must all be one lender's, and those of {nearest} differ in {names}"
+    # Only a warning: with evidence, which no tree holds, the rules allow further changes
     return NOT_A_GROUP.found(profile, where, **known, problem=problem)
 
 
@@ -129,6 +137,7 @@ def _system(
     changed = [
         key
         for key in changed_fields(then, now)
+        # Free text: its words may change while the system stays
         if not key.endswith("_notes")
         and not (context.rules.package.software_updates and key in _SOFTWARE)
     ]

@@ -27,9 +27,11 @@ from podium.compliance.systems.values import SystemDescription, says_nothing
 from podium.rules.finding import Finding
 from podium.rules.model.round import Round
 
+# The rules state the share since 5.1; before, they ask for a performance that is as good
 MOST_LOST = 0.02
 """Share of the performance previewed that may be lost."""
 
+# In floating point 1.02 - 1 is more than 0.02, and exactly 2 % must pass
 _ROUNDING = 1e-9
 
 _AVAILABLE = (Category.ON_PREMISE, Category.CLOUD, Category.AVAILABLE)
@@ -54,6 +56,7 @@ class _Timed(msgspec.Struct, frozen=True):
         if self.joules is not None and preview.joules:
             return self.joules / preview.joules - 1, "energy"
         lost = self.minutes / preview.minutes
+        # A larger system is not excused by its size: its time itself must be as good
         if self.scale >= preview.scale:
             return lost - 1, "time"
         return lost * self.scale / preview.scale - 1, "time on all accelerators together"
@@ -84,6 +87,7 @@ def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[Earl
     found: dict[str, list[EarlierResult]] = defaultdict(list)
     for one in earlier.results:
         before = one.rules.usage == rules.usage and one.rules.version < rules.version
+        # The rules compare times, or times by chips; throughput is neither
         if not before or one.scaling == "weak" or one.description is None:
             continue
         hardware = _hardware(one.description)
@@ -110,6 +114,7 @@ def _available(
         hardware = _hardware(description)
         if not hardware:
             continue
+        # Kept even without a score: a system without results is another fault than none at all
         timed = found.setdefault(hardware, [])
         score = verdict.result.score
         scale, minutes = _scale(description), score.score
@@ -132,6 +137,7 @@ def _hardware(description: SystemDescription) -> str:
 
 
 def _scale(description: SystemDescription) -> int | None:
+    # A system without accelerators is measured by its nodes
     return description.accelerators or description.nodes
 
 
@@ -160,7 +166,9 @@ def _followed(
         "title": first.rules.title,
         "path_then": first.display_path,
     }
+    # What is missing has no file of its own to point at
     where, profile = tree.place("systems"), context.profile
+    # A retired benchmark is no fault: the committee is shown privately that it is as fast
     if available is not None and not comparable:
         now = context.rules.title
         yield NOT_COMPARABLE.found(profile, where, **known, names=names, now=now)
@@ -178,6 +186,7 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     then = one.rules.benchmarks.get(one.benchmark)
     if then is None or one.benchmark not in rules.listed(one.division):
         return None
+    # With another target the two times are of different tasks
     old, new = then.quality, rules.benchmarks[one.benchmark].quality
     if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
         return None
@@ -188,10 +197,12 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
 def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:
     """The smallest and the largest result previewed, each with the one to compare it with."""
     ordered = sorted(previewed, key=_SCALE)
+    # A single preview is smallest and largest at once: as a key it is compared once
     for then, pick in {ordered[-1]: max, ordered[0]: min}.items():
         alike = [one for one in mine if one.division == then.division]
         same = [one for one in alike if one.scale == then.scale]
         if alike:
+            # Of several results at one scale the fastest shows what the system can do
             yield then, min(same, key=_MINUTES) if same else pick(alike, key=_SCALE)
 
 

@@ -86,9 +86,11 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
         )
     earlier = Earlier()
     for path in trees:
+        # By the round of the submission the logs of an earlier one would be misjudged
         alone = replace(options, round=None)
         gathered = gather([path], alone, for_scores=True)
         earlier.results += _results(gathered, alone, path)
+        # The choices go on with those of the packages, which are no targets: hence not strict
         for target, choice in zip(gathered.targets, gathered.choices, strict=False):
             facts = gathered.judged[target.path].verdict.facts
             if facts is None:
@@ -121,6 +123,7 @@ def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterat
 
 
 def _title(choice: Choice) -> str:
+    # A default is no statement of the tree: to name that round would be a guess
     return "an earlier round" if choice.chosen_by == "default" else choice.rules.title
 
 
@@ -139,12 +142,14 @@ def resubmitted(
                 yield _shifted(run, before, context)
             else:
                 again.append(before)
+        # Looked at first, as another submitter's logs are wrong in the same round, too
         yield from _others(tree, verdict, again, context)
         # What was submitted first in this very round may of course stay.
         again = [before for before in again if before.title != context.rules.title]
         if again:
             yield _again(tree, verdict, again, context)
             system = verdict.folder.system
+            # Results of many benchmarks share a description, which is compared once
             if system not in compared and system in tree.systems:
                 compared.add(system)
                 yield from _system(tree, system, again[0], context)
@@ -188,6 +193,7 @@ def _others(
 
 def changed_fields(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The fields that two descriptions of a system do not share."""
+    # As data: other indentation or order of fields is still the same description
     return sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
 
 

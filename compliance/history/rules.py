@@ -16,6 +16,7 @@ _PREVIEWED += "show it at the smallest and the largest scale previewed"
 _OWN_RUNS = "every log is of a run that no earlier tree has"
 _SAME_SETTINGS = "all settings but batch sizes are those of the result submitted first"
 
+# A note: no tree shows whether the committee knows, or whether the result is still the best
 RESUBMITTED = note(
     "earlier.resubmitted",
     says="logs that an earlier round had already are reported",
@@ -42,6 +43,7 @@ SHIFTED_LOG = policy(
     good=_OWN_RUNS,
 )
 
+# A warning that may be waived: an organisation may have another name by now
 OTHER_SUBMITTER = policy(
     "earlier.other-submitter",
     says="a submitter submits runs of its own",

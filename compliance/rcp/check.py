@@ -69,6 +69,7 @@ def check(folder: Path, options: Options, points: Sequence[Point] | None) -> lis
     """Judge every result below a folder; by the policy, also where the verifier's differs."""
     results = scored_results(gather([folder], options, for_scores=True), options, points)
     theirs: dict[tuple[str, str], ScoredResult] = {}
+    # Judged anew from the logs: the two read them differently, not only the statistics
     if options.profile is Profile.POLICY:
         other = replace(options, profile=Profile.VERIFIER)
         gathered = gather([folder], other, for_scores=True)
@@ -95,7 +96,9 @@ def _interval(scored: ScoredResult) -> float | None:
     names = _PLACES.get(unit, _OTHERWISE)
     places: list[float] = []
     log = read_log(scored.result.runs[0].path)
+    # With the records read leniently, without which 0.5 and 0.6 have few
     for _, record in log.all_records():
+        # HPC's cosmoflow and oc20 log eval_error
         if record.key not in ("eval_accuracy", "eval_error"):
             continue
         metadata = metadata_of(record)
@@ -103,7 +106,9 @@ def _interval(scored: ScoredResult) -> float | None:
         place = next((number for number in found if number is not None), None)
         if place is not None:
             places.append(place)
+    # Some logs print each line twice, and checkpoints may be evaluated offline in any order
     gaps = [high - low for low, high in pairwise(places) if high > low]
+    # Not every schedule is even: that of ssd in 1.0 had epochs 40, 50, 55 and 60
     return statistics.median(gaps) if gaps else None
 
 
@@ -120,6 +125,7 @@ def _curve(
     size = judged.batch_size
     runs = [(size, p.to_converge) for p in judged.runs if p.converged and p.to_converge is not None]
     mean = None if judged.submission is None else (size, judged.submission)
+    # With too many unfinished runs the mean has no place on a chart
     if mean is not None and not math.isfinite(mean[1]):
         mean = None
     title = f"{scored.result.place.submitter} {scored.result.place.system} {benchmark}".strip()
@@ -226,6 +232,7 @@ def _figures(one: Checked) -> Iterator[str]:
         yield f"  (it allows for   {figure(judged.allowance)} {unit}: one evaluation)"
     if judged.submission is None or judged.margin is None:
         return
+    # The official verifier lets 1e9 stand for a run that did not converge
     never = not math.isfinite(judged.submission) or judged.submission >= 1e9
     yield f"  mean of runs     {'none' if never else figure(judged.submission)}"
     evaluations = one.evaluations

@@ -90,6 +90,7 @@ def _duplicates(points: list[Point]) -> Iterator[Finding]:
             size = numbers.count(point.batch_size)
             yield _found(DUPLICATE_BATCH_SIZE, point, size=size, first=first)
         same = values.setdefault(tuple(sorted(point.to_converge)), point.id)
+        # Epochs are small whole numbers: points that hardly vary may agree by chance
         if same != point.id and len(set(point.to_converge)) > 2:
             yield _found(COPIED_VALUES, point, first=same)
 
@@ -98,6 +99,8 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     yield from _run_count(rules, point)
     middle = statistics.median(point.to_converge)
     distance = statistics.median(abs(value - middle) for value in point.to_converge)
+    # 1.4826 median distances are a standard deviation of normal values; with most values
+    # equal that is 0, and half the median keeps their neighbours from being outliers
     limit = max(FAR * 1.4826 * distance, 0.5 * middle)
     far = [value for value in point.to_converge if abs(value - middle) > limit]
     if far:
@@ -137,6 +140,7 @@ def _unit(rules: Round, point: Point) -> Iterator[Finding]:
         problem = f"counts samples; {benchmark} logs epochs in {rules.title}"
     elif unit == "samples" and middle < point.batch_size:
         problem = f"converges after {middle:g} {unit}, less than one batch"
+    # More than twice the epochs of any reference run: unet3d has up to 4472
     elif unit == "epochs" and middle > 10_000:
         problem = f"converges after {middle:g} {unit}: samples or steps, it seems"
     if problem:
@@ -171,12 +175,14 @@ def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) ->
     wanted = next(s.value for s in settings(rules, benchmark, "closed", others) if s.key == key)
     try:
         return math.isclose(wanted, given[key], rel_tol=1e-6)
+    # Names and lists have no last digits to be rounded
     except TypeError:
         return False
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
     drop = rules.benchmark(benchmark).dropped
+    # No mean is left of fewer values, which _run_count reports
     usable = [point for point in points if len(point.to_converge) > 2 * drop]
     if not usable:
         return

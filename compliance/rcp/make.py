@@ -90,6 +90,7 @@ def _made(
         whole = int(size) if size == int(size) else size
         name = f"{benchmark}_ref_{whole}"
         known = rules.benchmark(benchmark)
+        # The official form has a member of its own for samples, which only two benchmarks use
         member = MEMBERS[known.convergence.points_unit]
         needed = 2 * known.runs
         if len(facts) < needed:
@@ -114,6 +115,7 @@ def _settings(facts: Sequence[Facts]) -> tuple[dict[str, Any], str]:
     given = [one.settings.as_dict() for one in facts]
     for name in sorted({name for one in given for name in one}):
         values = [one.get(name) for one in given]
+        # It is the record's BS
         if name == "global_batch_size":
             continue
         if all(value == values[0] for value in values):

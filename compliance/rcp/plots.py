@@ -65,6 +65,7 @@ def chart(curve: Curve, width: int = 80) -> list[str]:
     labels = [_label(high), _label((low + high) / 2), _label(low)]
     margin = max(map(len, labels))
     grid = _Grid(everything, low, high, max(20, min(width, 100) - margin - 2))
+    # What matters more is drawn later, over the rest
     grid.line(curve.limits, "_")
     grid.line(curve.used, ".")
     for pairs, mark in ((curve.pruned, "x"), (curve.used, "o"), (curve.runs, "+")):
@@ -88,6 +89,7 @@ def chart(curve: Curve, width: int = 80) -> list[str]:
 
 def _span(values: Sequence[float], room: float) -> Pair:
     low, high = min(values), max(values)
+    # Values that are all alike, or all 0, need a span to be divided by, too
     more = (high - low) * room or abs(high) * room or 1.0
     return max(0.0, low - more) if low >= 0 else low - more, high + more
 
@@ -132,6 +134,7 @@ class _Grid:
         ordered = sorted(pairs)
         for low, high in pairwise(ordered):
             for column in range(self.column(low[0]), self.column(high[0]) + 1):
+                # A column is rounded, and may stand for a size just outside the pair
                 at = min(max(self.size_at(column), low[0]), high[0])
                 slope = (high[1] - low[1]) / (high[0] - low[0]) if high[0] != low[0] else 0.0
                 self._put(column, low[1] + slope * (at - low[0]), char)
@@ -155,6 +158,7 @@ def check_plot(path: Path) -> None:
 def write_plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw the curves, one below the other, into an SVG or PNG file."""
     check_plot(path)
+    # Not pyplot, which keeps state of its own and looks for a display
     figure_of = import_module("matplotlib.figure").Figure
     matplotlib = import_module("matplotlib")
     matplotlib.rcParams["svg.hashsalt"] = "podium"  # the same data give the same bytes

@@ -30,8 +30,10 @@ def points_for(rules: Round, benchmark: str, file: Path | None) -> tuple[Point, 
     """The points of one benchmark; raises UsageFault where the round has no such benchmark."""
     if file is not None:
         found = points_in(file, rules.name)
+        # Points that name no benchmark are of the one asked for
         return tuple(point for point in found if point.benchmark in ("", benchmark))
     points = points_of(rules.usage, rules.name, benchmark)
+    # No points is an answer for minigo, which is not tested, and an error for a slip in the name
     if not points and benchmark not in rules.benchmarks:
         listed = ", ".join(sorted(rules.listed("closed")))
         raise UsageFault(f"{benchmark} is no benchmark of {rules.title}; must be one of {listed}")

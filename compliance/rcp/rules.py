@@ -56,6 +56,7 @@ COPIED_VALUES = policy(
     good=_GOOD,
 )
 
+# A warning: published records of stable_diffusion have 13 to 15 runs of 20
 TOO_FEW_RUNS = policy(
     "rcp.too-few-runs",
     says="a reference point rests on twice the runs of a result",
@@ -91,6 +92,7 @@ BATCH_SIZE = policy(
     good=_GOOD,
 )
 
+# The official form may say epochs of samples, too: only the numbers tell
 UNIT = policy(
     "rcp.unit",
     Severity.ERROR,
@@ -103,6 +105,7 @@ UNIT = policy(
     good=_GOOD,
 )
 
+# A warning: by exception, points of gpt_oss_20b in 6.0 have another end learning rate
 HYPERPARAMETER = policy(
     "rcp.hyperparameter",
     says="a reference point was run by the round's rules",

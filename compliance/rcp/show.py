@@ -23,6 +23,7 @@ SCHEMA = "podium.rcp-points/1"
 
 def show(rules: Round, benchmark: str, points: Sequence[Point], name: str, width: int) -> str:
     """The points as text or JSON."""
+    # Always both: llama2_70b_lora and dlrm_dcnv2, for instance, are pruned differently by each
     ways = {
         profile: references_for(profile, rules, benchmark, points)
         for profile in (Profile.POLICY, Profile.VERIFIER)
@@ -42,6 +43,7 @@ def _rows(
     for point in sorted(points, key=lambda one: one.batch_size):
         policy = by_id[Profile.POLICY].get(point.id)
         verifier = by_id[Profile.VERIFIER].get(point.id)
+        # A point of too few values to drop any is no reference; lint reports it
         if policy is not None and verifier is not None:
             rows.append((point, policy, verifier, policy in mine.used, verifier in theirs.used))
     return rows
@@ -97,6 +99,7 @@ def _users(mine: bool, theirs: bool) -> str:
 
 def figure(value: float) -> str:
     """A mean, a minimum: six digits, never in powers of ten."""
+    # The format `g` would write samples, which run into millions, in powers of ten
     if value >= 100_000:
         return f"{value:.0f}"
     return f"{value:.6g}"

@@ -223,11 +223,13 @@ def given_values(batch: int | None, settings: Sequence[str]) -> dict[str, Any]:
         key = key.strip()
         if not separator or not key:
             raise UsageFault(f"--set {each} gives no value; must be KEY=VALUE")
+        # A slip in a key would otherwise go unseen, and all look allowed
         if known(key) is None:
             near = nearest(key)
             hint = f"; did you mean {near.name}?" if near else ""
             raise UsageFault(f"--set {key} is no standard log key{hint}")
         try:
+            # A bare word needs no quotes that a shell would take away: what is no JSON is text
             given[key] = json.loads(text)
         except ValueError:
             given[key] = text

@@ -47,6 +47,7 @@ FIXED: tuple[Rule, ...] = tuple(map(_fixed_rule, FIXED_RULES))
 """Rules of every round, in the order pages list them."""
 
 
+# Selectors and searches for an id walk through every round, often more than once
 @cache
 def _all_rules(usage: str, name: str) -> tuple[Rule, ...]:
     rules = find_round(usage, name)

@@ -73,6 +73,7 @@ def _limits(old: Round, new: Round) -> Iterator[Difference]:
         before, after = words[old.verified], words[new.verified]
         yield Difference("limits", "changed", "official verifier", before, after)
     for each in fields(new.limits):
+        # Schedules are listed by benchmark: see _facts
         if each.name == "evaluates":
             continue
         before, after = getattr(old.limits, each.name), getattr(new.limits, each.name)
@@ -145,6 +146,7 @@ def _lines(old: Table | None, new: Table, stated: bool) -> Iterator[Difference]:
 
 
 def _whole(line: Line, stated: bool) -> tuple[Any, ...]:
+    # A target is a rule of its own elsewhere; a change of it shows here with its row
     return (*essence(line, Kind.ROW, stated), *essence(line, Kind.TARGET, stated))
 
 
@@ -158,7 +160,9 @@ def _what_changed(was: Line, line: Line, stated: bool) -> tuple[str, str]:
     before, after = _parts(was), _parts(line)
     differ = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     if not stated:
+        # Without a verifier all is stated by the policy: that alone is no change
         differ = [name for name in differ if name != "by"]
+    # Where one side has a bound of its own, the other must not look as if it had none
     none = {
         "target": "no target",
         "policy": "[policy: the same]",

@@ -84,6 +84,7 @@ def _known(rules: Round, name: str) -> dict[str, Row]:
     table = known[name]
     own = f"{table.division}.{table.benchmark}".strip(".")
     rows: dict[str, Row] = {}
+    # As in the official verifier the last scope that lists a key decides it
     for outer in dict.fromkeys(("common", table.division, own, name)):
         if outer in known:
             rows |= {line.name: line for line in known[outer].lines if isinstance(line, Row)}
@@ -114,6 +115,7 @@ def _apart(records: tuple[Record, ...], unit: str) -> tuple[Record, ...]:
 
 
 def _rendered(records: tuple[Record, ...], rules: Round) -> tuple[str, ...]:
+    # The end is kept: what comes first only sets the keys that the record needs
     lines = [line_of(record, rules.generation) for record in records[-MOST_SHOWN:]]
     return ("…", *lines) if len(records) > MOST_SHOWN else tuple(lines)
 
@@ -140,8 +142,10 @@ def line_of(record: Record, generation: str) -> str:
 
 def find(rules: Round, wanted: str) -> list[Rule]:
     """The rules of an id, old or new, a glob or a bare key; raises UsageFault: what is near."""
+    # Reports print ids in brackets, and people paste what they see
     wanted = wanted.strip().strip("[]")
     known = all_rules(rules)
+    # The narrowest reading first: a bare key may mean a rule in every table
     for found in (
         [rule for rule in known if wanted in rule.ids],
         [rule for rule in known if any(fnmatch.fnmatchcase(each, wanted) for each in rule.ids)],

@@ -21,6 +21,7 @@ _INTRODUCTION = (
 def fixed_page() -> str:
     """Every fixed rule: what it says, why, how it is reported, and an example."""
     lines = ["# Rules of lines, files and packages", "", MADE, "", _INTRODUCTION]
+    # The sort is stable: in a family, rules keep the order in which they are declared
     for family, rules in groupby(sorted(FIXED, key=_family), key=_family):
         lines += ["", f"## {family}"]
         for rule in rules:

@@ -8,6 +8,7 @@ from podium.compliance.tables.rule import Rule
 
 MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
 
+# Fewer marks than for scores: these texts are podium's own, not those of a log
 _NEEDS_ESCAPE = str.maketrans({mark: f"\\{mark}" for mark in "\\`*|<>[]"})
 
 

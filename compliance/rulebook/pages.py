@@ -63,6 +63,7 @@ def write_pages(folder: Path | None = None) -> list[str]:
             path.unlink()
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
+        # The committed pages have these line ends, on whichever system they are made
         path.write_text(wanted[name], encoding="utf-8", newline="\n")
     return stale
 
@@ -117,6 +118,7 @@ def _division(rules: Round, division: str, name: str) -> Iterator[str]:
     yield from ("", f"## {f'{division} division'.strip().capitalize()}", "")
     own = [table for table in _own(rules, name) if table.division == division]
     if not own:
+        # A scope without a file ends the official verifier in a crash
         yield "The official verifier has no rules for it here: it ends without a verdict."
         return
     for table in own:
@@ -161,12 +163,14 @@ def difference(rule: Rule) -> str:
         words = f"verifier: {asked}; policy: {rule.policy}"
     elif rule.policy_exempt_reason:
         words = "only the verifier asks for it"
+    # Without a verifier the policy's rules are errors, and differ from nothing
     elif rule.stated_by == "policy" and rule.policy_severity != "error":
         words = "only the policy asks for it"
     elif rule.stated_by == "verifier":
         words = "only the verifier asks for it"
     else:
         return ""
+    # Both texts are often the same sentence
     reason = "; ".join(
         dict.fromkeys(text for text in (rule.why, rule.policy_exempt_reason) if text)
     )

@@ -33,6 +33,7 @@ class Printer:
 
     def __init__(self, columns: int | None = None) -> None:
         self.width = columns or width()
+        # Not highlighted: rich would colour numbers and paths as it sees fit
         self.console: Console = Console(width=self.width, highlight=False, soft_wrap=False)
 
     def say(self, text: str = "", first: str = "", rest: str | None = None) -> None:
@@ -56,6 +57,7 @@ class Printer:
 
     def grid(self, grid: Grid) -> None:
         """Print a table; cells too wide for their column are broken into lines."""
+        # Loaded late: the command must start fast, and prose needs no table
         from rich.table import Table as RichTable
 
         widths = _widths(grid, self.width)

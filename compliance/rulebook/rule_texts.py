@@ -22,6 +22,7 @@ def texts_of(report: Outcome) -> dict[str, RuleText]:
             break
         for rule in all_rules(rules):
             if rule.id in wanted:
+                # Newest rounds come first: theirs is the wording for a rule of several
                 found.setdefault(rule.id, _text(rule))
     return found
 

@@ -167,6 +167,7 @@ def explained(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "logged", rule.times
     if rule.message:
         yield "message", rule.message
+    # No text states that podium itself must not fail
     if rule.kind is not Kind.INTERNAL:
         stated_by = STATED_BY[rule.stated_by]
         yield "stated by", stated_by if rules.verified else "the policy; no verifier is public"

@@ -45,11 +45,14 @@ def comparable(first: str, second: str, benchmark: str, other: str) -> str:
     if usage != other_usage:
         return f"{usage} and {other_usage} results are not comparable"
     one, two = _benchmark(first, benchmark), _benchmark(second, other)
+    # A name may change while the benchmark stays (ssd, retinanet), and stay while it changes
     if one.lineage != two.lineage:
         return f"{benchmark} of {old} and {other} of {new} are different benchmarks"
+    # Within one round every result may be compared, whatever the span of rounds says
     if old == new:
         return ""
     both = sorted((version_of(old), version_of(new)))
+    # Either round may state the span, and both rounds must lie in it
     for low, high in filter(None, (one.comparable, two.comparable)):
         if version_of(low) <= both[0] and both[1] <= version_of(high):
             return ""
@@ -83,5 +86,6 @@ def changes(now: Scores, then: Scores) -> list[Change]:
 
 def _identity(entry: ScoreEntry) -> tuple[str, ...]:
     name = _benchmark(entry.round, entry.benchmark).lineage
+    # Loose logs name neither submitter nor system: only their path tells them apart
     place = "" if entry.submitter and entry.system else entry.path
     return (entry.submitter, entry.system, place, name, entry.division, entry.scaling)

@@ -55,9 +55,11 @@ def _found(scored: ScoredResult, rule: FixedRule, path: str = "", **fields: Any)
 
 def _no_score(scored: ScoredResult) -> Iterator[Finding]:
     throughput = scored.result.throughput
+    # Instances of throughput have no olympic mean: what keeps them from one is no fault
     problems = scored.result.score.problems if throughput is None else throughput.problems
     for problem in problems:
         yield _found(scored, INVALID, problem=problem, fix=_fix(problem, scored))
+    # A problem reported already explains why no mean is there: the time is at fault only without
     if (throughput is not None and throughput.time_to_train_all is None) or (
         throughput is None and scored.result.score.minutes is None and not problems
     ):
@@ -65,6 +67,7 @@ def _no_score(scored: ScoredResult) -> Iterator[Finding]:
 
 
 def _fix(problem: str, scored: ScoredResult) -> str:
+    # A problem is a sentence of results/score.py: only its words tell the kinds apart
     if "needs" in problem:
         missing = scored.entry.needed - len(scored.result.counted)
         return f"add {missing} more runs of {scored.result.place.benchmark}"
@@ -81,6 +84,7 @@ def _batch_sizes(scored: ScoredResult) -> Iterator[Finding]:
         return
     sizes = ", ".join(
         f"{'none' if size is None else f'{size:g}'} in {count}"
+        # Logs may name a size each: four show the mix
         for size, count in counted.most_common(4)
     )
     yield _found(scored, MIXED_BATCH_SIZES, key="global_batch_size", sizes=sizes)
@@ -91,6 +95,7 @@ def _absurd(scored: ScoredResult) -> Iterator[Finding]:
     converged = [(i, run) for i, run in enumerate(scored.result.counted) if run.converged]
     given = [run.to_converge for _, run in converged if run.to_converge is not None]
     plain = [value for value in given if math.isfinite(value) and value > 0]
+    # Infinite and negative counts must not shift the median that the others are held against
     usual = _usual(scored, plain)
     for index, run in converged:
         why = _absurdity(run, usual)
@@ -110,6 +115,7 @@ def _usual(scored: ScoredResult, values: list[float]) -> float | None:
     convergence = scored.result.convergence
     if convergence is not None and convergence.mean is not None:
         return convergence.mean
+    # Of two runs that differ neither can be called the odd one
     return statistics.median(values) if len(values) > 2 else None
 
 
@@ -126,6 +132,7 @@ def _absurdity(run: RunFacts, usual: float | None) -> str:
 
 def _times(scored: ScoredResult) -> Iterator[Finding]:
     for member, run in zip(scored.result.runs, scored.result.counted, strict=True):
+        # The official verifier does not compare the two times: such a log passes it
         if run.minutes is not None and run.minutes <= 0:
             yield _found(
                 scored,
@@ -142,6 +149,7 @@ def _convergence(scored: ScoredResult) -> Iterator[Finding]:
     if scored.result.score.minutes is None and not scored.result.weak:
         return  # that the result has no score is reported already
     for found in judge_reference_points(scored.result):
+        # Let through, not dropped: the submitter asks for it, but the working group decides
         yield replace(found, waived=_bypassed(scored))
 
 
@@ -163,9 +171,11 @@ def _factor(scored: ScoredResult) -> Iterator[Finding]:
 
 
 def _broken(scored: ScoredResult) -> Iterator[Finding]:
+    # There such a run is the slowest already: see Result.counted
     if scored.result.profile is Profile.VERIFIER:
         return
     runs = scored.result.runs
+    # A run that did not converge may be the one dropped, whatever else its log breaks
     broken = [run.name for run in runs if run.failed and run.facts.run.converged]
     if broken:
         yield _found(
@@ -183,6 +193,7 @@ def _spread(scored: ScoredResult) -> Iterator[Finding]:
         return
     names = [name.rpartition("/")[2] for name in spread.outliers]
     far = f"; far from the others: {join_limited(names, 6)}" if names else ""
+    # Twice the usual spread, below which spread_of calls no single run an outlier either
     if spread.relative > 2 * spread.usual or far:
         yield _found(scored, WIDE_SPREAD, spread=spread.relative, usual=spread.usual, far=far)
 

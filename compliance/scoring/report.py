@@ -19,6 +19,7 @@ class _Model(BaseModel):
         frozen=True,
         populate_by_name=True,
         serialize_by_alias=True,
+        # JSON has no infinity, and strict readers reject Python's spelling of it
         ser_json_inf_nan="strings",
     )
 
@@ -74,6 +75,7 @@ class ScoreEntry(_Model):
     factor: float = 1.0
     factor_source: Literal["none", "rcp", "scaling.json"] = "none"
     score: float | None = None
+    # The official summary scales the energy, the policy does not say: a report has both
     energy_joules: float | None = Field(default=None, description="before scaling")
     scaled_energy_joules: float | None = Field(default=None, description="times the factor")
     models: int | None = None
@@ -93,6 +95,7 @@ class ScoreEntry(_Model):
 class Scores(_Model):
     """Everything one call of `podium score` found."""
 
+    # A field called `schema` would hide the method of pydantic's models
     schema_: Literal["podium.scores/1"] = Field(default=SCHEMA, alias="schema")
     tool: Tool = Tool()
     rules: Rules

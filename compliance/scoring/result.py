@@ -25,6 +25,7 @@ def scored(result: Result) -> ScoredResult:
 
 def by_path(results: Iterable[ScoredResult]) -> list[ScoredResult]:
     """Rows in the order of their paths."""
+    # Loose logs of several benchmarks share a folder, and with it the path
     return sorted(
         results, key=lambda one: (one.result.place.display_path, one.result.place.benchmark)
     )

@@ -37,6 +37,7 @@ def row_of(result: Result) -> ScoreEntry:
         energy_joules=_energy(result),
         run_list=_run_list(result),
         rcp=as_model(rcp_entry(result.convergence)),
+        # Only the open division reports the quality reached: training rules, Quality measure
         quality=final_quality(runs) if result.division == "open" else None,
         **(_throughput(result) if result.weak else _time(result)),
     )
@@ -72,6 +73,7 @@ def _energy(result: Result) -> float | None:
     """Of runs the mean of those scored; of instances, all of which count, the sum."""
     if not result.weak:
         return result.energy
+    # A sum over some of the instances would look like a saving: all are known, or none counts
     known = [joules for joules in result.energies if joules is not None]
     return math.fsum(known) if known and len(known) == len(result.energies) else None
 
@@ -79,8 +81,10 @@ def _energy(result: Result) -> float | None:
 def _mean_convergence(result: Result) -> float | None:
     if result.convergence.submission is not None:
         return result.convergence.submission
+    # Not compared with any reference, as in the open division: the mean is still worth a column
     drop = result.score.dropped
     values = [
+        # As in the score a run that did not converge takes the place of the slowest
         run.to_converge if run.converged and run.to_converge is not None else math.inf
         for run in result.chosen
     ]
@@ -106,6 +110,7 @@ def _run_list(result: Result) -> list[RunEntry]:
             path=run.display_path,
             minutes=facts.minutes,
             converged=facts.converged,
+            # Throughput drops no instance: the roles of an olympic mean do not apply
             scored=facts.counts if result.weak else part.role == "scored",
             role="instance" if result.weak else part.role,
             why="" if result.weak else part.why,

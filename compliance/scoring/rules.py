@@ -88,6 +88,7 @@ NEGATIVE_TIME = FixedRule(
     good=_GOOD,
 )
 
+# A warning: in 3.1 the committee set factors for results that fail the test of convergence
 FACTOR_DIFFERS = FixedRule(
     "score.factor-differs",
     stated_by=StatedBy.POLICY,
@@ -102,6 +103,7 @@ FACTOR_DIFFERS = FixedRule(
     good="there is no scaling.json",
 )
 
+# In 5.0 initialisation of more than 30 minutes cost a converged run its place in the summary
 BROKEN_RUN_COUNTED = policy(
     "score.broken-run-counted",
     says="the logs of the runs that are scored violate no rule",
@@ -115,6 +117,7 @@ BROKEN_RUN_COUNTED = policy(
     good=_GOOD,
 )
 
+# A note, as outliers are real: 0.7 has 922 minutes beside 0.46
 WIDE_SPREAD = FixedRule(
     "score.wide-spread",
     stated_by=StatedBy.POLICY,
@@ -129,6 +132,7 @@ WIDE_SPREAD = FixedRule(
     good=_GOOD,
 )
 
+# A warning: to measure power is optional, so its faults cost no score
 NO_ENERGY = FixedRule(
     "score.no-energy",
     stated_by=StatedBy.POLICY,

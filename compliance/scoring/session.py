@@ -85,6 +85,7 @@ def results_of(
     wish = RoundRequest(options.usage, options.round)
     described = _Descriptions()
     for folder, display_path, judged in _folders(gathered):
+        # A path may hold several rounds: each folder is scored by its own
         rules = wish.choose(folder).rules
         runs = [_run(one) for one in judged]
         for group in _groups(runs, Path(folder).absolute().name, rules):
@@ -101,11 +102,13 @@ def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged
         one = gathered.judged[target.path]
         if one.kind != "log" or not isinstance(one.verdict.facts, Facts):
             continue
+        # HPC rules: a pruned instance is submitted and checked, but is no part of the result
         if is_pruned(os.path.dirname(target.display_path)):
             continue
         folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
         display_path.setdefault(target.folder, os.path.dirname(target.display_path) or ".")
     for folder, logs in folders.items():
+        # As people count: result_10 comes after result_9, not after result_1
         yield folder, display_path[folder], [logs[name] for name in natural(list(logs))]
 
 
@@ -117,11 +120,13 @@ def _run(one: Judged) -> Run:
 
 def _groups(runs: list[Run], folder: str, rules: Round) -> list[list[Run]]:
     """The logs of one folder by result: one, unless they are loose logs of several benchmarks."""
+    # The folder decides: a log in it that misnames its benchmark is still one of its runs
     if folder in rules.benchmarks:
         return [runs]
     groups: dict[str | None, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.facts.run.benchmark, []).append(run)
+    # A log that names no benchmark could be of any: nothing is split by a guess
     if len(groups) > 1 and None in groups:
         return [runs]
     return list(groups.values())
@@ -130,6 +135,7 @@ def _groups(runs: list[Run], folder: str, rules: Round) -> list[list[Run]]:
 class _Descriptions:
     """System descriptions, each read once."""
 
+    # A system has a folder for each benchmark, and one description for all of them
     def __init__(self) -> None:
         self.known: dict[Path, SystemDescription | None] = {}
 

@@ -20,9 +20,11 @@ def write_scaling(workings: Iterable[ScoredResult]) -> Iterator[str]:
     """
     for working in workings:
         factor = working.result.score.factor
+        # The factor multiplies minutes to train, which throughput does not have
         if working.result.throughput is not None or working.result.score.minutes is None:
             continue
         path = working.result.place.folder / SCALING_FILE
+        # The official tools overwrite or delete this file, and with it what the committee decided
         if path.exists():
             yield _kept(working, path)
         elif factor.source == "rcp":
@@ -36,5 +38,6 @@ def _kept(working: ScoredResult, path: Path) -> str:
     implied = 1.0 if judged is None else judged.scaling_factor
     if given is None:
         return f"kept: {path}, though it gives no factor"
+    # Some published files give the factor with six decimals
     same = math.isclose(given, implied, rel_tol=1e-6)
     return f"kept: {path} ({given!r}{'' if same else f'; the points imply {implied!r}'})"

@@ -47,6 +47,7 @@ def usual_value(key: Key) -> Any:
 
 def blank(key: Key) -> Record:
     """A record of a key as it is usually logged."""
+    # mllog writes null as the value of an interval's start and end
     value = None if key.role.startswith("interval") else usual_value(key)
     event = {"interval_start": k.INTERVAL_START, "interval_end": k.INTERVAL_END}
     return Record(key.name, START_MS, value, {}, event.get(key.role, k.POINT_IN_TIME), "")
@@ -59,6 +60,7 @@ def at(record: Record, seconds: int) -> Record:
 
 def otherwise(record: Record) -> Record:
     """The same key with another value, a second later."""
+    # Records of one value would only be a warning of the official verifier: they must differ
     value: Any = {"int": 101, "float": 0.2, "str": "another"}.get(_type(record.value))
     return msgspec.structs.replace(record, value=value, time_ms=record.time_ms + 1000)
 

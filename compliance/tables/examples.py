@@ -42,6 +42,7 @@ def counter_example(constraint: Constraint, run: Run | None = None) -> tuple[Any
 
     `run` holds the keys that formulas look at; raises NotLogged where it lacks one.
     """
+    # Placed behind all records, so that a formula may look at any of them
     run = run or Run([])
     run.position = len(run.records)
     good = bad = _NONE
@@ -77,12 +78,14 @@ class _Maker:
     def __init__(self, row: Row, known: Mapping[str, Row], target: bool) -> None:
         self.row, self.known, self.target = row, known, target
         self.policy = row.as_policy()
+        # Where the verifier bounds nothing, only the policy's bound can be broken
         self.judged = self.policy if row.stated_by is StatedBy.POLICY or not row.each else row
         self.some = (*row.some, *self.policy.some) if target else ()
         self.all = (*row.each, *self.policy.each, *row.first, *self.some)
         self.before: list[Record] = []
         self.after: list[Record] = []
         self.added = {row.name}
+        # With fewer, the count would be a second fault beside the one to show
         self.count = max(1, row.times.least)
 
     def make(self) -> Example | None:
@@ -92,6 +95,7 @@ class _Maker:
         for other in dict.fromkeys(key for each in self.all for key in each.needs()):
             self._add(other)
         self._order()
+        # Which key a formula lacks next shows only when it is worked out
         for _ in range(MOST_NEEDS):
             try:
                 return self._attempt()
@@ -107,6 +111,7 @@ class _Maker:
         key = k.known(name)
         if key is None or name in self.added:
             return False
+        # Noted before the keys that it needs: two may need each other
         self.added.add(name)
         record = at(blank(key), len(self.before))
         row = self.known.get(name)
@@ -192,6 +197,7 @@ class _Maker:
         run = Run(records)
         if not self.target:
             found = self.judged.judge(run)
+            # An absence has no position: a record itself must be at fault
             return any(violation.position is not None for violation in found)
         judged = self.row if self.row.some else self.policy
         try:

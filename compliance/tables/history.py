@@ -25,6 +25,7 @@ class Kind(StrEnum):
 
 def renamed(newer: Round, older: Round) -> dict[str, str]:
     """Names of the newer round's benchmarks in the older one, where they differ."""
+    # The title stays when a benchmark is renamed: ssd and retinanet, gnn and rgat share theirs
     gone = {b.title: name for name, b in older.benchmarks.items() if name not in newer.benchmarks}
     new = {b.title: name for name, b in newer.benchmarks.items() if name not in older.benchmarks}
     return {name: gone[title] for title, name in new.items() if title in gone}

@@ -85,6 +85,7 @@ def _rules_of_line(rules: Round, table: Table, line: Line) -> Iterator[Rule]:
     if isinstance(line, End):
         yield _end_rule(rules, table, line)
         return
+    # Rounds without a public verifier (training 0.5, HPC 0.7) have the policy's bound only
     row = line if rules.verified else line.as_policy()
     yield _row_rule(rules, table, row, since(rules, table.name, line, Kind.ROW))
     if row.some or row.policy_some:
@@ -169,6 +170,7 @@ def _severities(
     one_sided: bool = False,
 ) -> dict[str, Any]:
     if stated_by is StatedBy.POLICY:
+        # Training rules, Hyperparameters: where table and verifier differ, the verifier wins
         policy = Severity.WARNING if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
     policy_text = "error"
@@ -192,6 +194,7 @@ def _check_rule(rules: Round, check: Check) -> Rule:
     older = rules.chain()
     first = rules
     for before in older[1:]:
+        # By id: a check whose words changed is the same check
         if check.id not in {other.id for other in before.checks}:
             break
         first = before

@@ -52,6 +52,7 @@ def settings(
 ) -> list[Setting]:
     """Every hyperparameter of a benchmark, in the order of its table."""
     values = dict(given)
+    # One value that is fixed may be what the next formula looks up
     while True:
         found = [*_settings(rules, benchmark, division, given, _run_of(values))]
         fixed = {each.key: each.value for each in found if each.state == "fixed"}
@@ -63,6 +64,7 @@ def settings(
 def _run_of(values: Mapping[str, Any]) -> Run:
     records = [Record(key, 0.0, value, {}) for key, value in values.items()]
     run = Run(records)
+    # There is no log: keys have no order, and computed floats need not be equal to the last bit
     run.ordered = run.exact = False
     run.position = len(records)
     return run
@@ -73,6 +75,7 @@ def _settings(
 ) -> Iterator[Setting]:
     rows: dict[str, Rule] = {}
     for rule in _rows(rules, benchmark, division, run):
+        # Innermost tables come first, and the innermost that lists a key decides it alone
         rows.setdefault(rule.name, rule)
     for name, rule in rows.items():
         assert isinstance(rule.source, Row)
@@ -105,6 +108,7 @@ def _rows(rules: Round, benchmark: str, division: str, run: Run) -> Iterator[Rul
 
 
 def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Setting:
+    # Both texts together: what one plans to run with should pass by either
     constraints = (*row.each, *(row.policy or ()))
     state, value, missing = "free", given.get(row.name), _missing(constraints, row.name, run)
     if row.name in given:
@@ -204,6 +208,7 @@ def _fixed(constraints: tuple[Constraint, ...], run: Run) -> Any:
 def _plain(value: Any) -> Iterator[Any]:
     """The shortest spellings of a number that floating point blurred, then the number itself."""
     if isinstance(value, float) and math.isfinite(value) and value:
+        # A formula may end at 0.30000000000000004 where people log 0.3
         for digits in range(1, 10):
             short = float(f"{value:.{digits}g}")
             if math.isclose(short, value, rel_tol=1e-12):

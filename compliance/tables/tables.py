@@ -39,6 +39,7 @@ def tables(rules: Round) -> Mapping[str, Table]:
     return _tables(rules.usage, rules.name)
 
 
+# Kept by names: a round holds mappings, and cannot be a key itself
 @cache
 def _tables(usage: str, name: str) -> Mapping[str, Table]:
     rules = find_round(usage, name)
@@ -64,6 +65,7 @@ def _own_tables(rules: Round, division: str, benchmark: str) -> Iterator[Table]:
             when = f"where {variant.chosen_by.name} is {variant.value}"
             name = f"{scope.name}.{variant.name}"
             yield Table(name, division, benchmark, variant.rows, when)
+            # The verifier keeps a variant's rules like those of a benchmark, which a log may name
             misnamed = f"{benchmark}_{variant.name}"
             for other in rules.scopes(division, misnamed):
                 if other.name == f"{division}.{misnamed}":
@@ -78,6 +80,7 @@ def _table(scope: Scope, division: str, benchmark: str) -> Table:
 def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
     """The tables that judge a benchmark's log, innermost first, each without overridden rows."""
     found: list[Table] = []
+    # To the official verifier the last scope that lists a key decides it alone
     decided: set[str] = set()
     own = [t for t in tables(rules).values() if t.benchmark == benchmark and not t.hidden]
     outer = [t for t in tables(rules).values() if not t.benchmark and t.division in ("", division)]
@@ -85,9 +88,11 @@ def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
         lines = tuple(
             line
             for line in table.lines
+            # What only the policy states cancels nothing in the verifier, and nothing cancels it
             if not (isinstance(line, Row) and _verified(line) and line.name in decided)
         )
         found.append(Table(table.name, table.division, table.benchmark, lines, table.when))
+        # A variant decides only where its value is logged: the outer rows stay for other logs
         if not table.when:
             decided |= {line.name for line in lines if isinstance(line, Row) and _verified(line)}
     return found

@@ -19,6 +19,7 @@ def render(scores: Scores, name: str, *, long: bool = False) -> str:
     if name == "json":
         return scores.to_json()
     if name == "csv":
+        # Loaded on demand: no command waits for the modules of a format it does not print
         from podium.compliance.scoring.render.delimited import to_csv
 
         return to_csv(scores, long=long)

@@ -45,6 +45,7 @@ def _entry(change: Change) -> ScoreEntry:
 
 
 def _rows(found: list[Change]) -> Iterator[Row]:
+    # Results come in order of path: those of one system are neighbours
     for heading, group in groupby(found, key=lambda one: heading_of(_entry(one), several=False)):
         yield Heading(heading)
         for one in group:

@@ -12,6 +12,7 @@ from podium.compliance.scoring.render.rows import result_columns, result_rows, r
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import Scores
 
+# A spreadsheet runs a cell that begins so, and anyone may name a system in a log
 _FORMULAS = ("=", "+", "-", "@")
 
 

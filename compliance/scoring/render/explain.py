@@ -28,6 +28,7 @@ def figure(value: float | None) -> str:
     """A mean: six digits, never in powers of ten."""
     if value is None:
         return numbers.NONE
+    # Samples run into millions, which the format `g` would write in powers of ten
     return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
 
 
@@ -78,12 +79,14 @@ def _mean(working: ScoredResult, width: int) -> Iterator[str]:
         yield from wrap("2. The runs leave no mean: the result has no score.", width, "", "   ")
         return
     display_path = [f"{minutes:.6f}" for minutes in kept]
+    # A result of unet3d keeps 32 of its 40 runs
     if len(display_path) > 12:
         display_path = [*display_path[:5], "...", *display_path[-5:]]
     text = (
         f"2. The mean of the {len(kept)} runs that are left: ({' + '.join(display_path)}) "
         f"/ {len(kept)}"
     )
+    # All digits: published scores can be compared to the last one
     yield from wrap(f"{text} = {entry.minutes!r} minutes.", width, "", "   ")
 
 
@@ -181,6 +184,7 @@ def _weak(working: ScoredResult, width: int) -> Iterator[str]:
 
 
 def _instances(runs: list[RunEntry]) -> list[tuple[str, ...]]:
+    # HPC rules: throughput is timed from the first start, whichever instance made it
     origin = min((run.start_ms for run in runs if run.start_ms is not None), default=0.0)
     return [
         (

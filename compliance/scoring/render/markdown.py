@@ -13,6 +13,7 @@ from podium.compliance.scoring.render.text import summary
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import ScoreEntry, Scores
 
+# GitHub makes HTML and links of what a log says, and a bare | ends the cell
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 
 STRONG = (
@@ -92,6 +93,7 @@ def weak_cells(entry: ScoreEntry) -> tuple[str, ...]:
 
 
 def _words(entry: ScoreEntry) -> tuple[str, ...]:
+    # Loose logs name no system: the path says whose row it is
     return (entry.submitter, entry.system or entry.path, entry.benchmark, entry.division)
 
 

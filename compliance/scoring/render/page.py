@@ -65,4 +65,5 @@ def _cells(tag: str, cells: Sequence[str], words: int) -> str:
 
 
 def _text(text: str) -> str:
+    # Cleaned as well: escaping for HTML leaves control characters as they are
     return escape(clean(text))

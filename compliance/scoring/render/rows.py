@@ -87,6 +87,7 @@ def _runs(entry: ScoreEntry) -> Iterator[dict[str, Any]]:
     for number, run in enumerate(entry.run_list):
         row = {**same, "result": entry.path, "run": number}
         row |= {name: getattr(run, name) for name in RUN_COLUMNS}
+        # A run may log several seeds, and a cell holds one value
         yield {**row, "unit": entry.unit, "seed": json.dumps(run.seed, default=str)}
 
 

@@ -68,6 +68,7 @@ def _by_openpyxl(library: Any, sheets: Iterable[_Sheet], stream: io.BytesIO) -> 
 
 
 def _by_xlsxwriter(library: Any, sheets: Iterable[_Sheet], stream: io.BytesIO) -> None:
+    # The library makes formulas and links of plain text unless told not to
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with library.Workbook(stream, options) as book:
         for title, columns, rows in sheets:
@@ -127,6 +128,7 @@ def _typed(arrow: Any, name: str, *, long: bool) -> Any:
     """The type of a column: the same, whatever values a table happens to hold."""
     if name in _WORDS:
         return arrow.string()
+    # Of a result it is the number of runs, of a run whether it did
     if name == "converged" and not long:
         return arrow.int64()
     if name in _TRUTHS:
@@ -152,4 +154,5 @@ def _needs(what: str, library: str) -> str:
 
 
 def _write(output: Path, data: bytes) -> None:
+    # Made in memory and renamed into place: no program opens half a workbook
     write_bytes(output, data)

@@ -54,6 +54,7 @@ def _widths(
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[int]) -> list[str]:
+    # Numbers are never broken: half of one reads as another
     wrapped = [wrap(cell, widths[i]) if i in left else [cell] for i, cell in enumerate(cells)]
     height = max(map(len, wrapped))
     lines = []

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from podium.compliance.report.models import FindingEntry
     from podium.compliance.scoring.report import ScoreEntry, Scores
 
+# The longest severity and two spaces
 _BODY = " " * 9
 _STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[33m", "note": "\x1b[36m"}
 _PLAIN = "\x1b[0m"
@@ -101,6 +102,7 @@ def findings(found: Iterable[FindingEntry], width: int, color: bool = False) -> 
         if one.hint:
             lines += wrap(f"help: {clean(one.hint)}", width, _BODY, _BODY + "  ")
         if color:
+            # Coloured last: to the wrapping above, escape codes would be columns of text
             lines[0] = lines[0].replace(severity, f"{_STYLES[severity]}{severity}{_PLAIN}", 1)
         yield from lines
 
