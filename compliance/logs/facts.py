@@ -101,6 +101,7 @@ def gather(
         seeds=seeded_run(log, name),
         settings=_settings(run),
         broken=bool(ids),
+        # all() of no ids is true, and a log without errors missed nothing
         missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
     )
     if profile is Profile.VERIFIER:
@@ -129,6 +130,7 @@ def secrets_finder() -> Callable[[Log], Secrets | None]:
 
 def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:
     """The run with what only a tolerant reader gets: a score of 0.5 or 0.6 may rest on it."""
+    # The verifier's score may rest only on the lines that it reads itself
     if profile is Profile.VERIFIER and rules.verified:
         return run
     if not log.lenient and len(run.records) == len(log.records):
@@ -169,6 +171,7 @@ def _fingerprint(run: Run) -> RunFingerprint:
 def sources_of(run: Run) -> dict[str, int]:
     """Each source file that the log names, with the highest line it names of it."""
     sources: dict[str, int] = {}
+    # One record of each key: repeats mostly come from the same call, and there may be thousands
     firsts = [run.records[places[0]].metadata for places in run.where.values()]
     for file, lineno in [(m.get("file"), m.get("lineno")) for m in firsts if type(m) is dict]:
         if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
@@ -176,6 +179,7 @@ def sources_of(run: Run) -> dict[str, int]:
     return sources
 
 
+# The seed is what the runs of a result must differ in
 _HYPERPARAMETERS = frozenset(
     name for name, key in keys.ALL.items() if key.role == "hyperparameter" and name != "seed"
 )

@@ -80,6 +80,7 @@ class _Judgement:
         broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*PolicyReading(self.verifier).review(broken)]
+        # Lines first: they may be what the verifier crashes on, which `_findings` reports
         verdict.findings = [*self._line_findings(), *self._findings(broken)]
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
@@ -111,6 +112,7 @@ class _Judgement:
         )
 
     def _about_crash(self, why: str) -> Finding:
+        # The policy knows what an older name of a benchmark means; the verifier has no rules for it
         excused = self.profile is Profile.POLICY and self.verifier.known_as
         severity = Severity.WARNING if excused else None
         return VERIFIER_CRASH.found(self.profile, self.path, severity=severity, reason=why)
@@ -149,6 +151,7 @@ class _Judgement:
     def _converged(self, broken: Iterable[RuleViolation]) -> bool | None:
         if not self.run.records:
             return None
+        # A target missed by one text's reading alone is a warning, and counts as reached
         missed = any(
             rule.id.endswith(".target") and rule.severity is Severity.ERROR for rule in broken
         )

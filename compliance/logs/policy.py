@@ -41,6 +41,7 @@ class PolicyReading:
             run = tolerant_run(verifier.log)
         elif verifier.log.places is None:
             run.plain_json = True
+        # The policy asks for no order of hyperparameters, and its formulas for no last digit
         run.ordered = run.exact = False
         return run
 
@@ -62,6 +63,7 @@ class PolicyReading:
         """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
         for rule, row in scope.policy:
             violations = row.judge(self.run)
+            # What the verifier found is weighed already, and must not be reported a second time
             if violations and rule not in seen:
                 yield self._stated(rule, row, violations)
             target = rule.rpartition(".")[0] + ".target"
@@ -88,6 +90,7 @@ class PolicyReading:
         if row is None or rule.severity is not Severity.ERROR:
             yield rule
             return
+        # Judged again: the verifier may have failed an order of lines or the last digit of a float
         policy = row.as_policy()
         target = rule.id.endswith(".target")
         left = _attempt(policy, self.run) if target else policy.judge(self.run)
@@ -112,6 +115,7 @@ class PolicyReading:
 
     def _dropped(self) -> Iterator[RuleViolation]:
         """Values an outer table rejects, where an inner row only names the key."""
+        # So gradient_accumulation_steps -5 passes the official verifier for llama2_70b_lora
         last = {row.name: row for scope in self.verifier.scopes for row in scope.rows}
         for rule in self.verifier.cancelled:
             row = last.get(rule.key or "")
@@ -163,4 +167,5 @@ def _attempt(row: Row, run: Run) -> list[Violation]:
     try:
         return row.judge_some(run)
     except CannotJudge as problem:
+        # What makes the verifier crash only breaks a rule of the policy
         return [Violation(problem.position, problem.why)]

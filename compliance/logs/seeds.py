@@ -10,6 +10,7 @@ import msgspec
 from podium.logging_spec.reader.log import Fault, Log
 from podium.rules.run import metadata_of
 
+# Lines that the official reader takes or passes over; at any other fault it gives up the log
 _HARMLESS = frozenset({Fault.GLUED, Fault.KEY, Fault.DIALECT, Fault.IGNORED})
 
 SeedRecord = tuple[Any, int, Any, Any]
@@ -27,6 +28,7 @@ class SeededRun(msgspec.Struct, frozen=True):
 
 def seeded_run(log: Log, path: str) -> SeededRun:
     """What one log says of its seeds, as the official reader of 0.7 and later takes it."""
+    # The official seed check knows only the lines of 0.7 and later
     if log.generation != "mllog":
         return SeededRun(path, ())
     seeds = []

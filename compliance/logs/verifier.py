@@ -33,8 +33,11 @@ class VerifierReading:
     def review(self) -> Iterator[RuleViolation]:
         """Broken rules by the verifier's reading: the last scope that lists a key decides it."""
         by_key: dict[str, RuleViolation] = {}
+        # Failures under no key, which no later scope can cancel
         apart: list[RuleViolation] = []
         run = self.run
+        # Its formulas see only what stands before a record, and compare floats with ==; the run is
+        # shared with PolicyReading, which sets both otherwise
         run.ordered = run.exact = True
         for scope in self._scopes():
             self.scopes.append(scope)
@@ -60,6 +63,7 @@ class VerifierReading:
 
     def _missed(self, rule: str, row: Row) -> Iterator[RuleViolation]:
         try:
+            # An exception in this kind of test is not caught there, and ends the program
             missed = row.judge_some(self.run)
         except CannotJudge as problem:
             self.crashes(problem.position, problem.why)
@@ -109,6 +113,7 @@ class VerifierReading:
 
     def crashes(self, position: int | None, why: str) -> None:
         """Note why the official verifier crashes; the first reason is kept."""
+        # It ends at the first: what would come later is never reached
         if not self.crash and self.rules.verified:
             line = None if position is None else self.run.line(position)
             self.crash = why if line is None else f"line {line}: {why}"
@@ -133,6 +138,7 @@ class VerifierReading:
     def _chosen(self, scope: Scope) -> Iterator[Scope]:
         """Scopes that optimizer and scheduler records choose, in the order of those records."""
         selectors = {variant.chosen_by.name: variant for variant in scope.variants}
+        # Its rule files are queued as such records are met, one for each record
         places = sorted(i for key in selectors for i in self.run.where.get(key, ()))
         for index in places:
             record = self.run.records[index]
@@ -148,6 +154,7 @@ class VerifierReading:
 
     def _look_for_rules(self, division: str, benchmark: Any, name: str) -> None:
         run, rules = self.run, self.rules
+        # It makes the name of a rule file of what is logged, and crashes where there is none
         if rules.divided and "submission_division" in run.where and division not in DIVISIONS:
             given = run.value("submission_division")
             self.crashes(None, f"it has no rules for the division {given!r}")

@@ -82,6 +82,7 @@ def check_power(
     show it.
     """
     power = folder / "power"
+    # lexists: a link called power that leads nowhere is a fault, not an absent folder
     if not runs or not os.path.lexists(power):
         return PowerVerdict()
     return _Judgement(power, runs, nodes, rules, profile, display_path).verdict()
@@ -102,6 +103,7 @@ class _Judgement:
         self.runs = sorted(runs, key=lambda run: f"{run.stem}.txt")
         self.profile = profile
         self.by_policy = profile is Profile.POLICY
+        # Resolved, as the result's folder may itself be reached by a link
         self.root = Path(os.path.realpath(power.parent))
         self.findings: list[Finding] = []
 
@@ -109,6 +111,7 @@ class _Judgement:
         listed = {run.stem: self._names(self.power / run.stem) for run in self.runs}
         official = official_reading(listed)
         for stem, names in listed.items():
+            # The verifier lists whatever has a run's name, and crashes on a file
             if names == [] and not (self.power / stem).is_dir():
                 official.crash = f"{stem} is not a folder"
         if official.crash:
@@ -156,6 +159,7 @@ class _Judgement:
     def _energy(self, run: PoweredRun, names: list[str]) -> float | None:
         if self.by_policy:
             return self._by_policy(run, [name for name in names if NAME.fullmatch(name)])
+        # The official summary takes any node_*.txt and sw_*.txt, numbered or not
         names = [n for n in names if n.startswith(("node_", "sw_")) and n.endswith(".txt")]
         if run.run_start_ms is None or run.run_stop_ms is None:
             return None

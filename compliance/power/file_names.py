@@ -24,6 +24,7 @@ from podium.compliance.power.rules import (
 from podium.rules.finding import Finding, Profile, StatedBy
 
 KINDS = ("node", "sw")
+# No leading zeros: node_00.txt beside node_0.txt would be node 0 twice
 NAME = re.compile(r"(node|sw)_(0|[1-9][0-9]*)\.txt")
 
 Listed = dict[str, list[str] | None]
@@ -69,6 +70,7 @@ def official_reading(listed: Listed) -> Official:
     stems = list(listed)
     present = [(stem, names) for stem, names in listed.items() if names is not None]
     if not present:
+        # Without any folder it has no number of files to compare with
         found.crash = "no run has a folder there"
         return found
     for kind in KINDS:
@@ -134,6 +136,7 @@ def policy_findings(
         usual = _usual([len(kinds["node"]) for kinds in strict.values()])
         if usual != nodes:
             yield NODE_COUNT.found(profile, shown(""), count=usual, nodes=nodes)
+    # What the strict reading reports already is not reported again as the verifier's own
     for stem, kind in sorted({*official.misnumbered, *official.miscounted} - wrong):
         yield VERIFIER_NAMES.found(profile, shown(stem), run=stem, kind=kind)
     for stem, names in listed.items():
@@ -197,6 +200,7 @@ def _stated_by(official: bool) -> StatedBy:
 
 
 def _usual(counts: list[int]) -> int:
+    # Of equally frequent counts the first, for the runs that the verifier blames hang on it
     return max(counts, key=counts.count)
 
 

@@ -86,12 +86,14 @@ class Meter(msgspec.Struct, dict=True):
         estimate for all of it.
         """
         if not self.readings:
+            # Power rules: the interconnect may be estimated, nodes must be measured
             estimate = self.estimate if self.switch else None
             return None if estimate is None else estimate * (stop - start) / 1000
         if self.efficiency is None or not self.overlaps(start, stop):
             return None
         spent, previous = 0.0, self.begin
         for time, watts, _ in self.ordered:
+            # Clipped, so that idle time before or after the run does not dilute its energy
             span = (time if time < stop else stop) - (previous if previous > start else start)
             if span > 0:
                 spent += watts * span
@@ -121,10 +123,12 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
         meter.findings.append(meter.found(UNREADABLE, line, None, problem=fault.message))
     for position, record in log.placed_records():
         watts = record.value
+        # By its type, as true is an instance of int, and no reading
         if record.key == READING and type(watts) in _PLAIN and 0 <= watts < _MOST:
             meter.readings.append(Reading(record.time_ms, float(watts), position))
         else:
             _take(meter, record, position)
+    # A file that cannot be read to its end may well hold readings: that fault says enough
     whole = all(fault.position >= 0 for fault in log.faults)
     if whole and not meter.readings and not (switch and meter.estimate is not None):
         wanted = f"{READING} or {ESTIMATE}" if switch else READING
@@ -152,8 +156,9 @@ def _take_watts(meter: Meter, record: Record, position: int) -> None:
         _add_bad_reading(meter, record, position, shown, shown)
     elif key == READING:
         meter.readings.append(Reading(record.time_ms, number, position))
-    elif meter.estimate is None:
+    elif meter.estimate is None:  # the first counts, as in the official summary
         meter.estimate = number
+    # Counted all the same, and reported, as the official summary crashes on a text
     if isinstance(value, str) and number is not None:
         _add_bad_reading(meter, record, position, f"the text {shown}", value[:60])
 
@@ -171,6 +176,7 @@ def _take_efficiency(meter: Meter, record: Record, position: int) -> None:
     if not good:
         _add_about_efficiency(meter, BAD_EFFICIENCY, position, record.value)
     kind = metadata_of(record).get("measurement_type")
+    # Only DC is known to need no correction; the official summary applies every efficiency
     meter.alternating = kind != "DC"
     if kind not in ("AC", "DC"):
         _add_about_efficiency(meter, MEASUREMENT_TYPE, position, kind)
@@ -187,6 +193,7 @@ def timing_findings(meter: Meter, start: float | None, stop: float | None) -> It
     if not readings:
         return
     yield from _markers(meter, readings)
+    # As the file has them: `ordered` would show no fault
     for before, after in itertools.pairwise(meter.readings):
         if after.time < before.time:
             yield meter.found(UNORDERED, meter.line(after.position), READING)
@@ -208,6 +215,7 @@ def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
     for key, marks in ((START, starts), (STOP, stops)):
         if len(marks) != 1:
             problems.append(f"{key} is logged {f'{len(marks)} times' if marks else 'nowhere'}")
+    # In 1020 published files of 4.0 the stop repeats the start's time; readings are used instead
     if starts and stops and stops[-1][0] <= starts[0][0]:
         when = "when" if stops[-1][0] == starts[0][0] else "before"
         problems.append(f"the measurement stops {when} it starts")
@@ -264,10 +272,12 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
     start: float | None = None
     stop: float | None = None
     previous, last, spent = 0.0, 0.0, 0.0
+    # Sorted as there, equal times in file order: a stop with the start's time precedes the readings
     for record in sorted(_officially_read(log), key=lambda record: record.time_ms):
         if record.key == EFFICIENCY:
             efficiency = record.value
         elif record.key == START:
+            # A further start begins a new interval, and keeps the energy summed so far
             start = previous = record.time_ms
         elif record.key == STOP:
             stop = record.time_ms
@@ -278,6 +288,7 @@ def node_as_summed(log: Log, duration_ms: float) -> float:
             last = max(last, previous)
     if start is None:
         raise NoSummary(f"no {START} is logged")
+    # Without a stop it takes the last reading for it
     measured = (last if stop is None else stop) - start
     if measured == 0:
         # Published files do that: their stop was written with the time of their start.
@@ -294,6 +305,7 @@ def switch_as_summed(log: Log, duration_ms: float) -> float:
             efficiency = record.value
         elif record.key == ESTIMATE:
             return _factor(efficiency) * _factor(record.value) * duration_ms / 1000
+    # Switches of 4.1 log readings instead of an estimate, which it counts as 0 J
     return 0.0
 
 
@@ -306,6 +318,7 @@ def _officially_read(log: Log) -> list[Record]:
 
 
 def _factor(value: Any) -> float:
+    # true passes: Python multiplies by it as by 1, and so does the summary
     if not isinstance(value, int | float):
         raise NoSummary(f"{value!r:.60} is not a number")
     try:

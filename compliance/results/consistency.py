@@ -32,6 +32,7 @@ _LEAST_MARKS = 3
 def one_kind(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
     """All runs of one result have the folder's benchmark, one division, one set of settings."""
     folder = verdict.folder
+    # A folder of 0.6 may be called mask for maskrcnn, and its logs say the same
     names = (None, "", folder.benchmark, folder.path.rpartition("/")[2])
     for run in verdict.result.runs:
         facts = run.facts.run
@@ -123,6 +124,7 @@ class FingerprintIndex(Generic[_R]):
         if not tells_apart(marks):
             return None, False
         first = self._first.setdefault(_length(marks), (marks, run))
+        # setdefault gave back what it just took: no run of this length came before
         if first[0] is marks:
             return None, False
         found = self._like(first, marks)
@@ -184,6 +186,7 @@ def same_scores(
     known = {} if seen is None else seen.scores
     for verdict in results:
         minutes = verdict.result.score.minutes
+        # Instances have no olympic mean: throughput spans them all
         if minutes is None or verdict.folder.scaling == "weak":
             continue
         path = tree.place(verdict.folder.path)
@@ -201,6 +204,7 @@ def tells_apart(marks: RunFingerprint) -> bool:
 
 def from_its_start(marks: RunFingerprint) -> RunFingerprint:
     """The same marks with times counted from the first."""
+    # A copy may have been given another time of day: then only the distances are equal
     start = marks.times[0]
     return RunFingerprint(tuple([time - start for time in marks.times]), marks.values)
 
@@ -246,5 +250,6 @@ def _overlapping(times: list[tuple[float, float, str]]) -> list[tuple[str, str]]
     for span in times[1:]:
         if span[0] < latest[1]:
             found.append((latest[2], span[2]))
+        # The run that ends last, not the one before: a long run may overlap several
         latest = max(latest, span, key=lambda each: each[1])
     return found

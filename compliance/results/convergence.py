@@ -26,6 +26,7 @@ def applies(rules: Round, benchmark: str, division: str | None) -> str:
     """Why a result needs no test of convergence; empty where it does."""
     if not rules.benchmark(benchmark).convergence.tested:
         return f"{benchmark} has no reference convergence points"
+    # Compared as spelt: to the official tools `Closed` is another division, which is not tested
     if division is not None and division != "closed":
         return f"the {division or 'unnamed'} division is not tested for convergence"
     if not rules.package.tests_convergence:
@@ -50,6 +51,7 @@ def _packaged(profile: Profile, usage: str, round_name: str, benchmark: str) -> 
 
 def _references(profile: Profile, benchmark: Benchmark, points: Iterable[Point]) -> References:
     way = VERIFIER if profile is Profile.VERIFIER else POLICY
+    # A point of fewer values has no mean once its ends are dropped
     usable = [point for point in points if len(point.to_converge) > 2 * benchmark.dropped]
     return references_of(way, usable, benchmark.runs, benchmark.dropped)
 
@@ -72,6 +74,7 @@ def judge_convergence(
     the verifier's full check does.
     """
     reason = applies(rules, benchmark, division)
+    # The official verifier tests instances, too, as if they were runs that are timed
     if not reason and weak and profile is Profile.POLICY:
         reason = "the throughput metric is not tested for convergence"
     if reason:
@@ -152,6 +155,7 @@ class _Judge:
     def _unreadable(self) -> str:
         if not self.runs:
             return "there are no runs"
+        # What only the official reader crashes on is no reason for the policy to fail a result
         if self.profile is Profile.POLICY:
             return ""
         if len({run.benchmark for run in self.runs}) > 1:
@@ -159,6 +163,7 @@ class _Judge:
         for run in self.runs:
             if run.problem:
                 return f"the official verifier crashes on {run.name}: {run.problem}"
+        # Its table of runs lacks dlrm, which 1.0 to 2.1 had
         if self.rules.crashes_verifier:
             return f"the official verifier crashes on every result of {self.benchmark}"
         return ""
@@ -200,9 +205,14 @@ class _Judge:
         if not trimmed(values, self.drop):
             return self._ends("fail", f"{len(values)} runs leave none once the ends are dropped")
         submission = self.known.way.mean(values, self.drop)
+        # Training rules, v5.0: 405B may converge one evaluation early; the official verifier
+        # allows that in every round since
         allowance = self.known.way.allowance(self.rules)
+        # By way of the largest speedup, as the rules define the test
         lowest = reference.mean / maximum_speedup(reference.mean, reference.minimum - allowance)
         passed = submission >= lowest and not short
+        # Below the range the smallest point stands in: what passes by it is accepted, what fails
+        # must come with a point of its own
         verdict: Verdict = "pass" if passed else "missing" if self.case == "below_range" else "fail"
         message = short
         if not passed and not short:
@@ -214,6 +224,7 @@ class _Judge:
             reference.mean,
             lowest,
             submission,
+            # Who needs longer than the reference is not rewarded: no factor is below 1
             max(1.0, reference.mean / submission) if passed else 1.0,
             self.unit,
             reference.deviation,
@@ -226,6 +237,7 @@ class _Judge:
 
     def _short(self) -> str:
         needed = self.known.needed
+        # The official verifier tests whatever number of runs there is
         if self.profile is Profile.VERIFIER or len(self.runs) >= needed:
             return ""
         return f"there are {len(self.runs)} runs; a result needs {needed}"

@@ -39,6 +39,7 @@ def judge_result(
     if context.verifier and result.power is not None:
         # The official checker counts a run with a wrong power folder among those that fail.
         verdict.blamed = result.power.blamed
+    # It skips a folder whose name it does not know, with a warning
     if context.verifier and not folder.official:
         return verdict
     where = result.place.display_path
@@ -77,6 +78,7 @@ def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> I
             missing=needed - given,
             benchmark=folder.benchmark,
         )
+    # Throughput has a least number of instances only
     elif given > needed and not weak and not _first_converging(verdict, context):
         allowed = context.rules.package.median_window
         yield TOO_MANY_RUNS.found(
@@ -128,6 +130,7 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
     benchmark = context.rules.benchmark(verdict.folder.benchmark)
     allowed, scored = benchmark.dropped, _scored(verdict, context)
     if benchmark.first_converging:
+        # Of NCF's 100 runs in 0.5 the first 50 to converge count: the others may fail
         allowed = max(allowed, len(scored) - benchmark.runs)
     failed = sum(map(verdict.failing, scored))
     lacking = sum(verdict.failing(run) or not run.facts.run.converged for run in scored)
@@ -135,12 +138,14 @@ def _failures(verdict: ResultVerdict, where: str, context: JudgingContext) -> It
         yield TOO_MANY_FAILED_RUNS.found(
             context.profile, where, given=len(scored), allowed=allowed, failed=failed
         )
+    # A log of the open division may end aborted and break no rule
     elif lacking > allowed and not context.verifier and not verdict.result.weak:
         yield NOT_CONVERGED.found(
             context.profile, where, given=len(scored), allowed=allowed, lacking=lacking
         )
     if not context.verifier and failed <= allowed:
         for run in verdict.result.runs:
+            # The verifier drops any failing log as the slowest, whatever is wrong with it
             if verdict.failing(run) and not run.facts.missed_only:
                 yield BROKEN_RUN_DROPPED.found(context.profile, run.display_path)
 
@@ -160,6 +165,7 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             numbers.append(int(match[1]))
     for path in invalid[:_MOST]:
         name = path.rpartition("/")[2]
+        # Published results of 4.0 and 4.1 have names such as result_5119-…_06.txt
         published = name[:-4].endswith(tuple("0123456789"))
         yield INVALID_LOG_NAME.found(
             context.profile,

@@ -44,6 +44,7 @@ def is_pruned(folder: str) -> bool:
 def place_of(folder: Path, display_path: str) -> Place:
     """What the path of a result's folder says."""
     parts = folder.absolute().parts
+    # From the right: a folder called results may hold the whole tree, too
     at = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
     scaling: Scaling = "weak" if folder.absolute().parent.name == "weak" else "strong"
     if at is None or len(parts) - at < 3:
@@ -69,6 +70,7 @@ def filled(place: Place, facts: Iterable[Facts], rules: Round) -> Place:
     """The place with what only the logs say: of several values the most frequent."""
     known = list(facts)
     benchmark = place.benchmark
+    # A folder of any other name says nothing, and the logs know
     if benchmark not in rules.benchmarks:
         benchmark = _usual(one.run.benchmark for one in known) or benchmark
     return replace(

@@ -111,6 +111,7 @@ class Result(msgspec.Struct, dict=True):
         """The runs that the result is made of: not those outside the window scored."""
         if self.weak:
             return self.counted
+        # Time and convergence must be those of the same window of runs
         parts = zip(self.counted, self._unscaled.runs, strict=True)
         return [run for run, part in parts if part.role != "outside"]
 
@@ -121,6 +122,7 @@ class Result(msgspec.Struct, dict=True):
         """The points given that are of this benchmark; None where the round's own hold."""
         if self.points is None:
             return None
+        # A point that names no benchmark is of any
         return [point for point in self.points if point.benchmark in ("", self.place.benchmark)]
 
     @cached_property
@@ -190,6 +192,7 @@ class Result(msgspec.Struct, dict=True):
     def power(self) -> PowerVerdict | None:
         """What its power logs say; None where it has none."""
         folder = self.place.folder
+        # lexists: a link that leads nowhere is a fault of the power logs, not their absence
         if not os.path.lexists(folder / POWER):
             return None
         from podium.compliance.power.check import PoweredRun, check_power  # few results have logs

@@ -127,6 +127,7 @@ def _score(
 
 
 def _time(run: RunFacts) -> float:
+    # Training rules: a run that fails ranks as the slowest, however soon it stopped
     return run.minutes if run.counts and run.minutes is not None else math.inf
 
 
@@ -195,11 +196,13 @@ def choose_factor(committee: float | None, convergence: Convergence | None) -> F
     differ.
     """
     implied = 1.0 if convergence is None else convergence.scaling_factor
+    # The committee's number prevails; the official tools overwrite or delete its file
     if committee is None:
         return Factor(implied, "rcp") if implied != 1.0 else Factor()
     if not math.isfinite(committee) or committee <= 0:
         note = f"scaling.json gives {committee}, which is no factor: it is left out"
         return replace(choose_factor(None, convergence), note=note)
+    # Committees write factors with six decimals: below that nothing differs
     if math.isclose(committee, implied, rel_tol=1e-6):
         return Factor(committee, "scaling.json")
     note = f"scaling.json gives {committee:.6g}; the reference points imply {implied:.6g}"
@@ -240,6 +243,7 @@ def score_throughput(
 def final_quality(runs: Sequence[RunFacts]) -> float | None:
     """Geometric mean of the runs' final quality: what the open division reports."""
     values = [run.quality for run in runs if run.quality is not None]
+    # Only numbers above 0 have a geometric mean
     if not values or any(value <= 0 for value in values):
         return None
     from statistics import geometric_mean

@@ -67,6 +67,7 @@ class _Judgement:
     ) -> None:
         self.runs, self.rules, self.profile = runs, rules, profile
         self.by_policy = profile is Profile.POLICY
+        # HPC rules from 2.0 on: instances with equal seeds must be pruned
         self.pruned = weak and rules.package.pruned_instances
         # The official checker skips a result whose division is not spelled exactly so.
         self.official = rules.verified and rules.package.seeds_compared and division == "closed"
@@ -106,6 +107,7 @@ class _Judgement:
     def _unusable(self, run: SeededRun) -> Finding | None:
         if run.broken:
             return self._found(UNREADABLE_LOG, run, run.broken_line, problem=run.broken)
+        # int() as the verifier calls it: it takes 1.9 and true, and refuses the text `1.5`
         for value, line, file, lineno in run.seeds:
             try:
                 int(value)
@@ -120,6 +122,7 @@ class _Judgement:
         inside: list[SeedRecord] = []
         across: list[tuple[SeedRecord, SeededRun, SeedRecord]] = []
         for seed in run.seeds:
+            # The path as logged: to the verifier the same seed under another path is no clash
             key = (seed[2], seed[3], int(seed[0]))
             other, before = first.get(key, (None, seed))
             if other is None:
@@ -201,6 +204,7 @@ class _Judgement:
                     logged_in.setdefault(file, (run, line))
         known = None
         if logged_in and source_files is not None:
+            # By their names alone: logs give paths inside a container
             known = {_name(path) for path in source_files()}
         for file, (run, line) in logged_in.items():
             if PurePosixPath(_name(file)).suffix not in SOURCE_EXTENSIONS:
@@ -250,6 +254,7 @@ def _more_seeds(more: int) -> str:
 
 def _canonical(value: Any) -> str:
     """One spelling of equal seeds: an integer and a text that spells it are the same."""
+    # Not int(): it refuses more than 4300 digits, and takes 1.5 and 1.9 for one seed
     if isinstance(value, str) and (whole := re.fullmatch(_WHOLE, value, re.ASCII)):
         digits = whole[2].lstrip("0") or "0"
         return f"-{digits}" if whole[1] == "-" and digits != "0" else digits

@@ -106,6 +106,7 @@ def _scales(
     if not named or not total:
         return
     scale, count = next(iter(named)), len(runs) + len(pruned)
+    # HPC rules: S <= T <= M * S, where M counts the pruned instances, too
     if not scale <= total <= count * scale:
         yield TOTAL_SCALE.found(
             _PROFILE, path, total=total, scale=scale, all=count * scale, count=count
@@ -114,6 +115,7 @@ def _scales(
 
 def _scale(run: Run) -> float | None:
     facts = run.facts.run
+    # HPC rules allow 0 accelerators: scale is then counted in nodes
     return facts.accelerators or facts.nodes
 
 
@@ -124,6 +126,7 @@ def without_strong(
     if context.verifier:
         return
     folders = [verdict.folder for verdict in results]
+    # Of any system: submitters mostly give the two metrics a description each
     strong = {folder.benchmark for folder in folders if folder.scaling == "strong"}
     for folder in folders:
         if folder.scaling == "weak" and folder.benchmark not in strong:

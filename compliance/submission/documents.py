@@ -67,16 +67,19 @@ def judge_documents(
 def _implementation(
     tree: Tree, folder: ResultFolder, code: Code, context: JudgingContext
 ) -> Iterator[Finding]:
+    # Results in a folder of an older name may have their code under that name, too
     names = dict.fromkeys((folder.benchmark, folder.path.rpartition("/")[2]))
     bases = [f"{folder}/{name}" for folder in CODE_FOLDERS for name in names]
     here = [path for base in bases for path in code.below(base)]
     if not here:
+        # A listing that was cut short proves no absence
         if code.whole:
             path = tree.place(bases[0])
             yield NO_IMPLEMENTATION.found(_PROFILE, path, result=folder.path, folder=bases[0])
         return
     base = "/".join(here[0].split("/")[:2])
     yield from _readme(tree, context.rules.benchmark(folder.benchmark), base, here, code)
+    # In 0.5 and 0.6 the scripts lie elsewhere, or have other names
     if not is_early(context.rules):
         yield from _scripts(tree, base, here)
 
@@ -116,6 +119,7 @@ def _scripts(tree: Tree, base: str, here: list[str]) -> Iterator[Finding]:
         yield NO_SCRIPT.found(
             _PROFILE,
             tree.place(base),
+            # Few published trees have all three
             severity=Severity.NOTE if len(absent) < len(SCRIPTS) else None,
             folder=base,
             scripts=" and no ".join(absent),
@@ -147,11 +151,13 @@ def _sources(sources: dict[str, tuple[int, Run]], code: Code) -> Iterator[Findin
     absent: dict[str, Run] = {}
     for file, (lineno, run) in sources.items():
         name = _name(file)
+        # `<string>` is code given to the interpreter; libraries are not part of a submission
         if not name or name.startswith("<") or any(library in file for library in _LIBRARIES):
             continue
         candidates = code.files.get(name)
         if not candidates:
             absent[file] = run
+        # Any file of the name may be meant: logs give paths inside a container
         elif not any(code.has_line(path, lineno) for path in candidates):
             yield SOURCE_TOO_SHORT.found(
                 _PROFILE,

@@ -119,6 +119,7 @@ class _Submission:
         runs = [(verdict.folder, verdict.result.runs) for verdict in results]
         self.findings += judge_documents(tree, runs, context, self.code)
         if self.suppressions.in_tree:
+            # Complete only here: every result has asked for its flags
             self.findings += self.params.findings
         hygiene = self._hygiene()
         if not context.verifier:
@@ -178,6 +179,7 @@ class _Submission:
             document = read_description(tree.root / path)
         verdict = judge_description(document, tree.place(path), context.rules, context.profile)
         self.systems[system] = verdict
+        # In 0.7 it passes a description without framework, and ends on one without division
         if context.verifier and _not_read(verdict, system in tree.holding, context):
             verdict.findings = [
                 replace(found, severity=Severity.WARNING) for found in verdict.findings
@@ -197,6 +199,7 @@ class _Submission:
         pruned = [run for path in folder.pruned if (run := self._run(path)) is not None]
         verdict.findings += judge_throughput(self.tree, verdict, pruned, context)
         verdict.findings += self._power(verdict)
+        # A reviewer who leaves out waivers leaves out these flags as well
         flags = self.params.flags(folder.path) if self.suppressions.in_tree else frozenset()
         verdict.findings += [replace(found, waived=SEEDS in flags) for found in self._seeds(result)]
         if not context.verifier:
@@ -250,6 +253,7 @@ class _Submission:
             self.context.rules,
             result.described_division,
             self.context.profile,
+            # A call, so that the code is listed only where a seed's file is to be looked up
             (lambda: self.code.paths) if self.code.present else None,
             weak=result.weak,
         )

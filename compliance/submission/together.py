@@ -28,6 +28,7 @@ def judge_together(
     if context.verifier:
         return
     runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
+    # All copies before any score: that copied runs take equally long is no news
     copied = [*copies(runs, context, seen)]
     yield from copied
     yield from same_scores(tree, results, {finding.path for finding in copied}, context, seen)

@@ -74,6 +74,8 @@ def agrees_with_folder(
 
 # --- names ----------------------------------------------------------------------------------------
 
+# Published joint submissions order partners freely: `CoreWeave + IBM + NVIDIA` in the
+# description, `IBM+CoreWeave+NVIDIA` as the folder
 _PARTNERS = r"[+&,/;]|\band\b"
 _FORMS = (
     "inc incorporated corp corporation co company ltd limited llc gmbh ag plc labs the technology "
@@ -85,6 +87,7 @@ _LEGAL = frozenset(_FORMS.split())
 def same_organisation(first: str, second: str) -> bool:
     """Whether two names are of the same organisations: any order, capitals, or shorter form."""
     whole = letters(first), letters(second)
+    # One may be the shorter name: published folders say Habana, descriptions HabanaLabs
     if whole[0] in whole[1] or whole[1] in whole[0]:
         return True
     return _covered(first, second) and _covered(second, first)
@@ -105,6 +108,7 @@ def _partners(name: str) -> list[str]:
 
 def _core(name: str) -> str:
     words = [w for w in re.findall(r"\w+", name.casefold()) if w not in _LEGAL]
+    # A name of legal forms alone must not become empty: nothing would be left to compare
     return letters("".join(words)) or letters(name)
 
 
@@ -113,6 +117,7 @@ def _core(name: str) -> str:
 
 def _division(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
     described, logged = description.division, facts.division
+    # Capitals alone are no contradiction: published trees write Closed and Open, too
     if described is None or logged is None or described == logged.strip().casefold():
         return
     yield DIVISION_MISMATCH.found(
@@ -136,6 +141,7 @@ def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator
         )
 
 
+# Logs write `128xNVIDIA GB200`, where the number counts nodes or accelerators
 _MULTIPLE = re.compile(r"\s*(\d+)\s*x(?=\W|[^\W\d_])", re.IGNORECASE)
 
 
@@ -153,6 +159,7 @@ def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Ite
         problems.append(("shares no word with the system description", wanted))
     nodes, each = description.nodes, description.accelerators_per_node
     sizes = {nodes, description.accelerators, each}
+    # An instance of a throughput result may be smaller than the system
     if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
         size = f"{nodes} nodes of {each} accelerators"
         problem = f"is of {count[1]}, and the system description has {size}"
@@ -173,6 +180,7 @@ def _alike(platform: str, description: SystemDescription) -> bool:
     )
     known = {word for text in texts for word in _words(text)}
     return any(
+        # Parts of one or two letters stand in nearly every name, and would make all alike
         word == other or (min(len(word), len(other)) > 2 and (word in other or other in word))
         for word in _words(platform)
         for other in known
@@ -182,6 +190,7 @@ def _alike(platform: str, description: SystemDescription) -> bool:
 @lru_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
     pieces = re.findall(r"[a-z0-9]+", text.casefold())
+    # Bare numbers are counts and single letters join words: neither names a system
     return frozenset([piece for piece in pieces if not piece.isdigit() and len(piece) > 1])
 
 
@@ -205,6 +214,7 @@ def _size(description: SystemDescription, facts: LogFacts, path: str) -> Iterato
     if total is not None and (facts.nodes or 0) * (facts.accelerators_per_node or 0) == total:
         return  # the same accelerators, counted by another kind of node
     if nodes is not None and facts.nodes is not None:
+        # HPC rules: an instance may take a part of the system, a timed run takes all of it
         fits = facts.nodes <= nodes if facts.weak else facts.nodes == nodes
         if not fits:
             yield _sized(path, "number_of_nodes", "nodes", facts.nodes, nodes)

@@ -72,13 +72,16 @@ def judge_description(
     """Judge a description that was read."""
     findings = [*inspect(document, display_path, rules, profile)]
     description = describe(document.fields) if document.is_object else None
+    # Where a rule has found something, the schema would only say it again
     if by_schema and profile is Profile.POLICY and not findings:
         findings = [*_unfit(document, display_path, rules)]
+    # Before 1.0 the package checker takes nothing but the division, and ends where there is none
     return SystemVerdict(findings, description, document.sound and "division" in document.fields)
 
 
 def _unfit(document: Document, display_path: str, rules: Round) -> Iterator[Finding]:
     """What the published schema rejects though no rule does: what is faultless must fit it."""
+    # Imported here: the library is slow to load, and the check of a package never needs it
     from podium.compliance.systems.schema import unfit
 
     for key, keyword in unfit(document.fields, rules):

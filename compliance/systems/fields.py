@@ -61,6 +61,7 @@ class Field(msgspec.Struct, frozen=True):
 OLD, V1, V21, V20 = (0, 7), (1, 0), (2, 1), (2, 0)
 
 
+# The submission rules of 2022-05-24 require these, days after the 2.0 deadline: binding from 2.1
 def _late(name: str, meaning: str, example: str = "", *, official: bool = True) -> Field:
     return Field(name, meaning, V21, example=example, official=official, advised=V20)
 
@@ -71,6 +72,7 @@ EITHER = (CORES, VCPUS)
 
 _COUNT = Kind.COUNT
 
+# `official=False` marks keys that the verifier never asks for, though the policy may require them
 _TABLE = (
     Field("submitter", "organisation that submits", OLD, example="Example Labs", crashes=True),
     Field("division", "closed or open", OLD, Kind.DIVISION, "closed"),
@@ -93,10 +95,12 @@ _TABLE = (
     _late("host_network_card_count", "network cards of a node", "1 100Gbe", official=False),
     _late("host_networking_topology", "topology of the network", "N/A"),
     _late("host_memory_configuration", "memory modules of a node", "24x 16GB"),
+    # At least 0: a system may compute on its processors alone
     Field("accelerators_per_node", "accelerators in a node", OLD, _COUNT, "8", True, True, 0),
     Field("accelerator_model_name", "accelerator", OLD, example="ACC-100", crashes=True),
     _late("accelerator_host_interconnect", "link from host to accelerator", "PCIe 5.0 x16"),
     Field("accelerator_frequency", "clock of the accelerator", example="1230MHz"),
+    # The hyphen stands in the submission rules' own table
     Field("accelerator_on-chip_memories", "memories on the chip", example="L1: 32 KB"),
     Field("accelerator_memory_configuration", "kind of accelerator memory", OLD, example="HBM3"),
     Field("accelerator_memory_capacity", "memory of one accelerator", OLD, example="80 GB"),
@@ -105,6 +109,7 @@ _TABLE = (
     _late("cooling", "cooling", "Liquid"),
     Field("hw_notes", "notes on the hardware"),
     Field("framework", "framework and its version", OLD, example="PyTorch 2.6", crashes=True),
+    # Published descriptions have lists and objects here
     Field("other_software_stack", "other software and versions", OLD, Kind.ANY, "CUDA 12.8"),
     Field("operating_system", "operating system and version", OLD, example="Ubuntu 24.04"),
     Field("sw_notes", "notes on the software"),
@@ -144,6 +149,7 @@ class Category(StrEnum):
 
 CANONICAL = (Category.ON_PREMISE, Category.CLOUD, Category.PREVIEW, Category.RDI)
 
+# Published trees before 4.1 spell them in many ways; later ones have the four canonical texts
 _ALIASES: Mapping[str, Category] = {
     alias: category
     for category, aliases in {
@@ -181,6 +187,7 @@ def category_of(status: Any) -> Category | None:
 
 def status_listed(rules: Round) -> bool:
     """Whether the official verifier insists on the canonical spellings in this round."""
+    # Of HPC's descriptions it accepts any status
     return rules.usage == "training" and period_of(rules) >= (4, 0)
 
 

@@ -88,6 +88,7 @@ class _Inspection:
         self.period = period_of(rules)
         self.known = self.period >= TABLE_FROM
         preview = category_of(self.fields.get("status")) is Category.PREVIEW
+        # From 2.1 on a Preview may leave its cores open until the processor is public
         self.exempt = preview and self.period >= V21
 
     def findings(self) -> Iterator[Finding]:
@@ -171,6 +172,7 @@ class _Inspection:
             why = "optional by the policy" if self.known else "not in this round's policy"
             detail = f": the official verifier rejects the file, though the field is {why}"
             yield from self._absent(each, VERIFIER, f"{how}; it may be empty", detail)
+        # The submission rules made this demand days after the deadline of 2.0: it is advice there
         elif each.recommended(self.period):
             detail = ": required from 2.1 on"
             yield from self._absent(each, POLICY, how, detail, Severity.NOTE)
@@ -333,6 +335,7 @@ def _misspelt(named: tuple[str, ...]) -> dict[str, str]:
     for key in named:
         if key in FIELDS:
             continue
+        # Published files have divison, sumitter and system-type: all are more alike than 0.88
         close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
         if close:
             found[absent.pop(close[0])] = key

@@ -25,6 +25,7 @@ def read_system(path: Path | str) -> System:
     Raises NothingToJudge where the file cannot be read or is not one JSON object.
     """
     document = read_description(Path(path))
+    # NaN, or a field given twice, leaves a description readable, to the official verifier as well
     if not (document.is_object and document.sound):
         faults = "; ".join(fault.message for fault in document.faults)
         raise NothingToJudge(f"{path} holds no system description: {faults}")

@@ -44,6 +44,7 @@ def _bytes(path: Path | str) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
         # To be asked for much costs time, however little there is.
+        # The one byte beyond the limit shows that a file is too long
         return os.read(handle, min(status.st_size, LARGEST) + 1)
     finally:
         os.close(handle)
@@ -67,6 +68,7 @@ def _walk(text: str, document: Document) -> None:
 def line_of(document: Document, key: str) -> int | None:
     """The line that names a field; None where none does."""
     if document.text and not document.lines and key in document.fields:
+        # Lines are worked out for a finding only: nearly every description has none
         walked = Document()
         _walk(document.text, walked)
         document.lines = walked.lines
@@ -87,6 +89,7 @@ def _take_sound(text: str, document: Document) -> bool:
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
+    # json keeps the last of two fields in silence; the recovering parser reports both lines
     if len(fields) < len(pairs):
         raise ValueError("a field is given again")
     return fields
@@ -106,6 +109,7 @@ def _decode(data: bytes, document: Document) -> str:
             problem = "the file is UTF-16 text, and JSON must be UTF-8"
             faults.append(syntax_fault(1, problem, "save the file as UTF-8"))
             return data.decode(name, "replace")
+    # The official verifier crashes on the mark; the policy judges the fields behind it all the same
     if data.startswith(codecs.BOM_UTF8):
         problem = "the file begins with a byte order mark, which JSON does not allow"
         faults.append(syntax_fault(1, problem, "save the file without the mark"))
@@ -116,4 +120,5 @@ def _decode(data: bytes, document: Document) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"byte 0x{data[error.start]:02x} is not UTF-8 text"
         faults.append(syntax_fault(line, problem, "save the file as UTF-8"))
+        # Latin-1 decodes any byte, so that the fields can be judged all the same
         return data.decode("latin-1")

@@ -11,12 +11,14 @@ from typing import Any
 from podium.compliance.systems.document import Document, TextFault, syntax_fault
 from podium.compliance.systems.rules import DUPLICATE_FIELD, NOT_JSON
 
+# A text that is no JSON at all would give a fault on each of its lines
 MOST_FAULTS = 20
 
 FLAT = "give each field one short value"
 QUOTE = "put names and texts in double quotes"
 
 _BLANK = re.compile(r"[ \t\n\r]*")
+# Only at the start of a line: inside a broken string anything may look like a field
 _NEXT_FIELD = re.compile(r'\n[ \t\r]*(?="(?:[^"\\\n]|\\.)*"\s*:)')
 _COMMENT = re.compile(r"(?://|#)[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -34,6 +36,7 @@ class Parser:
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.constant = ""
         self.strict = json.JSONDecoder(parse_constant=self._constant)
+        # A raw line end inside a string must not hide the fields behind it
         self.loose = json.JSONDecoder(parse_constant=self._constant, strict=False)
 
     def parse(self) -> None:
@@ -126,7 +129,9 @@ class Parser:
         document = self.document
         if key in document.lines:
             given = {"field": key, "first": document.lines[key]}
+            # Python's json takes the last of two equal names, so the verifier notices nothing
             self.add(TextFault(DUPLICATE_FIELD, line, given, official=False, key=key))
+        # Noted before the value is read: a field with an unreadable value is not a missing one
         document.lines[key] = line
         self.constant = ""
         try:
@@ -136,6 +141,7 @@ class Parser:
             self.fault(error.pos, problem, QUOTE, key)
             return False
         except (ValueError, RecursionError):
+            # Python refuses integers of more than 4300 digits with a plain ValueError
             self.fault(self.at, f"the value of `{key}` is too deep or too long", FLAT, key)
             return False
         if self.constant:

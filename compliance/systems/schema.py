@@ -31,6 +31,7 @@ Schema = dict[str, Any]
 
 _SAYS: Schema = {"pattern": r"[^\s-]"}
 _EMPTY: Schema = {"enum": [None, [], {}]}
+# A pattern cannot compare numbers: the most that a count may be is spelt as nine digits
 _DIGITS = r"^\d{1,9}$"
 
 
@@ -48,6 +49,7 @@ def system_schema(rules: Round) -> Schema:
         "$id": f"urn:podium:system-description:{rules.usage}:{rules.name}",
         "title": f"System description, {rules.title}",
         "type": "object",
+        # The verifier fails a file for an absent key that the policy makes optional, too
         "required": [
             f.name for f in fields if f.required(period) or (f.official and rules.verified)
         ],
@@ -76,10 +78,12 @@ def _property(field: Field, rules: Round, required: bool) -> Schema:
         about["type"] = ["string", "number"]
         if not required:
             about |= {"type": ["string", "number", "null", "array", "object"]}
+            # An empty list or object is no value, and an optional field may have none
             about |= {"maxItems": 0, "maxProperties": 0}
     elif required:
         about |= {"type": ["string", "object", "array", "number"], "minProperties": 1}
         about["minItems"] = 1
+    # Accelerator fields may be empty where accelerators_per_node is 0: see `_together`
     if required and not field.name.startswith("accelerator_"):
         about |= _SAYS
     return about
@@ -113,6 +117,7 @@ def _together(rules: Round) -> list[Schema]:
     none: Schema = {"properties": {"accelerators_per_node": {"enum": ["0", 0]}}}
     says = {"properties": dict.fromkeys(accelerators, _SAYS)}
     spoken: Schema = {"anyOf": [{"properties": {name: _SPOKEN}} for name in EITHER]}
+    # From 2.1 on a Preview may leave its cores open until the processor is public
     if period >= V21:
         preview = {"properties": {"status": _preview(rules)}, "required": ["status"]}
         spoken = {"if": preview, "else": spoken}
@@ -125,6 +130,7 @@ _SPOKEN: Schema = {"type": ["string", "integer"], **_SAYS}
 def _preview(rules: Round) -> Schema:
     if status_listed(rules):
         return {"const": Category.PREVIEW.value}
+    # A pattern has no flag for capitals, and `category_of` ignores them and all punctuation
     return {"pattern": "^[\\s\\W_]*[Pp][Rr][Ee][Vv][Ii][Ee][Ww][\\s\\W_]*$"}
 
 

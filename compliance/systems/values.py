@@ -26,6 +26,7 @@ IDENTITY = ("submitter", "system_name", "framework", "operating_system")
 
 # --- counts ---------------------------------------------------------------------------------------
 
+# ASCII digits only: \d and int() would take those of every script
 _COUNT = re.compile(r"(\d{1,9})(?:\.0+)?", re.ASCII)
 _GROUPED = re.compile(r"\d{1,3}(?:[,_ ]\d{3})+", re.ASCII)
 
@@ -41,6 +42,7 @@ class Count(msgspec.Struct, frozen=True):
 
 def read_count(given: Any) -> Count:
     """The whole number that a value stands for: 8 and "8" plainly, 8.0 and " 8 " oddly."""
+    # bool is an int in Python: true would count as one node
     if isinstance(given, bool) or given is None:
         return Count(None)
     if isinstance(given, int):
@@ -103,6 +105,7 @@ def _keeps_place(key: str, value: str) -> bool:
     if any(re.fullmatch(each, text, re.IGNORECASE | re.DOTALL) for each in patterns):
         return True
     same = letters(text)
+    # Templates repeat a field's name or its end as the value; a single word may be an answer
     return "_" in text and bool(same) and letters(key).endswith(same)
 
 
@@ -111,6 +114,7 @@ def says_nothing(value: Any) -> bool:
     return isinstance(value, str) and letters(value) in _NOTHING
 
 
+# A lone dash is how people write that there is nothing to say
 _SAYS = re.compile(r"[^\s-]")
 
 
@@ -135,6 +139,7 @@ def is_good(name: str, text: str) -> bool:
         least = each.least if name in COUNTS else 0
         return count.value is not None and count.value >= least and not count.odd
     if each.kind is Kind.STATUS:
+        # Other spellings are good in some rounds only, and need the round's own rules
         return text in CANONICAL
     if each.kind is Kind.DIVISION:
         return text in DIVISIONS

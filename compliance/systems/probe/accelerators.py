@@ -35,6 +35,7 @@ class Accelerator:
 def probe_accelerators(root: Path) -> Found:
     """What accelerates this node; a node without any is reported only where the bus shows none."""
     found = Found()
+    # Vendors' programs first: they answer soon, where importing torch may take long
     asked: tuple[Callable[[Found], list[Accelerator]], ...] = (_nvidia, _rocm, _torch)
     for one in asked:
         devices = one(found)
@@ -42,6 +43,7 @@ def probe_accelerators(root: Path) -> Found:
             _describe(found, devices)
             return found
     visible = accelerators_on_the_bus(root)
+    # A program that failed proves nothing: only an empty bus shows that there are no accelerators
     if visible == 0 and not found.notes:
         found.set("accelerators_per_node", 0)
     else:
@@ -93,6 +95,7 @@ def _rows(answer: Answer, found: Found) -> list[list[str]]:
     rows = [[cell.strip() for cell in row] for row in csv.reader(answer.text.splitlines()) if row]
     columns = _QUERY.count(",") + 1
     if any(len(row) != columns or not _known(row[0]) for row in rows):
+        # A driver without devices is no fault: the accelerators may be another vendor's
         if "No devices were found" not in answer.text:
             found.notes.append("nvidia-smi gave an answer that cannot be read")
         return []
@@ -213,6 +216,7 @@ def _torch(found: Found) -> list[Accelerator]:
         found.notes.append(answer.fault.replace(Path(sys.executable).name, "torch"))
         return []
     try:
+        # Libraries may print while they load: the answer is the last line
         data = json.loads(answer.text.strip().splitlines()[-1])
         return [Accelerator(str(name), binary_size(int(memory))) for name, memory in data]
     except (ValueError, TypeError, IndexError):

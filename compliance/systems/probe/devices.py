@@ -11,6 +11,7 @@ from podium.compliance.systems.probe.host import read_line
 SECTOR = 512
 """Bytes in which the kernel counts the size of every disk, whatever the disk's own sectors."""
 
+# Neither loop, ram, dm nor md: they are no disks, or are made of those listed
 _DISK = re.compile(r"(nvme\d+n\d+|sd[a-z]+|vd[a-z]+|xvd[a-z]+|hd[a-z]+|mmcblk\d+)")
 
 ACCELERATOR_CLASSES = ("0x0302", "0x1200")
@@ -42,6 +43,7 @@ def _disk(folder: Path) -> tuple[str, str] | None:
         return None
     turns = read_line(folder / "queue/rotational") == "1"
     size = decimal_size(int(sectors) * SECTOR)
+    # What a virtual disk says of rotation tells nothing of the disk behind it
     if folder.name.startswith(("vd", "xvd")):
         return "", size
     return "NVMe SSD" if folder.name.startswith("nvme") else "HDD" if turns else "SSD", size
@@ -79,8 +81,10 @@ def _ethernet(root: Path) -> list[str]:
     found = []
     for card in sorted(root.glob("sys/class/net/*")):
         speed = read_line(card / "speed")
+        # Type 1 is Ethernet: IP over InfiniBand has another, and its port is counted already
         if not (card / "device").exists() or read_line(card / "type") != "1":
             continue
+        # The kernel writes -1, or nothing, for a card without a link
         known = speed.isdigit() and int(speed) > 0
         found.append(f"{int(speed) / 1000:g}GbE" if known else "Ethernet")
     return found

@@ -32,6 +32,7 @@ def _processors(found: Found, psutil: object, root: Path) -> None:
         found.notes.append("the number of processors cannot be read here")
     else:
         found.set("host_processors_per_node", sockets)
+        # The description has cores of one processor; psutil counts those of all
         if cores:
             found.set(CORES, cores // sockets)
         if threads:

@@ -60,6 +60,7 @@ def probe_node(root: Path = Path("/")) -> Probe:
         except (OSError, ValueError, KeyError, AttributeError) as error:
             name = part.__name__.removeprefix("probe_")
             found.notes.append(f"probing {name} failed: {type(error).__name__}")
+    # Two parts fill this field, and `add` keeps the later one only
     below = found.fields.get("other_software_stack", "")
     found.add(probe_software(os.environ))
     stack = (below, found.fields["other_software_stack"])

@@ -37,10 +37,13 @@ def ask(command: Sequence[str], patience: float | None = None) -> Answer:
             # No shell, and only commands that podium itself names.
             child = subprocess.Popen(  # noqa: S603
                 [place, *command[1:]],
+                # A program that asks a question must not wait for an answer
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.DEVNULL,
+                # Answers are matched as printed in English, with a point in numbers
                 env=os.environ | {"LC_ALL": "C"},
+                # A group of its own, so that killpg reaches whatever the program has started
                 start_new_session=True,
             )
         except OSError as error:
@@ -61,4 +64,5 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
         os.killpg(child.pid, signal.SIGKILL)
     child.kill()
+    # Killed or not, a child that nobody waits for stays a zombie
     child.wait()

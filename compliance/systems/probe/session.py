@@ -48,6 +48,7 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
     if probes:
         offer_nodes(draft, probes)
     draft.offer_one("system_name", file.stem, "file name")
+    # Submission rules: training systems are of type datacenter
     if rules.usage == "training":
         draft.offer_one("system_type", "datacenter", "training")
     return draft
@@ -121,6 +122,7 @@ def refuse_older(file: Path, *, replace: bool) -> None:
     """Raise UsageFault where a file lies that may not be replaced."""
     if file.is_dir():
         raise UsageFault(f"{file} is a folder; name the file to write, such as systems/ex_n8.json")
+    # exists() is false of a link that leads nowhere, which is somebody's file all the same
     if (file.exists() or file.is_symlink()) and not replace:
         how = f"give --replace to write it anew, and --from {file} to keep what it says"
         raise UsageFault(f"{file} exists already; {how}")

@@ -23,6 +23,7 @@ def probe_software(surroundings: Mapping[str, str]) -> Found:
     """The framework where exactly one is installed, and the versions that containers tell."""
     found = Found()
     installed = [f"{title} {number}" for title, number in _installed()]
+    # Of several only the submitter knows which one trained
     if len(installed) == 1:
         found.set("framework", installed[0])
     elif installed:

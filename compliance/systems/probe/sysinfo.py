@@ -33,6 +33,7 @@ def read_sysinfo(path: Path) -> Found:
     data = _object(path)
     found = Found()
     about = data.get("mlperf_sysinfo")
+    # Counts of a part would pass for those of the whole system
     if isinstance(about, dict) and about.get("complete") is False:
         seen = f"{about.get('nodes_collected')} of {about.get('nodes_expected')} nodes"
         raise UsageFault(f"{path} describes a part of the system only: {seen} answered")
@@ -99,6 +100,7 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
+        # Written as 8.0, a count is one that `podium system check` reports
         return str(int(value)) if float(value).is_integer() else str(value)
     if isinstance(value, list):
         return ", ".join(map(str, value))
