@@ -25,6 +25,7 @@ from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.fields import Category, letters
 from podium.compliance.systems.values import SystemDescription, says_nothing
 from podium.rules.finding import Finding
+from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
 
 # The rules state the share since 5.1; before, they ask for a performance that is as good
@@ -184,14 +185,22 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     """The result, where it has a score and the later round its benchmark, with the same target."""
     scale = None if one.description is None else _scale(one.description)
     then = one.rules.benchmarks.get(one.benchmark)
-    if then is None or one.benchmark not in rules.listed(one.division):
+    # A benchmark may have another name by now, as gnn became rgat
+    now = None if then is None else _today(then, rules, one.division)
+    if then is None or now is None:
         return None
     # With another target the two times are of different tasks
-    old, new = then.quality, rules.benchmarks[one.benchmark].quality
+    old, new = then.quality, now.quality
     if not scale or one.minutes is None or (old.some if old else ()) != (new.some if new else ()):
         return None
-    named = one.rules.title, one.display_path, one.benchmark, one.division
+    named = one.rules.title, one.display_path, now.name, one.division
     return _Timed(*named, scale, one.minutes, one.joules)
+
+
+def _today(then: Benchmark, rules: Round, division: str) -> Benchmark | None:
+    """The benchmark of a later round that results of an earlier one are compared with."""
+    known = (rules.benchmarks[name] for name in rules.listed(division))
+    return next((each for each in known if each.lineage == then.lineage), None)
 
 
 def _pairs(previewed: list[_Timed], mine: list[_Timed]) -> Iterator[tuple[_Timed, _Timed]]:

@@ -232,8 +232,9 @@ def _figures(one: Checked) -> Iterator[str]:
         yield f"  (it allows for   {figure(judged.allowance)} {unit}: one evaluation)"
     if judged.submission is None or judged.margin is None:
         return
-    # The official verifier lets 1e9 stand for a run that did not converge
-    never = not math.isfinite(judged.submission) or judged.submission >= 1e9
+    # The official verifier lets 1e9 stand for a run that did not converge: a mean over it is none.
+    never = not math.isfinite(judged.submission)
+    never = never or any(run.role == "scored" and not run.converged for run in judged.runs)
     yield f"  mean of runs     {'none' if never else figure(judged.submission)}"
     evaluations = one.evaluations
     fields = "" if evaluations is None else f", {evaluations:+.2f} evaluations"

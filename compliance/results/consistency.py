@@ -76,7 +76,7 @@ def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Ite
             continue  # as nearly always: equal values of one type are spelled alike
         counted = Counter(map(canonical_text, values))
         if len(counted) > 1:
-            most = ", ".join(f"{value} in {n}" for value, n in counted.most_common(4))
+            most = ", ".join(f"{shortened(value)} in {n}" for value, n in counted.most_common(4))
             yield MIXED_SETTINGS.found(context.profile, path, key=key, setting=key, values=most)
 
 
@@ -93,8 +93,12 @@ def _are_the_same(settings: list[Settings]) -> bool:
 def canonical_text(value: Any) -> str:
     """One spelling of equal values: 8, 8.0 and "8" are one setting."""
     number = None if isinstance(value, bool) else as_number(value)
-    text = repr(value) if number is None else f"{number:.15g}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return repr(value) if number is None else f"{number:.15g}"
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A canonical text for a message; compared are whole texts."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 # --- several results ---

@@ -69,7 +69,7 @@ def _no_score(scored: ScoredResult) -> Iterator[Finding]:
 def _fix(problem: str, scored: ScoredResult) -> str:
     # A problem is a sentence of results/score.py: only its words tell the kinds apart
     if "needs" in problem:
-        missing = scored.entry.needed - len(scored.result.counted)
+        missing = scored.entry.needed - len(scored.result.chosen)
         return f"add {missing} more runs of {scored.result.place.benchmark}"
     if "failed" in problem or "leave none" in problem:
         return "repeat the set of runs"

@@ -24,7 +24,6 @@ from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
-    from podium.compliance.scoring.report import Scores
     from podium.compliance.systems.check import SystemDescription
 
 

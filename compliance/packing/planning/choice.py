@@ -16,7 +16,7 @@ from podium.compliance.inputs.benchmark_names import benchmark_called
 from podium.compliance.logs.facts import Facts
 from podium.compliance.packing.planning.config import ResultConfig
 from podium.compliance.packing.planning.sources import LeftOut, Source, same_content
-from podium.compliance.results.consistency import canonical_text, copies
+from podium.compliance.results.consistency import canonical_text, copies, shortened
 from podium.compliance.results.model import JudgingContext, join_limited
 from podium.compliance.results.score import median_window
 from podium.rules.finding import Profile
@@ -174,7 +174,7 @@ def _settings(one: Candidate) -> tuple[tuple[str, str], ...]:
 def _difference(these: tuple[tuple[str, str], ...], usual: tuple[tuple[str, str], ...]) -> str:
     mine, theirs = dict(these), dict(usual)
     differences = [
-        f"{key} is {mine.get(key, 'absent')}, not {theirs.get(key, 'absent')}"
+        f"{key} is {shortened(mine.get(key, 'absent'))}, not {shortened(theirs.get(key, 'absent'))}"
         for key in sorted({*mine, *theirs})
         if mine.get(key) != theirs.get(key)
     ]

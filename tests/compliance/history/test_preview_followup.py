@@ -216,3 +216,10 @@ def later_stop(log: bytes) -> bytes:
             late = b"%d" % (int(time[1]) + 3_600_000)
             lines[at] = line[: time.start(1)] + late + line[time.end(1) :]
     return b"".join(lines)
+
+
+def test_a_benchmark_that_has_another_name_by_now_is_compared(tmp_path: Path) -> None:
+    preview = result(submission(tmp_path, "4.1", "gnn"), 8, MINUTES, "Preview")
+    later = submission(tmp_path, "5.0", "rgat")
+    found = told(result(later, 8, 2 * MINUTES, "Available on-premise"), preview)
+    assert "rgat" in found["preview.slower"].message

@@ -434,9 +434,9 @@ def test_runs_differ_in_their_seeds(tmp_path: Path) -> None:
         ('{"scaling_factor": -1}', None, "has a scaling_factor that is no number above 0"),
         ('{"scaling_factor": NaN}', None, "has a scaling_factor that is no number above 0"),
         ("1.05", None, "has no scaling_factor"),
-        ("{", None, "is no JSON"),
-        ("\x00" * (1 << 17), None, "is no JSON"),
-        ("[" * 60_000, None, "is no JSON"),
+        ("{", None, "is not valid JSON"),
+        ("\x00" * (1 << 17), None, "is not valid JSON"),
+        ("[" * 60_000, None, "is not valid JSON"),
     ],
 )
 def test_a_scaling_factor_is_a_number_above_0(
@@ -467,3 +467,12 @@ def test_the_committees_factor_multiplies_the_minutes(tmp_path: Path) -> None:
     [result] = tree.check().results
     assert result.minutes is not None
     assert result.score == pytest.approx(2 * result.minutes)
+
+
+def test_long_settings_that_differ_at_their_end_differ(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number, end in enumerate("aab"):
+        tree.log(number, lambda log, end=end: log.set("opt_name", "x" * 80 + end))
+    [finding] = tree.found("result.mixed-settings")
+    assert finding.key == "opt_name"
+    assert len(finding.message) < 250

@@ -482,3 +482,16 @@ def test_a_file_name_that_is_no_text(submission: Submission) -> None:
     assert document["results"][0]["system"] == "ex\udcff"
     for name in PRINTED:
         assert podium(submission.root, "--format", name).exit_code == 0
+
+
+def test_what_is_missing_is_counted_among_the_runs_chosen(tmp_path: Path) -> None:
+    """NCF of 0.5 takes the first 50 runs that converge, of however many."""
+    tree = Submission(tmp_path, build("training", "0.5", "closed", "ncf"))
+    for number in range(60):
+        tree.log(number, (lambda log: log) if number < 45 else never_converged)
+    hints = [f["hint"] for f in scores(tree.root, "--round", "0.5")["findings"]]
+    assert any(hint.startswith("add 5 more runs of ncf") for hint in hints)
+
+
+def never_converged(log: LogBuilder) -> LogBuilder:
+    return log.set("run_stop", {"success": False})
