@@ -38,7 +38,9 @@ def _called(arguments: list[str]) -> int:
     # Imported here, so that `main` can have fewer collections meanwhile.
     from podium.compliance.commands.registry import load_commands
 
+    # click must not end the process itself: each end has one of podium's statuses
     status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
+    # While a pipe that was closed can still be handled: at exit Python would complain by itself
     sys.stdout.flush()
     return int(status or 0)
 

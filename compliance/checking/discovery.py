@@ -70,6 +70,7 @@ def find(
     `for_scores` is to take the facts of loose logs, too; `known` are verdicts there are already, by
     the paths of their files. Raises NothingToJudge where a path does not exist or holds nothing.
     """
+    # A Python caller may have changed a podium.toml between two calls
     forget()
     wish = RoundRequest(options.usage, options.round)
     held = kinds_of(paths, wish)
@@ -77,8 +78,10 @@ def find(
     disks = {root: Disk(root) for root, _ in packages}
     found = targets(held, disks, empty=bool(packages))
     choices = [wish.choose(target.folder) for target in found]
+    # A submission without any log is judged by some round, too
     choices += [wish.choose(root) for root, _ in packages]
     judged = dict(known or {})
+    # Not strict: the choices of the packages follow, which are no tasks
     pairs = zip(found, choices, strict=False)
     tasks = [
         task_for(t, c, options.profile, with_facts=for_scores)
@@ -128,11 +131,13 @@ def judge_rest(
         while jobs > 1 and packages and not waiting[packages[0][0]]:
             yield packages.popleft()[1:]
     yield from (package[1:] for package in packages)
+    # What was gathered is passed on, to be scored: nothing in it is judged a second time
     tasks.clear()
 
 
 def rules_of(gathered: DiscoveredInputs, options: Options) -> Rules:
     """What a report says of the rules by which all was judged."""
+    # There is a first: where there is neither file nor package, `find` has raised
     first, several = gathered.choices[0], gathered.several
     return Rules(
         usage=first.rules.usage if not several else "several",

@@ -113,8 +113,10 @@ def by_step(report: Outcome) -> list[Part]:
     """The findings by step; waived ones are left out."""
     parts = [Part(step) for step in STEPS]
     for finding in report.findings:
+        # Neither asks for anything to be done
         if finding.waived or finding.severity == "note":
             continue
+        # There always is one, as the last step takes every rule
         part = next(part for part in parts if _matches(finding.id, part.step.rules))
         if finding.severity == "error" or _matches(finding.id, part.step.missing):
             part.to_do.append(finding)
@@ -142,6 +144,7 @@ def _text(path: Path, report: Outcome, parts: list[Part], width: int) -> str:
     name = path.absolute().name
     head = f"{clean(name)}, by the policy of {rules.usage} {rules.round}"
     lines = [head]
+    # Complete for the newest round is not complete for the one that is meant
     if rules.chosen_by == "default":
         lines += wrap(
             "nothing names its round: put round and usage into podium.toml, or give --round",
@@ -182,4 +185,5 @@ def _last(count: int, path: Path) -> str:
 
 
 def _quoted(path: Path) -> str:
+    # The command is there to be copied into a shell
     return clean(shlex.quote(str(path)))

@@ -32,6 +32,7 @@ class Task(msgspec.Struct, frozen=True):
 
     path: str
     display_path: str
+    # Names, not the rules themselves: a task is pickled for another process, which has its own
     usage: str
     round: str
     profile: Profile
@@ -73,6 +74,7 @@ def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
         from podium.compliance.checking.workers import spread
 
         if any(task.with_facts for task in tasks):
+            # Before the processes are forked, so that each has it without loading it
             load_facts(tasks[0].profile)
         yield from spread(_judge_some, tasks, jobs)
         return
@@ -83,9 +85,11 @@ def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
 def worth_spreading(tasks: list[Task], jobs: int) -> int:
     """How many of so many processes are worth their start: all, or this one alone."""
     size = 0
+    # With one process or one file there is no choice, and no file is asked for its size
     for task in tasks if jobs > 1 < len(tasks) else ():
         try:
             size += os.stat(task.path).st_size
+        # Whoever judges it reports that
         except OSError:
             continue
         if size > FEW_BYTES:
@@ -114,6 +118,7 @@ def _judge(task: Task) -> Judged:
                 task.display_path,
                 with_facts=task.with_facts,
             )
+    # One file that podium fails on must not hide what is wrong with the others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
     return Judged(task.path, task.display_path, task.kind, f"{task.usage} {task.round}", verdict)

@@ -33,6 +33,7 @@ class Options(msgspec.Struct, frozen=True):
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
+        # A fault of podium is always reported: the rest of the file was not judged
         if rule == RULE_CRASHED or not (self.select or self.ignore):
             return True
         if self.select and not matches(rule, self.select):

@@ -54,6 +54,7 @@ def check(
     anything wrong with the content is a finding of the report.
     """
     options = Options(usage, round, Profile(profile), jobs, strict, tuple(select), tuple(ignore))
+    # The command prints structs: only Python callers wait for pydantic
     from podium.compliance.report.models import publish
 
     return publish(check_paths([Path(path)], options))
@@ -77,6 +78,7 @@ def check_paths(
     session = _Session(options, gathered, comparators)
     for root, display_path in judge_rest(gathered, options.jobs, progress):
         rules = wish.choose(root).rules
+        # Taken out: the listings of a whole round would stay in memory to the end
         session.take_submission(root, display_path, rules, gathered.disks.pop(root, None))
     session.take_files()
     session.take_folders(gathered.nearly, gathered.linked)
@@ -159,6 +161,7 @@ class _Session:
         from podium.compliance.submission.judge import RoundState
 
         new = RoundState(comparators=self.comparators)
+        # Copies of runs are looked for among the submissions of one round
         return self.rounds.setdefault((rules.usage, rules.name), new)
 
     def _suppressions(self) -> Suppressions:
@@ -174,13 +177,16 @@ class _Session:
         for one in self.judged.values():
             self._waive(one.verdict)
             kept = [f for f in one.verdict.findings if self.options.wants(f.id)]
+            # The file fails all the same: only its result is accepted with it
             self.files.append(self._entry(one, kept))
             if one.display_path in self.tolerated:
+                # Its warnings reject nothing, and so need no waiver
                 kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
             self.findings += kept
 
     def take_folders(self, nearly: list[str], linked: list[str]) -> None:
         """Tell of folders judged as loose logs that look like submissions, and of links to some."""
+        # The official program is started for one submission, and looks at nothing beside it
         if (nearly or linked) and self.options.profile is Profile.POLICY:
             from podium.compliance.submission.layout_rules import linked_folder, no_systems
 

@@ -30,6 +30,7 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
     files, findings = [], []
     for (file, display_path), choice in zip(found, choices, strict=True):
         verdict = check_system(file, display_path, choice.rules, options.profile, by_schema=True)
+        # Before the entry is made: what is not selected does not fail the file
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
         files.append(_entry(verdict, display_path, choice, strict=options.strict, several=several))
         findings += verdict.findings

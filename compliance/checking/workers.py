@@ -43,4 +43,5 @@ def _await(sentinel: int) -> None:
 
     # A forked process also holds the pipes of those forked before it: they end one by one.
     wait([sentinel])
+    # sys.exit would end this thread only
     os._exit(1)

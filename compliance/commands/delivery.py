@@ -51,6 +51,7 @@ def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> No
     """Raise UsageFault where an option's file lies in a tree that is read: nothing is changed."""
     from podium.compliance.report.console import inside
 
+    # A file in the tree would be part of the submission, and be judged by the next call
     if output is not None and inside(output, list(trees)):
         raise UsageFault(f"{option} {output} lies in the tree being read; choose a path outside")
 
@@ -63,6 +64,7 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
     pieces = [glob.strip() for one in given or () for glob in one.split(",")]
     selectors = tuple(glob for glob in pieces if glob)
     if selectors:
+        # Builds the rules of every round, which a call without selectors need not wait for
         from podium.compliance.rulebook.selectors import unmatched
 
         for message in unmatched(option, selectors):

@@ -17,6 +17,7 @@ class PanelGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one section for each panel, in order of its first command."""
         panels: dict[str, list[tuple[str, str]]] = {}
+        # Over all panels, so that their columns line up
         widest = max(map(len, self.commands))
         for name, command in self.commands.items():
             if not command.hidden:
@@ -40,7 +41,7 @@ def group(about: str) -> typer.Typer:
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode=None,  # rich is slow to load, and its panels cut long words
-        pretty_exceptions_enable=False,
+        pretty_exceptions_enable=False,  # cli.py reports a fault in one line
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
     )
 

@@ -52,6 +52,7 @@ class AnswerFormat(StrEnum):
 
 # --- which rules ---
 
+# Neither has a default: what is not given is left to podium.toml and to names of folders
 UsageOption = Annotated[
     Usage | None,
     typer.Option("--usage", help="Suite; default from podium.toml or a folder's name."),
@@ -106,6 +107,7 @@ StrictOption = Annotated[bool, typer.Option("--strict", help="Treat warnings as 
 
 # --- how it is printed ---
 
+# None and not text: inside GitHub Actions the default is another
 ReportFormatOption = Annotated[
     ReportFormat | None,
     typer.Option("--format", help="Default text, or github inside GitHub Actions."),
@@ -130,4 +132,5 @@ JobsOption = Annotated[
 
 def processes(jobs: int | None) -> int:
     """How many processes `--jobs` allows."""
+    # cpu_count is None where the system does not tell
     return jobs or os.cpu_count() or 1

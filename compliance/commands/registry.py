@@ -21,6 +21,8 @@ class Command(NamedTuple):
     about: str
 
 
+# The summaries are repeated here, so that the help can be printed without importing a command;
+# a test compares each with the first line of the command's own help
 PANELS = {
     "Judge": {
         "check": Command(
@@ -100,6 +102,7 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     What is not called is not imported: `podium check` need not wait for the rest, nor the help for
     any of it.
     """
+    # The root's options take no values, so that the first word without a hyphen is the command
     called = next((word for word in arguments if not word.startswith("-")), None)
     app = group(ABOUT)
     app.callback()(_root)

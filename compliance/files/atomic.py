@@ -25,6 +25,7 @@ def usual_mode(bits: int) -> int:
 
     Temporary files and folders are made for their owner alone; what they become is like any other.
     """
+    # The mask cannot be read without being set; it is set back at once, as threads share it
     mask = os.umask(0)
     os.umask(mask)
     return bits & ~mask
@@ -37,14 +38,17 @@ def draft_folder(path: Path) -> Iterator[Path]:
     Raises UsageFault where it cannot be made, filled or renamed.
     """
     try:
+        # Beside `path`: a rename is atomic only within one file system
         draft = Path(tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}."))
     except OSError as error:
         raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
     try:
         yield draft
         draft.chmod(usual_mode(0o777))
+        # An empty folder of this name is replaced; on one that has got files meanwhile it fails
         os.replace(draft, path)
     except OSError as error:
         raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
+    # After the rename there is nothing left under this name
     finally:
         shutil.rmtree(draft, ignore_errors=True)

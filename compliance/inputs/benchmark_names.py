@@ -37,12 +37,14 @@ def about_name(name: str, rules: Round) -> tuple[str, str]:
 
 def advice_on(name: str, rules: Round) -> tuple[str, str]:
     """The rounds that a name belongs to, where that is what is wrong; and how to fix it."""
+    # A tree of HPC judged by Training's rules shows its scalings where benchmarks belong
     if name in ("strong", "weak"):
         return "", "only HPC results lie in strong and weak: is it --usage hpc?"
     names = benchmark_names(rules)
     known = rules.benchmarks
     newest_first = [known[each] for each in reversed(names) if each in known]
     meant = [each.name for each in newest_first if name.lower() in each.also_called]
+    # What people are known to call a benchmark outranks what is only spelt alike
     near = meant or difflib.get_close_matches(name.lower(), names, 1, 0.6)
     if near:
         return "", f"did you mean {' or '.join(near)}?"

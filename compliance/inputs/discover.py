@@ -81,9 +81,11 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             raise NothingToJudge(f"no such file or folder: {path}") from None
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    # A null byte in the path
     except ValueError:
         raise NothingToJudge(f"no such file or folder: {path}") from None
     if not folder:
+        # A log that is named itself may have any name; only names found in folders are matched
         return PathContents(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
     if is_submission(path, request):
         return PathContents(Kind.SUBMISSION, (path,))
@@ -124,6 +126,7 @@ def _below(path: Path, folders: list[Path], request: RoundRequest | None) -> Ite
 def _deeper(path: Path, request: RoundRequest) -> Iterator[Path]:
     for folder, subfolders, _ in os.walk(path):
         here = Path(folder)
+        # os.walk lists as the file system does: the order would differ between machines
         subfolders.sort()
         if is_submission(here, request):
             yield here
@@ -136,6 +139,7 @@ def _folders(path: Path) -> tuple[list[Path], list[Path]]:
     """The folders in a folder, and the links to folders."""
     try:
         with os.scandir(path) as entries:
+            # isdir follows links, so that a link to a folder is seen, and can be reported
             folders = [each for each in entries if os.path.isdir(each.path)]
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
@@ -148,6 +152,7 @@ def submissions(contents: Mapping[Path, PathContents]) -> list[tuple[Path, str]]
     found: dict[Path, str] = {}
     for path, what in contents.items():
         for one in what.submissions:
+            # A submission given twice, by its own PATH and by that of its round, is judged once
             found.setdefault(one, _display_path(one, path, alone=len(contents) == 1))
     return list(found.items())
 
@@ -214,6 +219,7 @@ def _targets(
         return
     for top in tops:
         display_path = top.relative_to(path).as_posix() if alone else str(top)
+        # The submission's own checks list the same folders: none is read twice
         yield from _results(
             disks.get(top) or Disk(top), "" if display_path == "." else f"{display_path}/"
         )

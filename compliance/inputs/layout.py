@@ -32,6 +32,7 @@ from podium.rules.model.round import Round
 
 Scaling = Literal["strong", "weak"]
 
+# Stricter than the official checker, which takes any result_*.txt for a run: see `is_log`
 RESULT_NAME = re.compile(r"result_(\d+)\.txt")
 """The name of a run's log: `result_<i>.txt`, i from 0."""
 
@@ -43,6 +44,7 @@ PARAMS, SCALING_FILE, PRIVATE_ID = "package_checker_params", "scaling.json", "pr
 ENTRY = "entry.json"
 """What described a system in 0.5 and, for some, in 0.6: it lies with the system's results."""
 
+# The official checker takes scaling.json, which it writes itself, for a log with a wrong name
 KNOWN_FILES = frozenset({PARAMS, SCALING_FILE})
 """Files beside the logs of a result that belong there."""
 
@@ -134,6 +136,7 @@ class _Scan:
 
     def _top(self) -> None:
         for name in self._list("").folders:
+            # Names with a leading dot, such as a clone's .git, are left to the repository's rules
             if name not in TOP_FOLDERS and not name.startswith("."):
                 folders = ", ".join(sorted(TOP_FOLDERS))
                 self._report(UNKNOWN_FOLDER, name, name=name, folders=folders)
@@ -196,6 +199,7 @@ class _Scan:
 
     def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
         listing = self._list(path)
+        # HPC rules, Throughput: only instances of weak scaling may be pruned
         usual = {POWER, PRUNED} if scaling == "weak" else {POWER}
         unknown = [f for f in listing.files if f not in KNOWN_FILES]
         unknown += [f for f in listing.folders if f not in usual]
@@ -216,6 +220,7 @@ class _Scan:
                 tuple(f"{path}/{PRUNED}/{name}" for name in pruned),
                 POWER in listing.folders,
                 tuple(name for name in unknown if not is_log(name)),
+                # Old names of benchmarks are understood; the official verifier skips them
                 path.endswith(f"/{benchmark}"),
             )
         )
@@ -228,6 +233,7 @@ class _Scan:
         listing = Listing(problem=folder.problem if folder.there else "")
         for item in folder.items:
             _sort_into(listing, item).append(item.name)
+            # The item was just sorted among the links: one that is followed is a folder, too
             if listing.links[-1:] == [item.name] and self.tree.disk.follows(item):
                 listing.folders.append(item.name)
         if listing.problem:
@@ -281,4 +287,5 @@ def natural(names: Iterable[str]) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _as_counted(name: str) -> list[tuple[int, str]]:
+    # Pairs, so that a number is never compared with a text
     return [(int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(name)]

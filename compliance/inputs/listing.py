@@ -27,6 +27,7 @@ class Kind(StrEnum):
 _KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.LINK}
 
 
+# gc=False: texts and numbers form no cycles, and a tree has an item for every file
 class Item(msgspec.Struct, frozen=True, gc=False):
     """One name in the tree: its path below the root, as given and as shown."""
 
@@ -65,6 +66,7 @@ class Disk:
     def leads_out(self, path: str) -> bool:
         """Whether a name is a link that leads out of the tree: none is followed."""
         full = self._full(path)
+        # Both are resolved, as the root itself may lie behind a link
         return os.path.islink(full) and not holds(
             os.path.realpath(self.root), os.path.realpath(full)
         )
@@ -78,10 +80,12 @@ class Disk:
             return False
         parent, root = os.path.dirname(item.path), os.path.realpath(self.root)
         here, target = map(os.path.realpath, (os.path.dirname(item.full), item.full))
+        # False below a link that was followed: so no path has two links, and none leads in a circle
         plain = here == (os.path.join(root, parent) if parent else root)
         return plain and holds(root, target) and not holds(target, here)
 
     def _look(self, path: str) -> Folder:
+        # Folders further down come from `follows`; those at the top are asked for by name
         if path and "/" not in path and self.leads_out(path):
             return Folder(problem="a link out of the submission")
         return _listed(self._full(path), path)
@@ -108,6 +112,7 @@ class Disk:
             if folder is None:
                 folder = self.folder(path) if keep else self._look(path)
             yield path, folder
+            # A stack gives back the last first: reversed, folders come in order
             paths += [
                 item.path
                 for item in reversed(folder.items)
@@ -143,6 +148,7 @@ def _item(entry: os.DirEntry[str], below: str) -> Item:
     path = f"{below}/{entry.name}" if below else entry.name
     try:
         status = entry.stat(follow_symlinks=False)
+    # Removed since the folder was listed, or in a folder that may be listed but not entered
     except OSError:
         return Item(path, entry.path, entry.name, Kind.UNREADABLE)
     kind = _KINDS.get(stat.S_IFMT(status.st_mode), Kind.SPECIAL)

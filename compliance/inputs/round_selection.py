@@ -59,8 +59,10 @@ def _choose(request: RoundRequest, path: str) -> Choice:
         ("option", request.usage, request.round)
     ]
     sources += [("config", *_configured(folder)), ("folder", *_named(folder))]
+    # A source that names no round still decides the suite: its newest round is meant then
     usage = next((given for _, given, _ in sources if given), "training")
     for chosen_by, source_usage, name in sources:
+        # Rounds of both suites share names: 3.0 in a folder's name of HPC is no round of Training
         if not name or (source_usage and source_usage != usage):
             continue
         if chosen_by == "folder" and name not in rounds_of(usage):
@@ -96,6 +98,7 @@ def _configured(folder: str) -> tuple[str | None, str | None]:
 
 def config_bytes(path: str | Path) -> bytes:
     """What a podium.toml holds; raises OSError, or UsageFault for no file or a large one."""
+    # Before it is opened: opening a pipe would wait for somebody to write
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise UsageFault(f"{path} cannot be read: it is not a regular file")
@@ -111,11 +114,13 @@ def _read_config(path: str) -> tuple[str | None, str | None] | None:
         import tomllib  # most folders have no such file
 
         data = tomllib.loads(text)
+    # All folders up to the root are asked: one that is closed to the user says nothing
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     except (OSError, ValueError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     usage, name = data.get("usage"), data.get("round")
+    # TOML reads `round = 5.1` as a number
     return (str(usage) if usage else None, normal_name(str(name)) if name else None)
 
 

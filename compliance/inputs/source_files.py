@@ -107,6 +107,7 @@ class Code:
         return b"\n".join(lines[first : lineno + NEAR]).decode(errors="replace").lower()
 
     def _open(self, path: str) -> BinaryIO:
+        # The path as resolved is opened, not the one given: the link may be exchanged meanwhile
         real = os.path.realpath(self.root / path)
         if not Path(real).is_relative_to(os.path.realpath(self.root)):
             raise OSError(0, "it leads out of the submission")
@@ -125,6 +126,7 @@ def _reaches(stream: BinaryIO, lineno: int) -> bool:
     while read < FURTHEST:
         block = stream.read(_BLOCK)
         if not block:
+            # The last line may have no line end
             return lines + (last != b"\n") >= lineno
         lines += block.count(b"\n")
         if lines >= lineno:
@@ -136,6 +138,8 @@ def _reaches(stream: BinaryIO, lineno: int) -> bool:
 
 def open_plain(path: Path | str) -> BinaryIO:
     """Open a regular file; raises OSError for links, pipes, devices and folders."""
+    # Without O_NONBLOCK the opening of a pipe would wait for a writer; O_NOFOLLOW refuses a link,
+    # and the kind is asked of the handle, where nobody can exchange the file any more
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -146,4 +150,5 @@ def open_plain(path: Path | str) -> BinaryIO:
 def small_json(path: Path | str) -> Any:
     """What a small regular JSON file holds; raises OSError, ValueError and RecursionError."""
     with open_plain(path) as stream:
+        # What is longer is cut, and then no JSON any more: it is refused without being read
         return json.loads(stream.read(LARGEST_JSON).decode())

@@ -28,6 +28,7 @@ MISPLACED = policy(
     "on which the official verifier crashes",
     bad=(rename(f"{RESULT}/result_2.txt", "results/ex_n8/result_2.txt"),),
 )
+# The official verifier only warns of such a folder, skips it, and accepts the package
 UNKNOWN_BENCHMARK = policy(
     "tree.unknown-benchmark",
     says="the folders below a system are called after the round's benchmarks",

@@ -80,6 +80,7 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
     # Python's own `backslashreplace` writes \xe9 and \U0001f600, which no JSON reader takes.
     if not isinstance(error, UnicodeEncodeError):
         raise error
+    # A file's name that is no UTF-8 has lone surrogates, which utf-16 refuses without this handler
     pairs = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
     return re.sub("....", r"\\u\g<0>", pairs), error.end
 
@@ -105,6 +106,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
+        # mkstemp's own mode would keep colleagues from reading the report
         os.chmod(temporary, usual_mode(0o666))
         os.replace(temporary, path)
     except OSError as error:
@@ -114,6 +116,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def inside(output: Path, paths: list[Path]) -> bool:
     """Whether a file to write lies in one of the trees being read."""
+    # Resolved: a link or a `..` would lead into the tree by another name
     target = output.absolute().resolve()
     roots = [path.absolute().resolve() for path in paths]
     return any(target == root or root in target.parents for root in roots)
@@ -130,6 +133,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 
     columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        # Invisible until the number of files is known, and then only where it takes a while
         task = bar.add_task("judging", total=None, visible=False)
 
         def report_progress(done: int, total: int) -> None:
@@ -140,6 +144,7 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 def own_fault(error: Exception) -> str:
     """One line about a fault of podium itself, and how to report it."""
+    # The innermost frame: one line is as much as people copy into a report of a fault
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}:{last.lineno}"
     return (

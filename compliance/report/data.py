@@ -74,6 +74,7 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     system: str
     benchmark: str
     division: str
+    # Training has no such folders: its results count as strong, as in the official summary
     scaling: Literal["strong", "weak"] = "strong"
     verdict: Verdict
     runs: int
@@ -101,6 +102,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "schema"}):
     """Everything one call of `podium check` found."""
 
+    # `schema` in JSON: a model made of this struct has a method of that name
     schema_: Literal["podium.report/1"] = SCHEMA
     tool: Tool
     rules: Rules
@@ -122,6 +124,7 @@ def conclude(
     strict: bool = False,
 ) -> Outcome:
     """Sort everything, count it and give the verdict; `strict` lets warnings reject."""
+    # Sorted, so that the number of processes does not change the report
     ordered = sorted(findings, key=Finding.sort_key)
     counted = [finding.severity for finding in ordered if not finding.waived]
     counts = {severity.value: counted.count(severity) for severity in Severity}

@@ -14,6 +14,7 @@ def json_text(value: Any, indent: int | None = 2) -> str:
 
     `indent` is how deep each level stands; None puts all on one line.
     """
+    # NaN is no JSON: readers other than Python's would refuse the whole text
     plain = _finite(msgspec.to_builtins(value, enc_hook=str))
     try:
         text = msgspec.json.format(msgspec.json.encode(plain), indent=indent or 0).decode()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         """Everything one call of `podium check` found."""
 
 else:
+    # In this order: a struct that is a field must have its model before the struct that has it
     Tool = model_of(data.Tool, module=__name__)
     Rules = model_of(data.Rules, module=__name__)
     Counts = model_of(data.Counts, module=__name__)
@@ -46,6 +47,7 @@ else:
         module=__name__,
         name="FindingEntry",
         summary="One fault: where, by which rule, what is, what must be, how to fix it.",
+        # A report has these even where they are empty; the defaults are for code that finds faults
         required=("expected", "hint", "cites", "stated_by"),
     )
     Report = model_of(data.Outcome, module=__name__, name="Report", base=_Report)

@@ -79,6 +79,7 @@ def _field(field: FieldInfo, required: bool) -> tuple[Any, Any]:
     default = field.default
     if default is msgspec.NODEFAULT:
         default = field.default_factory()
+    # A sequence is a list in the model, and so must be its default
     default = list(default) if isinstance(default, tuple) else default
     return _in_model(field.type), Field(default=default, alias=alias)
 
@@ -94,6 +95,7 @@ def _in_model(kind: Any) -> Any:
     """A field's type with models in place of structs, and what `msgspec.Meta` says of it."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
+        # Fails on more than one: what else a type says would silently be lost in the model
         (meta,) = kind.__metadata__
         return Annotated[_in_model(inner[0]), Field(description=meta.description, ge=meta.ge)]
     if origin is Sequence:

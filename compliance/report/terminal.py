@@ -24,6 +24,7 @@ def clean(text: str) -> str:
     Control characters, line ends, direction overrides, zero-width characters, odd spaces and the
     halves of broken characters in file names are escaped; a backslash stays as it is.
     """
+    # Nearly every text ends here; the expression is only for the few that are not ASCII
     if text.isprintable() and (text.isascii() or not _INVISIBLE.search(text)):
         return text
     return "".join(
@@ -86,6 +87,7 @@ def _cut(text: str, room: int) -> Iterator[str]:
     for char in text:
         wide = columns(char)
         if used + wide > room:
+            # A joint far from the end would leave a short line
             joint = max(map(piece.rfind, "_-.,")) + 1
             cut = joint if joint > len(piece) * 2 // 3 else len(piece)
             yield piece[:cut]

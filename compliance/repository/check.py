@@ -120,6 +120,7 @@ class _Verifier:
     profile = Profile.VERIFIER
 
     def tree(self, disk: Disk) -> Iterator[Finding]:
+        # The official checker judges the root's own name, too
         name = os.path.basename(os.path.abspath(disk.root))
         rule = official_rule(name)
         if rule is not None:
@@ -146,6 +147,7 @@ class _Verifier:
 
 def _found_from_here(item: Item) -> bool:
     try:
+        # The official checker takes a relative target from the current folder, not the link's
         return os.path.exists(os.readlink(item.full))
     except (OSError, ValueError):
         return False
@@ -171,6 +173,7 @@ class _Policy:
             yield name_finding(rule, self.profile, name, ".")
         for items in _folders(disk):
             for item in items:
+                # Nearly every item is ordinary in name, kind and size: no generator is made for it
                 rules = violated_rules(item.name, item.path)
                 if rules or item.kind not in _USUAL or item.size > LARGE:
                     yield from self.item(item, rules)
@@ -189,6 +192,7 @@ class _Policy:
             return
         for rule in rules:
             found = name_finding(rule, self.profile, item.name, item.path)
+            # Nobody submits a clone's .git, and the official checker never sees links to folders
             yield replace(found, severity=Severity.WARNING) if _not_submitted(item) else found
         if item.size > LARGE and item.kind is Kind.FILE:
             yield _too_large(item, self.profile)
@@ -213,12 +217,15 @@ class _Policy:
     def content(self, item: Item) -> list[Finding]:
         """What is wrong with what a file holds."""
         path = plain(item.path)
+        # The specification of git LFS keeps a pointer below 1024 bytes
         small = self.head(item.full, item.size) if item.size < 1024 else None
         if small is not None and small.startswith(_POINTER):
             return [LFS_POINTER.found(self.profile, path)]
+        # None says that nobody has read it; an empty answer, that it holds no secret
         found = self.known(item.path)
         if found is None:
             found = self.search.file(item.full, item.size, small)
+        # The kind only: a report is passed around, and must not repeat the secret
         return [SECRET.found(self.profile, path, line=line, kind=kind) for line, kind in found]
 
 

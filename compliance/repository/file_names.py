@@ -27,8 +27,10 @@ LONGEST_NAME = 255
 LONGEST_PATH = 200
 """Characters that leave room for a clone's own folder within the 260 of Windows."""
 
+# The last two ranges turn the direction of text: a name may look like another
 _CONTROL = r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 _FORBIDDEN = re.compile(r'[<>:"|?*\\]')
+# Windows takes superscript digits for digits here: COM¹ is a device, too
 _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [port + number for port in ("com", "lpt") for number in "0123456789¹²³"]
@@ -97,12 +99,14 @@ def _windows(name: str) -> str:
         return f"it has a {forbidden[0]}"
     if name[-1:] in (".", " "):
         return "it ends in a dot or a space"
+    # Whatever its ending: aux.txt is the device aux
     return "it is reserved for a device" if name.partition(".")[0].lower() in _DEVICES else ""
 
 
 def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """(path, other name) of the names in one folder that differ only in capitals or composition."""
     names = [name for _, name in items]
+    # Nearly every folder ends here; only names that are not ASCII must be normalized
     if len({*map(str.lower, names)}) == len(names) and "".join(names).isascii():
         return
     first: dict[str, str] = {}
@@ -114,4 +118,5 @@ def collisions(items: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _folded(name: str) -> str:
+    # Folding takes some composed characters apart, so they are composed once more
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

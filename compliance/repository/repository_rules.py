@@ -19,6 +19,7 @@ _README = "benchmarks/llama31_405b/README.md"
 
 # --- names ---
 
+# The policy says nothing of spaces, dots and sizes: these rules are the official checker's alone
 SPACE = verifier(
     "repo.space-in-name",
     Severity.ERROR,
@@ -109,6 +110,7 @@ CASE_COLLISION = policy(
 
 # --- sizes and kinds ---
 
+# Not the 100 MiB at which GitHub refuses a file: the official checker draws the line lower
 LARGE_FILE = verifier(
     "repo.large-file",
     Severity.ERROR,

@@ -81,6 +81,7 @@ _DETECTORS = tuple(
     )
 )
 
+# The mark by which users of detect-secrets let a line through
 _ALLOWED = re.compile(r"pragma:? *allowlist[ -](?:nextline )?secret", re.IGNORECASE)
 _STAND_INS = re.compile(r"pass(?:word|wd)?|user(?:name)?|token|secret|x+|\*+", re.IGNORECASE)
 
@@ -102,6 +103,7 @@ def _texts(found: Iterable[str]) -> Iterator[str]:
 
 def _real(detector: RegexBasedDetector, secret: str) -> bool:
     """Whether what matched can be a secret, not a template's variable or a word for one."""
+    # These mostly report how a token or key begins: nothing can be said of its characters
     if isinstance(detector, PrivateKeyDetector | GitHubTokenDetector | GitLabTokenDetector):
         return True
     stand_in = _STAND_INS.fullmatch(secret) or is_templated_secret(secret)

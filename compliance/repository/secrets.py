@@ -30,6 +30,7 @@ LONGEST_LINE = 4096
 LONGEST_SECRET = 2048
 """Characters; one that begins so far before the end of what is looked at lies within it."""
 
+# A file full of keys is reported, not listed line by line
 MOST_PER_FILE = 20
 
 _ENDINGS = (
@@ -101,6 +102,7 @@ class Search(msgspec.Struct):
         if not size or (not is_log and _is_binary(name)):
             return ()
         take = min(size, LOG_HEAD if is_log else HEAD)
+        # The search goes on: a smaller file may still fit
         if take > self.left:
             self.skipped += 1
             return ()
@@ -131,12 +133,14 @@ def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
 
 def read_head(full: str, most: int) -> bytes:
     """The first bytes of a regular file; none where it cannot be read, or is a link or a pipe."""
+    # Not every system has the two flags; with them a pipe is not waited for, nor a link followed
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         handle = os.open(full, flags)
     except OSError:
         return b""
     try:
+        # Asked of the handle: the name may stand for something else by now
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return b""
         return os.read(handle, most)
@@ -148,6 +152,7 @@ def read_head(full: str, most: int) -> bytes:
 
 def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:
     """The secrets at the marks found in a text; of a log, in what is no record."""
+    # git, too, takes a file with a null byte near its beginning for binary
     if b"\0" in data[:8192]:
         return None
     lines = [*_lines([at for _, at, _ in found], data, is_log=is_log)]
@@ -163,6 +168,7 @@ def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -
             if at >= seen:
                 stop = min(end, at + LONGEST_LINE)
                 spans.append((max(start, at - LONGEST_LINE), stop))
+                # Spans overlap by the longest secret, so that none is cut in two
                 seen = stop if stop == end else stop - LONGEST_SECRET
     return tuple(_kinds_at(spans, data))
 
@@ -179,6 +185,7 @@ def _kinds_at(spans: list[tuple[int, int]], data: bytes) -> Iterator[tuple[int, 
         if kind is not None:
             yield data.count(b"\n", 0, start) + 1, kind
             count += 1
+            # Ends the counting of lines as well, which begins at the top each time
             if count == MOST_PER_FILE:
                 return
 

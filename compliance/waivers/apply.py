@@ -55,6 +55,7 @@ def _about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[F
                 until=until,
                 today=today,
             )
+        # One that has expired covers nothing by that alone, and is reported once
         elif not any(waiver.covers(finding) for finding in findings):
             yield UNUSED.found(Profile.POLICY, waivers.path, line=line, key="rule", waiver=what)
 

@@ -38,6 +38,7 @@ FLAGS = {
 }
 """The flags, and what each does."""
 
+# The official Python program looks for these two only; the third it takes as an argument alone
 _OFFICIAL_BELOW = frozenset({RCP, SEEDS})
 
 
@@ -70,6 +71,7 @@ class Params:
     def flags(self, result: str) -> frozenset[str]:
         """The flags in force for a result, given its folder's path inside the submission."""
         parts = result.strip("/").split("/")
+        # The submission, results/<system>, the result: HPC's strong and weak are no level
         levels = dict.fromkeys(("", "/".join(parts[:2]), "/".join(parts)))
         read = [file for level in levels if (file := self._file(level)) is not None]
         if self._profile is Profile.VERIFIER:
@@ -101,12 +103,15 @@ class _Reading:
             data = plain_file(self.path)
         except OSError as error:
             return _Read(findings=[self._found(UNREADABLE, None, reason=error.strerror or error)])
+        # A byte order mark, which some editors write, is no part of the first flag
         text = data.decode("utf-8", "replace").removeprefix("\ufeff")
         read = _Read()
         for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
+            # Files in published trees spell flags as arguments, and with underscores
             name = line.strip().removeprefix("--").replace("_", "-")
             if name in FLAGS:
                 read.flags.setdefault(name, number)
+            # What the official scripts refuse is found below; the Python program ignores it
             elif name and not self.verifier:
                 read.findings.append(self._unknown(name, number))
         read.findings += self._official(data, read)
@@ -128,6 +133,7 @@ class _Reading:
     def _official(self, data: bytes, read: _Read) -> Iterator[Finding]:
         refused = []
         if self.top:
+            # A shell's `read` drops a last line that has no line end, and trims spaces and tabs
             *lines, _ = data.decode("utf-8", "replace").split("\n")
             given = [(n, line.strip(" \t")) for n, line in enumerate(lines, 1) if line.strip(" \t")]
             read.official = frozenset(line for _, line in given if line in FLAGS)

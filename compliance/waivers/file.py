@@ -42,6 +42,7 @@ class Waiver(BaseModel):
         """Whether the finding is of this rule and at this place."""
         if finding.id.startswith(NEVER_WAIVED) or not matches(finding.id, [self.rule]):
             return False
+        # A report shows the tree itself as a dot, which no path in it begins with
         place = "*" if self.place == "." else self.place.rstrip("/")
         return any(fnmatch.fnmatchcase(finding.path, glob) for glob in (place, f"{place}/*"))
 
@@ -72,13 +73,16 @@ def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
         return INVALID.found(Profile.POLICY, display_path, line=line, key=key, problem=message)
 
     try:
+        # Some editors begin a file with a byte order mark, which TOML does not allow
         text = plain_file(path).decode("utf-8-sig")
         loaded = tomllib.loads(text)
     except OSError as error:
         return Waivers(display_path), [fault(f"cannot be read: {error.strerror or error}")]
     except UnicodeDecodeError:
         return Waivers(display_path), [fault("cannot be read: it is not UTF-8 text")]
+    # tomllib is recursive: deeply nested arrays exhaust it
     except (tomllib.TOMLDecodeError, RecursionError) as error:
+        # tomllib gives the line in its message only
         where = re.search(r"line (\d+)", str(error))
         return Waivers(display_path), [
             fault(f"not valid TOML: {error}", int(where[1]) if where else None)

@@ -43,6 +43,7 @@ class Suppressions(msgspec.Struct, frozen=True):
         """Findings about the tree's own waivers: expired, or covering nothing."""
         if self.own is None:
             return []
+        # The findings come first, as many as were given; what follows is about the waivers
         return apply_waivers(findings, self.own, date.today())[len(findings) :]
 
 

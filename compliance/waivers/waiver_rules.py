@@ -72,6 +72,8 @@ UNKNOWN_FLAG = policy(
     bad=(write(_FLAGS, "rcp-bypas"),),
     good=(write(_FLAGS, "rcp-bypass"),),
 )
+# The same flag needs opposite endings: the Python program wants a last line without a line end,
+# the scripts, which alone read the submission's own file, one with it
 UNSEEN = verifier(
     "params.unseen",
     in_verifier=Severity.WARNING,

@@ -46,6 +46,7 @@ class Waivers(msgspec.Struct, frozen=True):
 def plain_file(path: Path) -> bytes:
     """The bytes of a small regular file; raises OSError for links and all else."""
     status = os.lstat(path)
+    # A link in a submission could make a report quote any file of the reader's machine
     if stat.S_ISLNK(status.st_mode):
         raise OSError(0, "it is a link; write the file itself")
     if not stat.S_ISREG(status.st_mode):

@@ -18,6 +18,7 @@ app = group("The official MLCommons tools by their own names and flags, with tru
 PRUNED = "pruned_rcps"
 
 FolderArgument = Annotated[Path, typer.Argument(help="The submission.", metavar="FOLDER")]
+# A text, not a Path: the braces of a quoted argument are expanded by the official tool itself
 FoldersArgument = Annotated[
     str,
     typer.Argument(help="The submission; several as in 'round/{first,second}'.", metavar="FOLDER"),
@@ -51,8 +52,10 @@ WerrorOption = Annotated[bool, typer.Option("--werror", help="Treat warnings as 
 QuietOption = Annotated[
     bool, typer.Option("--quiet", help="No warnings; without effect with --werror.")
 ]
+# Scripts give these flags to the official tools; to refuse one would stop a script that works
 IgnoredWerror = Annotated[bool, typer.Option("--werror", help="Accepted, without effect.")]
 IgnoredQuiet = Annotated[bool, typer.Option("--quiet", help="Accepted, without effect.")]
+# The official summarizer writes privateid.json into the submission
 IgnoredPrivateIds = Annotated[
     bool,
     typer.Option("--generate_private_ids", help="Accepted, without effect: no tree is changed."),
@@ -173,6 +176,7 @@ def package_checker(
     given = {RCP: rcp_bypass, SEEDS: seed_checker_bypass, TRAIN_SAMPLES: rcp_bert_train_samples}
     bypass = frozenset(flag for flag, wanted in given.items() if wanted)
     flags = Flags(werror, quiet and not werror, bypass)
+    # The official program leaves scaling.json behind in the tree that it checks
     refuse_inside("--log_output", log_output, [folder])
     _report(*compat_package(folder, usage.value, ruleset, flags), log_output)
 
@@ -249,6 +253,7 @@ def result_summarizer(
 
     del generate_private_ids, werror  # the official tool takes them; neither changes its output
     text, passed = summarize(folder, usage.value, ruleset, csv, xlsx)
+    # The mark that `summarize` puts before each fault; no row of a table begins with it
     faults = "".join(line for line in text.splitlines(True) if line.startswith("ERROR: "))
     print_text(faults if quiet else text)
     raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)
@@ -261,4 +266,5 @@ def _report(text: str, passed: bool, log_output: Path | None) -> None:
     if log_output is not None:
         write_whole(log_output, text)
     sys.stderr.write(text)
+    # The official checkers exit with 0 whatever they find, so that scripts with set -e go on
     raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)

@@ -92,6 +92,7 @@ def check(
     """
     from podium.compliance.checking.options import Options
 
+    # Earlier trees are only read as well, so that a report may not lie in one of them either
     refuse_inside("--output", output, [*paths, *(earlier or ())])
     options = Options(
         usage,
@@ -101,6 +102,7 @@ def check(
         strict,
         globs("--select", select),
         globs("--ignore", ignore),
+        # Read before any log: a faulty file of waivers is a usage fault, and ends the call
         _read_waivers(waivers),
         not no_waivers,
     )
@@ -140,9 +142,11 @@ def _check_and_score(
     from podium.compliance.scoring.render.console import with_scores
     from podium.compliance.scoring.session import scores_of
 
+    # Facts are taken with the first reading, so that the scores need no second one
     with progress_bar(printing.quiet) as progress:
         gathered = find(paths, options, for_scores=True)
         report = check_paths(paths, options, progress, gathered, compared)
+    # check_paths has left every file's verdict in `gathered`
     scores = scores_of(gathered, options)
     with_scores(report, scores, printing.format, printing.output, color=printing.color)
     return report
@@ -161,8 +165,10 @@ def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
 def _status(report: Outcome) -> Exit:
     from podium.compliance.checking.session import is_internal
 
+    # A fault of podium outranks the verdict: what it failed on has not been judged
     if is_internal(report):
         return Exit.INTERNAL
+    # The verdict and not the number of errors: with --strict warnings reject, too
     return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN
 
 

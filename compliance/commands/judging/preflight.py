@@ -58,6 +58,7 @@ def preflight(
     from podium.compliance.live.preflight_text import deliver
 
     declared = read_declaration(config)
+    # The folder of the config names the round just as the folder of a log does
     rules = RoundRequest(usage, round).choose(config.parent).rules
     found = judge(declared, rules, division, benchmark, gbs, profile, str(config))
     deliver(found, format.value)

@@ -32,6 +32,7 @@ FollowOption = Annotated[
     bool, typer.Option("--follow", help="Keep watching when every run has stopped.")
 ]
 IntervalOption = Annotated[
+    # Not 0: a loop that never sleeps would take a core from the run that it watches
     float, typer.Option("--interval", min=0.01, help="Seconds between polls.", metavar="SECONDS")
 ]
 TimeoutOption = Annotated[
@@ -45,6 +46,7 @@ ExitOption = Annotated[
     bool, typer.Option("--exit-on-error", help="Exit on the first error, with status 1.")
 ]
 DivisionOption = Annotated[
+    # A log states division and benchmark in records of its own; until then only common rules hold
     Division | None, typer.Option("--division", help="Division, until the log states it.")
 ]
 BenchmarkOption = Annotated[

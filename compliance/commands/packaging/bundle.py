@@ -79,6 +79,7 @@ def bundle(
 def _cipher(name: str | None) -> Cipher | None:
     from podium.compliance.bundling.encryption.keys import Cipher
 
+    # Before Python 3.12 `in Cipher` raises TypeError for a text that is no member
     if name is not None and name not in list(Cipher):
         raise UsageFault(f"--cipher is {name}; must be {', '.join(Cipher)}")
     return Cipher(name) if name else None

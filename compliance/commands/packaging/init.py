@@ -50,6 +50,7 @@ def init(
     from podium.compliance.report.terminal import clean
 
     rules = RoundRequest(usage, round).choose(folder).rules
+    # An option given twice with one name still asks for one folder
     systems, benchmarks = (tuple(dict.fromkeys(names or ())) for names in (system, benchmark))
     skeleton = Skeleton(submitter, rules, division.value, systems, benchmarks)
     written = write_skeleton(folder, skeleton)

@@ -147,7 +147,7 @@ def pack(
     handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs)
     packed = _pack(_job(config, fields, set, handling), git, push=push, dry_run=dry_run)
     _print(packed, format, quiet=quiet)
-    if bundle is not None and packed.state in ("packed", "unchanged"):
+    if bundle is not None and packed.state in ("packed", "unchanged"):  # else no tree is written
         _bundle(packed.target, bundle)
     raise typer.Exit(_status(packed, force=force))
 
@@ -184,6 +184,7 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     from podium.compliance.packing.writing import outcome_text, plan_text
     from podium.compliance.report.console import print_text, width
 
+    # --quiet does not hold for JSON: whoever asks for it reads it
     if format_ is AnswerFormat.JSON:
         print_text(plan_text.to_json(packed))
         return
@@ -196,6 +197,7 @@ def _bundle(tree: Path, archive: Path) -> None:
     from podium.compliance.bundling.bundle import BundleOptions
     from podium.compliance.bundling.bundle import bundle as write_bundle
 
+    # No key can be given to `podium pack`: an encrypted bundle is made by `podium bundle`
     write_bundle(tree, archive, BundleOptions())
     typer.echo(f"Bundle: {archive}")
 
@@ -203,8 +205,10 @@ def _bundle(tree: Path, archive: Path) -> None:
 def _status(packed: Packed, *, force: bool) -> Exit:
     from podium.compliance.checking.session import is_internal
 
+    # A tree that podium failed to judge is neither accepted nor rejected
     if packed.report is not None and is_internal(packed.report):
         return Exit.INTERNAL
+    # A dry run fails where the real call would refuse, so that a script can ask first
     planned = packed.state == "planned" and not packed.plan.stopped(force=force)
     return Exit.CLEAN if planned or packed.state in ("packed", "unchanged") else Exit.FOUND
 

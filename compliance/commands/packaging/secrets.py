@@ -24,6 +24,7 @@ def read_passphrase(path: Path | None) -> str | None:
     """The first line of a file, as `openssl -pass file:` takes it; None without a file."""
     if path is None:
         return None
+    # A file written on Windows ends its lines with CR LF; the CR is no part of the passphrase
     passphrase = read_key(path).split("\n", 1)[0].removesuffix("\r")
     if not passphrase:
         raise UsageFault(f"{path} holds no passphrase in its first line")
@@ -34,6 +35,7 @@ def read_key(path: Path) -> str:
     """The text of a key's file; raises UsageFault."""
     try:
         with path.open("rb") as stream:
+            # Bounded: a path given by mistake may be that of a checkpoint, or of an endless device
             return stream.read(LARGEST_KEY).decode("utf-8")
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None

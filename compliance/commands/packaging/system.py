@@ -87,6 +87,7 @@ def check(
 
     refuse_inside("--output", output, paths)
     selected = (globs("--select", select), globs("--ignore", ignore))
+    # Descriptions are small: a second process would cost more than it saves
     options = Options(usage, round, profile, 1, strict, *selected)
     report = check_systems(paths, options)
     chosen = format.value if format else default_format()
@@ -111,6 +112,7 @@ def schema(
     from podium.compliance.report.json_text import json_text
     from podium.compliance.systems.schema import system_schema
 
+    # No file is read here: the folder that one stands in is all that can name the round
     rules = RoundRequest(usage, round).choose(".").rules
     send(json_text(system_schema(rules)), output)
 
@@ -145,10 +147,12 @@ def init(
     from podium.compliance.systems.probe import session
     from podium.compliance.systems.probe.filling_text import to_text
 
+    # Refused before anything is probed or asked; writing looks again, as a file may have come since
     session.refuse_older(file, replace=replace)
     rules = RoundRequest(usage, round).choose(file.absolute().parent).rules
     listed = (tuple(set or ()), os.environ, tuple(sources or ()), tuple(node or ()))
     draft = session.draft_description(file, rules, session.Sources(*listed, probe=probe))
+    # In a batch job nobody could answer, and the call would never end
     if input and sys.stdin.isatty() and sys.stdout.isatty():
         session.ask_for_missing(draft, _ask, typer.echo)
     session.write_description(draft, file, replace=replace)
@@ -177,5 +181,6 @@ def probe_command(output: OutputOption = None) -> None:
 
     found = probe_node()
     if output is not None:
+        # srun starts the same command line on every node: %h keeps them from one file
         output = output.with_name(output.name.replace("%h", found.host or "node"))
     send(found.to_json(), output)

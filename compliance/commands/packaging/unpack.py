@@ -137,6 +137,7 @@ def _prompt() -> Callable[[], str] | None:
     """Ask for the passphrase where somebody sits at the terminal."""
     if not sys.stdin.isatty():
         return None
+    # Asked only once the bundle turns out to need one; on standard error, as output may be a file
     return lambda: str(typer.prompt("passphrase", hide_input=True, err=True))
 
 
@@ -144,12 +145,14 @@ def _limits(size: int | None, members: int | None, ratio: float | None) -> Limit
     from podium.compliance.bundling.format.members import Limits
 
     default = Limits()
+    # `or` is safe: typer refuses a limit of 0 (min=1)
     return Limits(size or default.size, members or default.members, ratio or default.ratio)
 
 
 def _text(output: Path, unpacked: Unpacked) -> str:
     from podium.compliance.report.terminal import clean
 
+    # openssl without -pbkdf2 hashes the passphrase once only, so that guesses are cheap
     if unpacked.old_derivation:
         warn("the bundle's key was derived in the old, weak way; ask for one encrypted by age")
     totals = f"{unpacked.files} files, {unpacked.size} bytes ({unpacked.encryption})"

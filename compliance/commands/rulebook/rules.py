@@ -89,6 +89,7 @@ def list_(
     from podium.compliance.rulebook import answers
 
     rules = named_round(usage, round)
+    # --division alone asks for rules, as --all does: it selects nothing among benchmarks
     if benchmark is None and not everything and division is None:
         answers.benchmarks(rules, format.value)
         return
@@ -212,6 +213,7 @@ def _schema(of: Schema) -> dict[str, Any]:
         return receipt_schema()
     from podium.compliance.report.models import Report
 
+    # The contract's name is `schema`; the field is `schema_`, as models have a method of that name
     return Report.model_json_schema(by_alias=True)
 
 

@@ -39,6 +39,7 @@ def _bar() -> Progress:
         TextColumn("{task.fields[loss]}{task.fields[quality]}"),
         TimeElapsedColumn(),
     )
+    # Standard output is kept for how the runs ended, which scripts read
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
@@ -52,6 +53,7 @@ def _move(bar: Progress, task: TaskID, config: Config, progress: RunProgress) ->
 
 
 def _line(path: Path, config: Config, progress: RunProgress) -> None:
+    # A line for each evaluation, not for each step, which would fill a batch job's log
     if progress.quality is not None:
         loss = "" if progress.loss is None else f"loss {progress.loss:.4f}, "
         text = f"{path.name}: step {progress.step}, {loss}{config.metric} {progress.quality:.4f}"

@@ -66,6 +66,7 @@ BenchmarkArgument = Annotated[
     str,
     typer.Argument(help="A benchmark; --list names them.", metavar="BENCHMARK", show_default=False),
 ]
+# Eager, so that --list is answered before typer misses BENCHMARK
 ListOption = Annotated[
     bool, typer.Option("--list", callback=_list, is_eager=True, help="List the benchmarks.")
 ]
@@ -205,6 +206,7 @@ def run(
     machine = _Machine(precision.value, device, compile, shard, threads)
     files = _Files(data, cache, checkpoint, resume, trace or _deprecated(old_trace))
     with _reported():
+        # torchrun has set RANK where this process is a rank already
         if processes > 1 and "RANK" not in os.environ:
             raise typer.Exit(_start_ranks(processes))
         setting = Setting(
@@ -246,6 +248,7 @@ def _request(
 def _run(
     request: RunRequest, output: Path | None, runs: int, *, dry_log: bool, quiet: bool
 ) -> Exit:
+    # Declares hyperparameters only, so that there is nothing to converge and no folder of runs
     if dry_log:
         _dry_log(request, output)
         return Exit.CLEAN
@@ -256,6 +259,7 @@ def _run(
 def _start_ranks(processes: int) -> int:
     from podium.reference_runs.engine.processes import start
 
+    # Each rank parses the same arguments again; RANK keeps it from starting ranks of its own
     return start(processes, ["-m", "podium", *sys.argv[1:]])
 
 
@@ -270,6 +274,7 @@ def _train(request: RunRequest, folder: Path, runs: int, *, quiet: bool) -> bool
         return follow(path, config, quiet=quiet or not first)
 
     for path, outcome in series(request, folder, runs, watch):
+        # A run that failed does not end the series: a result may hold one, scored as its slowest
         converged &= outcome.converged
         if first:
             text = outcome_text(path, config, outcome)
@@ -295,6 +300,7 @@ def _dry_log(request: RunRequest, output: Path | None) -> None:
 def _pairs(texts: list[str]) -> dict[str, str]:
     pairs = {}
     for text in texts:
+        # Only the first = separates: a value may hold others
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageFault(f"--set is {text!r}; must be KEY=VALUE")

@@ -96,6 +96,7 @@ def check(
 
     refuse_inside("--output", output, [folder])
     refuse_inside("--plot", plot, [folder])
+    # Draws nothing: without matplotlib, or with another ending, the work would be in vain
     draw([], plot)
     options = Options(usage, round, profile, processes(None))
     found = judge(folder, options, _loaded(rcps, round))
@@ -235,8 +236,10 @@ def make(
     refuse_inside("--output", output, logs)
     options = Options(usage, round, Profile.POLICY, processes(None))
     made = make_points(logs, options, Origin(creator, when, machine, precision))
+    # Written even where runs are missing: the remarks and the status say so
     write_whole(output, made.text)
     for remark in made.remarks:
+        # Remarks name logs, and a file's name may hold what a terminal obeys
         typer.echo(clean(remark), err=True)
     if not quiet:
         typer.echo(f"{plural(made.records, 'point')} written to {clean(str(output))}")

@@ -99,6 +99,7 @@ def score(
     options = Options(usage, round, profile, processes(jobs))
     scores, results = _scored(path, options, quiet=quiet)
     if write_scaling:
+        # Only on request: the official tools write this file into the tree unasked
         _write_scaling(results)
     if explain is not None:
         send(_explained(results, explain), output)
@@ -159,12 +160,14 @@ def _explained(results: list[ScoredResult], wanted: str) -> str:
 
 def _named(scored: ScoredResult, wanted: str) -> bool:
     """Whether a result is meant: its path, the end of it, its benchmark, or a glob of its path."""
+    # Completion by the shell ends a folder with a slash; of "/" alone nothing would be left
     place, wanted = scored.result.place, wanted.rstrip("/") or wanted
     path = place.display_path
     if wanted in (path, place.benchmark) or path.endswith(f"/{wanted}"):
         return True
     if place.folder.absolute() == Path(wanted).absolute():
         return True
+    # fnmatch itself would ignore case on Windows: names must mean the same everywhere
     return fnmatch.fnmatchcase(path, wanted)
 
 
@@ -173,6 +176,7 @@ def _compare(scores: Scores, other: Path, options: Options, printing: Printing) 
     from podium.compliance.scoring.compare import changes
     from podium.compliance.scoring.render.comparison import comparison_json, comparison_text
 
+    # By the same options: a --round given holds for both trees
     then, _ = _scored(other, options, quiet=printing.quiet)
     found = changes(scores, then)
     as_json = printing.format == Format.JSON
@@ -197,6 +201,7 @@ def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
 def _status(scores: Scores) -> Exit:
     from podium.compliance.logs.broken_rule import RULE_CRASHED
 
+    # A result that podium failed on is not known to be invalid
     if any(one.id == RULE_CRASHED for one in scores.findings):
         return Exit.INTERNAL
     return Exit.FOUND if scores.faulty else Exit.CLEAN

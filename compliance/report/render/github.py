@@ -40,6 +40,7 @@ def _line(finding: Finding, base: str) -> str:
     title = f"waived: {finding.id}" if finding.waived else finding.id
     properties.append(f"title={_property(title)}")
     lines = [finding.message, *(f"{label}: {text}" for label, text in remarks(finding))]
+    # Joined after escaping: these are the only line ends that GitHub is to see
     message = "%0A".join(_data(line) for line in lines)
     return f"::{_command(finding)} {','.join(properties)}::{message}"
 
@@ -50,4 +51,5 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
+    # A colon or a comma would end the property
     return _data(text).replace(":", "%3A").replace(",", "%2C")

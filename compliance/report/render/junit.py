@@ -23,6 +23,7 @@ def render(report: Outcome) -> str:
     if report.verdict == "rejected" and not report.counts.error:
         rejecting.add("warning")
     found = grouped(report.findings)
+    # Findings may be of folders, which are no files judged: each becomes a case as well
     paths = sorted({entry.path for entry in report.files} | found.keys())
     cases = [_case(path, found.get(path, []), rejecting) for path in paths]
     failed = sum(case.find("failure") is not None for case in cases)

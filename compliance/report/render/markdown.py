@@ -60,6 +60,8 @@ def render(report: Outcome) -> str:
 def escape(text: str) -> str:
     """Escape text so that Markdown and HTML show it as it is: no markup, mention or link."""
     return _SPECIAL.sub(
+        # GitHub makes links of mentions and addresses after it has decoded entities: only something
+        # between their characters breaks them
         lambda mark: f"{mark[0]}<!-- -->" if mark["link"] is not None else f"&#{ord(mark[0])};",
         clean(text),
     )
@@ -68,6 +70,7 @@ def escape(text: str) -> str:
 def code(text: str) -> str:
     """Set text as code."""
     text = clean(text)
+    # A backtick in the text would end the code, a pipe the cell of a table
     return f"`{text}`" if _SIMPLE.fullmatch(text) else f"<code>{escape(text)}</code>"
 
 
@@ -90,6 +93,7 @@ def _tables(findings: list[Finding], entries: dict[str, FileEntry], folded: bool
             yield f"<summary><b>{verdict}</b> {name}{known}: {number}</summary>"
         else:
             yield from ("", f"**{verdict}** {code(path or '.')}{known}")
+        # GitHub reads Markdown inside HTML only after an empty line
         yield from ("", "| severity | line | finding | rule |", "| --- | ---: | --- | --- |")
         yield from map(_row, found)
         if folded:

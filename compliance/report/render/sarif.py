@@ -95,6 +95,7 @@ def _results(
     results = []
     for finding in findings:
         fault = (finding.path, finding.id, finding.key)
+        # The line is no part of a fingerprint: repeats of a fault are told apart by their order
         seen[fault] += 1
         location = _location(finding, base)
         where = location["artifactLocation"]["uri"]

@@ -170,6 +170,7 @@ class _Page:
     def by_file(self, report: Outcome) -> Iterator[str]:
         entries = {entry.path: entry for entry in report.files}
         open_ = grouped(found for found in report.findings if not found.waived)
+        # A single file is named even where nothing is wrong; of many, only those with findings
         if len(report.files) == 1:
             open_ = {report.files[0].path: [], **open_}
         yield from self.groups(open_, entries)
@@ -226,6 +227,7 @@ class _Page:
         for found in report.findings:
             fault = (found.waived, found.severity.value, found.id, found.message)
             faults.setdefault(fault, []).append(found)
+        # sorted is stable: faults of one severity stay in the order of the report
         for fault in sorted(faults, key=lambda fault: (fault[0], _RANK[fault[1]])):
             yield from self.fault(*fault, faults[fault])
 
@@ -259,6 +261,7 @@ class _Page:
 
     def painted(self, lines: list[str], word: str) -> list[str]:
         """Give the first word of the lines its colour."""
+        # Only now: wrapped with the lines, the codes of colours would count as columns
         return [lines[0].replace(word, self.paint(word), 1), *lines[1:]]
 
 
