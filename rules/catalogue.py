@@ -37,6 +37,7 @@ class _Usage(Mapping[str, Round]):
         return found
 
     def __contains__(self, name: object) -> bool:
+        # Mapping's own way would load the round to find out whether there is one
         return name in self.names
 
     def __iter__(self) -> Iterator[str]:
@@ -57,6 +58,7 @@ def rounds_of(usage: str) -> Mapping[str, Round]:
 def normal_name(name: str) -> str:
     """`5.1` of `5.1`, `5.1.0`, `v5.1` or `V5.1.0`."""
     text = name.strip().lower().removeprefix("v")
+    # The official tools name rulesets with three numbers: 5.1.0
     return text[:-2] if text.count(".") == 2 and text.endswith(".0") else text
 
 

@@ -30,6 +30,7 @@ def gather_metrics(run: Run, unit: str) -> None:
         except (TypeError, KeyError) as error:
             why = f"an eval_accuracy with a metric has no usable {unit} in its metadata"
             raise CannotJudge(index, why) from error
+    # A copy: the log's own list is read by others and must not get made-up records
     run.records = list(run.records)
     for index, value in groups.values():
         first = run.records[index]

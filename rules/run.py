@@ -92,6 +92,7 @@ class Run:
     def logged(self, key: str) -> Any:
         """The value a formula uses for `key`; raises NotLogged where there is none."""
         record = self.before(key)
+        # By the policy lines may stand in any order
         if record is None and not self.ordered:
             record = self.first(key)
         if record is None:
@@ -115,12 +116,15 @@ def as_number(value: Any) -> float | None:
     """A finite number, or a string that spells one; None for all else."""
     if type(value) is float:
         return value if value - value == 0 else None
+    # true is an int to Python, and no number to a log
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
     try:
         number = float(value)
+    # JSON integers have no bound, floats have
     except (ValueError, OverflowError):
         return None
+    # Neither NaN nor an infinity gives 0
     return number if number - number == 0 else None
 
 

@@ -145,6 +145,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
                     first = index if first is None else first
             except Exception as error:
                 raise CannotJudge(index, f"{self.name} is {show(record.value)}") from error
+        # The policy's reading would find the same record: it need not look again
         if self._is_constant:
             run.memo[self.name, self.some] = first
         return [] if first is not None else [self._missed(found, run)]
@@ -185,6 +186,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         failed: dict[int, Constraint] = {}
         for constraint in constraints:
             for index in constraint.broken(positions, run):
+                # The verifier keeps one message for a key; one for each record tells where to look
                 failed.setdefault(index, constraint)
         return [self._violation(failed[index], index, run) for index in sorted(failed)]
 
@@ -216,6 +218,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
             times.text,
             count or None,
             self.hint or f"log {keys}: {self.key.meaning}",
+            # The verifier keeps such a fault apart from those by key: no later scope cancels it
             keyless=bool(times.instead),
         )
 
@@ -265,6 +268,7 @@ class End(msgspec.Struct, frozen=True):
     policy_exempt_reason: str = ""
 
     def __eq__(self, other: object) -> bool:
+        # Functions cannot be compared; rounds are, to refuse a change that changes nothing
         return isinstance(other, End) and (self.id, self.text) == (other.id, other.text)
 
     def __hash__(self) -> int:

@@ -56,6 +56,7 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
     The data-parallel width is the number of accelerators divided by tensor, pipeline and context
     parallelism; where the log does not tell it, it must at least come out whole.
     """
+    # Disclosure is optional in 6.0 and required in 6.1 only: most logs have none of it
     if "micro_batch_size" not in run.where:
         return
     batch, micro = _count(run, k.GLOBAL_BATCH_SIZE), _count(run, k.MICRO_BATCH_SIZE)
@@ -83,10 +84,12 @@ def _data_parallel(run: Run) -> float | None:
     nodes, per_node = _count(run, k.NUMBER_OF_NODES), _count(run, k.ACCELERATORS_PER_NODE)
     model = 1.0
     for key in PARALLELISMS:
+        # One unknown factor leaves the whole product unknown, for which 0 stands
         model *= _count(run, key) or 0.0
     if nodes is None or per_node is None or not model:
         return None
     width = nodes * per_node / model
+    # What does not divide is the other check's fault to report; here it would appear twice
     return width if near_whole(width) else None
 
 

@@ -42,12 +42,15 @@ def _points(run: Run, schedule: Schedule, batch: float) -> tuple[list[float], li
     key, scale = outcome_key(run), 1.0
     marks = marks_of(run, key, schedule.positions)
     if marks is None and schedule.unit == "samples":
+        # Stable Diffusion counts its checkpoints in steps in 3.1, in samples from 4.0 on
         marks, scale = marks_of(run, key, ("step_num",)), batch
     if marks is None:
         return [], []
     values = marks.values
     if scale == 1.0 and values[0] > 0 and all(map(lt, values, values[1:])):
         return values, marks.places  # as in nearly every log
+    # Ranks repeat an outcome and overlapping evaluations report out of order: each position is
+    # taken once. At 0 nothing has been trained yet, so an evaluation there is on no grid.
     first_at = marks.first_at()
     points = [point for point in sorted(first_at) if point > 0]
     return [point * scale for point in points], [first_at[point] for point in points]
@@ -90,6 +93,7 @@ def off_schedule(run: Run, context: Context) -> Iterator[Violation]:
         return
     batch = run.number(k.GLOBAL_BATCH_SIZE.name)
     if batch is None or batch <= 0:
+        # Schedules in epochs hold for any batch size; the others cannot be worked out without one
         if any(grid.interval.needs for grid in schedule.grids):
             return
         batch = 1.0
@@ -127,14 +131,17 @@ def after_target(run: Run, context: Context) -> Iterator[Violation]:
     that is no longer the target's.
     """
     target, stops = target_of(context), run.where.get("run_stop")
+    # Checkpoints evaluated after the run come in any order, so "after the target" means nothing
     if target is None or not stops or context.offline:
         return
     records = run.records
+    # Published CosmoFlow logs go on for a hundred epochs after run_stop: those are not the run's
     places = evaluations_before(run, stops[0])
     reached = first_passing(run, target, places)
     if reached is None or reached == places[-1]:
         return
     there, last = position(records[reached]), records[places[-1]]
+    # Positions are counted, not records, as every rank may log the same evaluation
     later = {found for i in places if i > reached and (found := position(records[i])) != there}
     hint = "stop the run at the first evaluation that reaches the target"
     if later and not target.reached(run, places[-1]):
@@ -184,6 +191,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
     if target is None or ended is None or ended[1] != k.SUCCESS or context.offline:
         return
     records, places = run.records, evaluations(run)
+    # By time and not by line: asynchronous evaluations are written down late
     stopped = records[ended[0]].time_ms
     if max([records[index].time_ms for index in places], default=stopped) <= stopped:
         return
@@ -205,6 +213,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
     key="eval_accuracy",
     says="evaluations lie between run_start and run_stop",
     cites=CITES,
+    # A note, since accepted HPC logs go on evaluating after run_stop
     severity=Severity.NOTE,
     bad=excerpt(
         at(0, "run_start"),
@@ -222,6 +231,7 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
     """Evaluation is on the clock unless the benchmark evaluates checkpoints after the run."""
     start, stop = run.first("run_start"), run.first("run_stop")
+    # Where run_stop is not after run_start nothing can lie between: that is a fault of its own
     if start is None or stop is None or context.offline or stop.time_ms <= start.time_ms:
         return
     records = run.records

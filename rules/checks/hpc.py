@@ -27,6 +27,7 @@ CITES = "HPC rules, Data State at Start of Run"
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
     """Data begins on a file system that all nodes share; to bring it nearer is part of the run."""
     start, began = run.first("run_start"), times(run, "staging_start")
+    # HPC 3.0 takes staging off the clock (HPC rules, Data State at Start of Run)
     if not context.limits.staging_timed or start is None or not began:
         return
     early = start.time_ms - min(began)

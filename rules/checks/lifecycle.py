@@ -49,6 +49,8 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
         first = run.records[found[0]]
         for index in found[1:]:
             record = run.records[index]
+            # Values alone prove nothing: markers have null ones, so the official verifier takes any
+            # number of them for repeats that agree, and only warns
             if (record.time_ms, record.value, record.metadata) != (
                 first.time_ms,
                 first.value,
@@ -77,6 +79,7 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
 )
 def unknown_status(run: Run, context: Context) -> Iterator[Violation]:
     """The status decides whether a run counts as converged; any other word decides nothing."""
+    # Public logs of 0.6 write abort
     known = (*k.STATUSES, "abort") if context.generation != "mllog" else k.STATUSES
     records = run.records
     for index in run.where.get("run_stop", ()):
@@ -121,6 +124,7 @@ def init_limit(context: Context) -> float | None:
     """Minutes from the first init_start to run_start that the division allows."""
     if context.division == "open":
         return context.limits.init_open
+    # A benchmark's own minutes lengthen the closed division's limit; open has 4 hours anyway
     own = context.benchmark.init_minutes if context.benchmark is not None else None
     return own or context.limits.init_closed
 
@@ -144,7 +148,10 @@ def late_start(run: Run, context: Context) -> Iterator[Violation]:
     began, start = times(run, "init_start"), run.first("run_start")
     if limit is None or not began or start is None:
         return
+    # Every rank logs an init_start, in any order: initialisation begins with the earliest
     took = start.time_ms - min(began)
+    # The policy lets the clock start at the limit itself; the verifier, which looks at init_stop,
+    # asks for strictly less
     if took > limit * MINUTE_MS:
         yield Violation(
             run.where["run_start"][0],
@@ -197,6 +204,7 @@ def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
     key="run_start",
     says="time_ms counts milliseconds since 1970",
     cites="logging rules, time_ms",
+    # A note only: accepted logs of 0.7 and 1.0 have clocks that count from 0 or in seconds
     severity=Severity.NOTE,
     bad=':::MLLOG {"time_ms": 3600000, "key": "run_start", "value": null, "metadata": {}}',
     good=at(0, "run_start"),
@@ -235,6 +243,7 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
     records = run.records
     for index in found:
         value = records[index].value
+        # One dialect of 0.7 writes booleans as strings
         if value is False or (isinstance(value, str) and value.lower() == "false"):
             yield Violation(
                 index,
@@ -245,6 +254,7 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
             )
             return
     start = run.first("run_start")
+    # Nodes log their own, some at the very end of the file: the earliest time counts, not a line
     late = start is not None and min(times(run, "cache_clear")) - start.time_ms
     if late and late > 0:
         yield Violation(

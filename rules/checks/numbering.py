@@ -46,6 +46,8 @@ def _counts_epochs(context: Context) -> bool:
     if schedule is None or context.limits.epochs_from != 1:
         return False
     grid = schedule.grids[0]
+    # Elsewhere a first position of 0 is an evaluation before training, or DLRM-DCNv2's fraction,
+    # which counts from 0 by the policy
     return grid.unit == "epochs" and grid.interval.text == "1" and grid.first is not None
 
 

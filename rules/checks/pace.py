@@ -20,6 +20,7 @@ class Progress:
 
     def goes_back(self, run: Run, record: Record) -> bool:
         """Whether position or time is behind that of an earlier record."""
+        # Positions in two units cannot be compared: the first record decides which one is followed
         found = position(record, (self.unit,) if self.unit else self.names)
         if found is None:
             return False
@@ -49,10 +50,12 @@ class Grids:
         if self.schedule is None or self.overlap:
             return False
         found = position(record, (self.unit,) if self.unit else self.schedule.positions)
+        # What cannot be followed cheaply is worth a look by the check itself
         if found is None or self._set_up(run) is None:
             return True
         unit, point = found
         self.unit = unit
+        # Another rank's record of the same evaluation
         if self.count and point == self.last:
             return False
         if point < self.last:
@@ -65,6 +68,7 @@ class Grids:
         self.dues = [due for due in self.dues or () if self._fits(point, due)]
         self.last = point
         self.count += 1
+        # The gap may be an evaluation still under way: to warn now could be wrong in a minute
         return not self.dues and not self._awaits_another(run, point)
 
     def _awaits_another(self, run: Run, point: float) -> bool:

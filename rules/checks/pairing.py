@@ -26,6 +26,7 @@ from podium.rules.table import Violation
 
 CITES = TRAINING + "Logging"
 
+# By key and never by event_type, which is wrong or missing in over 100 000 published records
 INTERVALS = tuple((name, f"{name}_start", f"{name}_stop") for name in ("block", "epoch", "eval"))
 """What begins and ends, and the keys of its ends."""
 
@@ -88,6 +89,7 @@ def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
     """An interval without a beginning was never measured."""
     for name, begins, ends in INTERVALS:
         starts, stops = run.where.get(begins, []), run.where.get(ends, [])
+        # A log without any start does not mark beginnings at all: none of its stops is one too many
         if len(stops) > len(starts) > 0:
             yield Violation(
                 stops[len(starts)],
@@ -121,6 +123,7 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     """The position of the outcome is compared with reference runs: it must be the evaluation's."""
     key = outcome_key(run)
     starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
+    # Positions in two units cannot be matched
     if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
         return
     lost = outcomes.not_among(starts)
@@ -175,6 +178,7 @@ def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
 def block_positions(run: Run, _: Context) -> Iterator[Violation]:
     """Blocks are told apart by their first epoch. Many accepted logs give the last one instead."""
     starts = marks_of(run, "block_start", BLOCK)
+    # samples_count of a block is its length in some logs and the total so far in others
     if starts is not None and starts.unit == "first_epoch_num":
         yield from _stops_elsewhere("block", starts, marks_of(run, "block_stop", BLOCK))
 
@@ -221,6 +225,7 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
     found = position(run.records[places[-1]]) if places else None
     if found is None or found[0] not in stated:
         return
+    # In the unit of the evaluation: run_stop may state several
     final = position(run.records[stops[0]], found[:1])
     if final is not None and final != found:
         wanted = show(found[1])
@@ -263,6 +268,7 @@ def goes_back(run: Run, context: Context) -> Iterator[Violation]:
     Lines may stand in any order; what counts is the time they give.
     """
     keys = ("block_start", "epoch_start")
+    # Checkpoints that are evaluated after the run may be taken in any order
     for key in keys if context.offline else (*keys, outcome_key(run)):
         found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
         if found is None or found.values == found.ranked:

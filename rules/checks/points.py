@@ -31,6 +31,7 @@ TRAINING = "training rules, "
 
 def evaluations(run: Run) -> list[int]:
     """Indices of the records that hold the outcome of an evaluation, in file order."""
+    # CosmoFlow and OC20 log an error; all others log eval_accuracy, even where it is a loss
     return run.where.get("eval_error") or run.where.get("eval_accuracy") or []
 
 
@@ -101,10 +102,12 @@ def _read_marks(run: Run, key: str, names: tuple[str, ...]) -> Marks | None:
     try:
         # Nearly always every record has the member, and as a plain number.
         values = [records[index].metadata[name] for index in found]
+        # By exact type, as isinstance would let true and false pass for numbers
         if {*map(type, values)} <= _PLAIN:
             ranked = sorted(values)
             if ranked[0] > -EXACT and ranked[-1] < EXACT:
                 return Marks(name, found, values, ranked)
+    # A member may be missing, and metadata need not be an object
     except (KeyError, TypeError, IndexError):
         pass
     places, values = [], []
@@ -152,6 +155,7 @@ def minutes(milliseconds: float) -> str:
 
 def status_of(run: Run) -> tuple[int, Any] | None:
     """(index, status) of the first run_stop; None where it gives none."""
+    # The first run_stop stops the clock; that there are more is a fault of its own
     for index in run.where.get("run_stop", ())[:1]:
         metadata = metadata_of(run.records[index])
         if "status" in metadata:

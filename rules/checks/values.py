@@ -37,6 +37,7 @@ def _odd_numbers(value: Any) -> bool:
     """Whether a value is, or has among its members, something that is no number at all."""
     if isinstance(value, float):
         return not isfinite(value)
+    # Mask R-CNN's quality is an object of two numbers, some hyperparameters are lists
     if isinstance(value, dict):
         value = list(value.values())
     return isinstance(value, list) and any(
@@ -61,6 +62,7 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
 
     JSON itself has neither NaN nor Infinity.
     """
+    # Python's JSON, which the official verifier reads with, also knows NaN and Infinity
     if run.plain_json:
         return
     records = run.records
@@ -109,6 +111,7 @@ def _misspelt(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 
 def _is_number(value: Any) -> bool:
+    # A few published logs put a single learning rate in a list
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return not isinstance(value, bool) and (
@@ -147,6 +150,7 @@ def wrong_type(run: Run, _: Context) -> Iterator[Violation]:
                 show(value),
                 f"log {key} as a number: {k.ALL[key].meaning}",
             )
+            # One finding for a key: thousands of records may share the fault
             break
 
 
@@ -173,7 +177,9 @@ def seed_missing(run: Run, context: Context) -> Iterator[Violation]:
 
 def _is_integer(value: Any) -> bool:
     if isinstance(value, str):
+        # Not int(value), which raises on very long numbers and accepts 1_000
         return value.strip().lstrip("+-").isdecimal()
+    # To isinstance, true is an integer as well
     return type(value) is int
 
 

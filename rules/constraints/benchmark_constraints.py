@@ -45,6 +45,7 @@ class second_boundary(Constraint, frozen=True):
     """The second decay boundary is 50 epochs stretched by a whole number of tenths."""
 
     def test(self, value: Any, run: Run) -> bool:
+        # A list of one raises, which counts as a failure, as it does for the official verifier
         return near_whole((value[1] / 50 - 1) / 0.1)
 
     def text(self) -> str:
@@ -79,6 +80,7 @@ class rounded(Constraint, frozen=True):
 
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run)
+        # Half a unit of the last decimal, and room for the rounding error of the formula itself
         return bool(abs(value - bound) <= 0.5 * 10**-self.digits + 1e-9 * abs(bound))
 
     def text(self) -> str:
@@ -161,6 +163,7 @@ class stretched(Constraint, frozen=True):
         tenths = round((value[0] / (self.boundaries[0] * scale) - 1) * 10)
         due = [boundary * scale * (1 + tenths / 10) for boundary in self.boundaries]
         return (
+            # At -10 every boundary would be 0 and any schedule of zeros would pass
             tenths > -10
             and len(value) == len(due)
             and all(abs(given - wanted) <= slack for given, wanted in zip(value, due, strict=True))
@@ -243,6 +246,7 @@ class init_longer_for(init_within, frozen=True):
 
     def limit(self, run: Run) -> float:
         usual = init_within.limit(self, run)
+        # The open division's limit is longer than any exception made for a benchmark
         if usual == self.closed and run.value("submission_benchmark") == self.benchmark:
             return self.minutes
         return usual
@@ -260,6 +264,7 @@ class within_factors(Constraint, frozen=True):
 
     def test(self, value: Any, run: Run) -> bool:
         unit = self.unit.compute(run)
+        # The products are rounded: without slack a rate that is exactly on a bound could fail
         low, high = self.low * unit, self.high * unit
         return bool(low * (1 - 1e-9) <= value <= high * (1 + 1e-9))
 

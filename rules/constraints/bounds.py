@@ -29,8 +29,10 @@ class equals(Constraint, frozen=True):
 
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run) if isinstance(self.bound, Formula) else self.bound
+        # Python's comparison, as in the official verifier: 1, 1.0 and true are equal
         if value == bound:
             return True
+        # The verifier compares floats to the last bit; the policy means the number
         return not run.exact and _close(value, bound)
 
     def text(self) -> str:
@@ -47,6 +49,7 @@ class equals(Constraint, frozen=True):
 
 
 def _close(value: Any, bound: Any) -> bool:
+    # Whole numbers have no rounding error: 4_195_197_693 samples are not 4_195_197_692
     if isinstance(value, int) and isinstance(bound, int):
         return False
     return (
@@ -69,6 +72,7 @@ class Limit(Constraint, frozen=True):
 
     @property
     def is_constant(self) -> bool:
+        # Unlike `equals`, whose comparison of floats differs between the profiles
         return not isinstance(self.bound, Formula)
 
     def text(self) -> str:
@@ -262,6 +266,7 @@ class product_equals(Constraint, frozen=True):
     bound: Formula
 
     def test(self, value: Any, run: Run) -> bool:
+        # The official verifier multiplies and compares exactly: some unrounded quotients fail, too
         return bool(value * self.factor == self.bound.compute(run))
 
     def text(self) -> str:
@@ -284,6 +289,7 @@ class computes(Constraint, frozen=True):
     bound: Formula
 
     def holds(self, record: Record, run: Run) -> bool:
+        # The verifier computes once it has taken in this record, so its own value counts as logged
         run.position += 1
         try:
             self.bound.compute(run)

@@ -48,6 +48,7 @@ class Constraint(msgspec.Struct, frozen=True):
             try:
                 obeys = holds(records[index], run)
             except Exception:
+                # The official verifier counts an exception inside a check as a violation
                 obeys = False
             if not obeys:
                 failed.append(index)
@@ -138,6 +139,7 @@ def needs_of(constraints: Iterable[Constraint]) -> frozenset[str]:
 
 def near(value: Any) -> Iterator[Any]:
     """The value itself first, then others to either side of it."""
+    # Before int, of which bool is a subclass
     if isinstance(value, bool):
         yield from (value, not value)
     elif isinstance(value, int):

@@ -91,12 +91,15 @@ class every_batch_from(OnSamples, frozen=True):
                 if record.key == "global_batch_size":
                     batch = record.value
                     run.position = index + 1
+                    # The verifier works it out here: one logged again begins anew
                     due = self.start.compute(run)
                 elif record.metadata["samples_count"] == due:
+                    # Only a hit moves it on: after a skipped one all that follow fail
                     due += batch
                 else:
                     failed.append(index)
             except Exception:
+                # A batch size that gives no grid is the fault of its own row, which has `computes`
                 if record.key != "global_batch_size":
                     failed.append(index)
         return failed
@@ -118,6 +121,8 @@ class every_batch_from(OnSamples, frozen=True):
 _INTERVAL = ceil(0.001 * 2_290_835_423 / BATCH) * BATCH
 _FIRST = ceil(floor((4480 * BATCH + 135_331_840) / 3) / _INTERVAL) * _INTERVAL
 
+# The verifier works the grid out when it meets the batch size: evaluations logged before that
+# have none and fail
 INTERVAL = as_of(k.GLOBAL_BATCH_SIZE, _INTERVAL)
 """DLRMv4: samples between evaluations, a thousandth of the training set in whole batches."""
 

@@ -70,6 +70,7 @@ class Formula(msgspec.Struct, frozen=True):
         return _combine(other, self, "+", lambda a, b: a + b)
 
     def __eq__(self, other: object) -> bool:
+        # Functions cannot be compared; the text says all that they compute
         return isinstance(other, Formula) and self.text == other.text
 
     def __hash__(self) -> int:
@@ -159,6 +160,7 @@ def worked_out(bound: Bound, run: Run | None) -> str:
     except NotLogged as missing:
         when = " before this record" if run.ordered else ""
         return f"{bound.text} ({missing.key} is not logged{when})"
+    # Logged values of any type come here, and the finding must be printed all the same
     except Exception:
         return f"{bound.text} (which cannot be computed from the logged values)"
 
@@ -178,6 +180,7 @@ def as_of(key: Key, inner: Formula) -> Formula:
                 run.position = index + 1
                 with contextlib.suppress(Exception):
                     return inner.compute(run)
+            # The policy asks for no order of lines
             if found and not run.ordered:
                 return inner.compute(run)
         finally:

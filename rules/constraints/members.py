@@ -30,6 +30,7 @@ class Has(Constraint, frozen=True):
                 if not left:
                     break
         except TypeError:
+            # Some record's metadata is no object: one by one only that record fails
             return Constraint.broken(self, positions, run)
         return left
 

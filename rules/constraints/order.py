@@ -24,6 +24,7 @@ class after(Constraint, frozen=True):
 
     def broken(self, positions: list[int], run: Run) -> list[int]:
         found = run.where.get(self.key)
+        # Positions ascend, so one cut parts the records that obey from those that do not
         return positions if found is None else positions[: bisect_left(positions, found[0])]
 
     def text(self) -> str:
@@ -81,10 +82,12 @@ class init_within(Constraint, frozen=True):
         if found is None or (run.ordered and found[0] > run.position):
             return 0.0
         division = run.records[found[0]].value
+        # No duration is below 0: for an unknown division the verifier has no limit to compare with
         return self.open if division == "open" else self.closed if division == "closed" else 0.0
 
     def start(self, run: Run) -> float:
         """The earliest time of any init_start so far, as ranks log them in any order."""
+        # With no init_start so far any time is within the limit: the row's `after` reports that
         earliest = 9e99
         for index in run.where["init_start"]:
             time_ms = run.records[index].time_ms
@@ -93,6 +96,7 @@ class init_within(Constraint, frozen=True):
         return earliest
 
     def holds(self, record: Record, run: Run) -> bool:
+        # Strictly less, as in the official verifier: exactly the limit fails
         return record.time_ms - self.start(run) < self.limit(run) * 60_000
 
     def text(self) -> str:

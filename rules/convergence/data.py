@@ -60,6 +60,7 @@ def _packaged(usage: str, benchmark: str) -> Mapping[str, tuple[Point, ...]]:
 
 def points_of(usage: str, round_name: str, benchmark: str) -> tuple[Point, ...]:
     """The points of one benchmark in one round, in the source's order; empty where it has none."""
+    # Names come from logs and folders: one with a slash must not become part of a path
     if not benchmark.isidentifier() or not usage.isidentifier():
         return ()
     return _packaged(usage, benchmark).get(round_name, ())
@@ -106,6 +107,7 @@ def parse_points(text: str | bytes, round_name: str = "*") -> tuple[Point, ...]:
         raise PointError(f"the points are not valid JSON: {error}") from error
     if isinstance(document, dict) and "schema" in document:
         rounds = parse_own(document)
+        # A file without rounds was written for the result at hand, whichever round that is of
         return rounds.get(round_name) or rounds.get("*", ())
     if not isinstance(document, dict) or not document:
         raise PointError("no points: must be a JSON object of records by name")
@@ -152,6 +154,7 @@ def _official_point(name: str, record: Any) -> Point:
 
 
 def _is_number(value: Any) -> bool:
+    # To isinstance, true is an integer as well
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     return numeric and math.isfinite(value)
 

@@ -83,6 +83,7 @@ class References(msgspec.Struct, frozen=True, dict=True):
         exact = next((one for one in self.used if one.batch_size == batch_size), None)
         if exact is not None:
             return "found", exact
+        # `used` ascends by batch size, so the neighbours are the last below and the first above
         low = [one for one in self.used if one.batch_size < batch_size]
         high = [one for one in self.used if one.batch_size > batch_size]
         if low and high:
@@ -97,6 +98,7 @@ class References(msgspec.Struct, frozen=True, dict=True):
         spread = interpolate(
             batch_size, (low.batch_size, low.deviation), (high.batch_size, high.deviation)
         )
+        # The figures of the policy's worked example come out with 2 N only
         count = 2 * self.needed
         submitted = self.way.submitted(self.needed, self.dropped)
         minimum = self.way.minimum(mean, spread, count, submitted)
@@ -109,6 +111,7 @@ def references_of(
     """The references that points give; `needed` runs make a result, `dropped` go at each end."""
     ordered = sorted(points, key=lambda point: point.batch_size)
     every = [_reference(way, point, needed, dropped) for point in ordered]
+    # Pruning begins with the fastest of all, so there must be one
     used = way.prune(every) if every else []
     return References(way, needed, dropped, tuple(every), tuple(used))
 

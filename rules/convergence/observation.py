@@ -33,6 +33,7 @@ def says_success(stop: Record) -> bool | None:
         status = stop.value.get("success")
     if isinstance(status, bool) or status is None:
         return status
+    # Public logs of 0.5 say true in most files and the string "true" in 40
     return str(status).strip().lower() in {"success", "true"}
 
 

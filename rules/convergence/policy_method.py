@@ -44,5 +44,6 @@ POLICY = ConvergenceMethod(
     submitted=kept_runs,
     prune=hull,
     allowance=attrgetter("allowance"),
+    # Slower than any run, so that it is dropped as the slowest
     unfinished=math.inf,
 )

@@ -23,6 +23,7 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
     """Batch size, convergence and final quality of a run."""
     size = run.number("global_batch_size")
     if size is None:
+        # Since 0.7 MiniGo's rules ask for train_batch_size instead
         size = run.number("train_batch_size")
     reading = Reading(size, benchmark)
     known = rules.benchmark(benchmark or "")
@@ -38,6 +39,7 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
         reading.to_converge = as_number(metadata_of(won).get("iteration"))
         return reading
     stop = run.first("run_stop")
+    # One submitter of 0.6 reports nothing: then the target reached decides alone
     stopped = stop is not None and says_success(stop) is not False
     reading.converged = stopped and (reached or not targets)
     if reading.converged:
@@ -50,6 +52,7 @@ def _gathered(run: Run, gathers: str) -> Run:
     """The run with its metrics gathered by a member of their metadata, as they can be."""
     if GATHERED in run.where:
         return run
+    # A run of its own: gathering adds records that the caller's rules must not see
     run = Run(run.records, run.line_of)
     try:
         gather_metrics(run, gathers)
@@ -83,6 +86,7 @@ def _passed(
             last = run.last(targets[0].name)
             return (None if last is None else quality_number(last.value)), None, False
         passed.append(first)
+    # With several targets the run has converged once the last of them is reached
     places = [_position(record, order) for record in passed]
     positions = [at for at in places if at is not None]
     return quality_number(passed[0].value), max(positions, default=None), True
@@ -90,9 +94,11 @@ def _passed(
 
 def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
     """The first record that reaches a row's target; of gathered metrics the earliest checkpoint."""
+    # The policy asks for no order: what a target depends on may be logged after the evaluation
     ordered, run.ordered = run.ordered, False
     if row.name == GATHERED:
         found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
+        # Checkpoints are evaluated in any order: the earliest in training counts, not in the file
         first = min(found, key=lambda record: _position(record, order) or 0.0, default=None)
     else:
         at = row.first_reached(run)
@@ -114,6 +120,7 @@ def _position(record: Record, order: tuple[str, ...]) -> float | None:
     for name in order:
         number = as_number(members.get(name))
         if number is not None:
+            # As many decimals as the official verifier keeps of an epoch
             return round(number, 3)
     return None
 

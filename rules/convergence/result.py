@@ -77,6 +77,7 @@ def places_of(runs: Sequence[RunFacts], drop: int) -> tuple[Place, ...]:
     order = sorted(range(len(runs)), key=lambda i: (converged_at(runs[i]), i))
     roles: dict[int, tuple[int, Role]] = {}
     for rank, index in enumerate(order, 1):
+        # A failed run is used up as a dropped slow one: many published results depend on that
         late = rank > len(order) - drop
         roles[index] = (rank, "fastest" if rank <= drop else "slowest" if late else "scored")
     return tuple(

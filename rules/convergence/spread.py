@@ -9,9 +9,11 @@ import msgspec
 
 from podium.rules.convergence.facts import RunFacts
 
+# Run counts were chosen so that 90 % of results fall within 5 % (vision), others within 10 %
 USUAL_SPREAD = {5: 0.025}
 """By runs needed, how far runs usually spread (deviation over mean); for other counts 5 %."""
 
+# For normally distributed times: deviation over median distance from the median
 _MAD_TO_DEVIATION = 1.4826
 
 
@@ -47,6 +49,7 @@ def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
 
     middle = statistics.median(times)
     distance = statistics.median(abs(time - middle) for time in times)
+    # Without the second bound very even runs would show outliers of no weight
     limit = max(3.5 * _MAD_TO_DEVIATION * distance, 2 * usual * abs(middle))
     far = (run for run in runs if run.minutes is not None and abs(run.minutes - middle) > limit)
     outliers = tuple(sorted(run.name for run in far))

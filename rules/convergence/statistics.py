@@ -22,6 +22,7 @@ def mean_of(values: Sequence[float]) -> float:
 
 def trimmed(values: Sequence[float], drop: int) -> list[float]:
     """The values in order, without the `drop` lowest and the `drop` highest."""
+    # max, as a negative end would slice a short list from its other side
     return sorted(values)[drop : max(drop, len(values) - drop)]
 
 
@@ -44,6 +45,7 @@ def t_quantile(freedom: int) -> float:
     """Student's t that is exceeded with probability ALPHA, for that many degrees of freedom."""
     if 0 < freedom <= len(QUANTILES):
         return QUANTILES[freedom - 1]
+    # Only sets of runs beyond the table's length pay for loading it
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(freedom, 1 - ALPHA))
@@ -74,6 +76,7 @@ def maximum_speedup(mean: float, minimum: float) -> float:
 def interpolate(at: float, low: tuple[float, float], high: tuple[float, float]) -> float:
     """The value at `at` on the straight line through two (batch size, value) pairs."""
     (x0, y0), (x1, y1) = low, high
+    # At a measured point its own value, which the formula might miss by a rounding error
     if at == x1 or x0 == x1:
         return y1
     return (y1 - y0) / (x1 - x0) * (at - x0) + y0
@@ -92,6 +95,7 @@ def lower_hull(points: Sequence[tuple[float, float]]) -> list[int]:
     order = sorted(range(len(points)), key=lambda index: (points[index], index))
     hull: list[int] = []
     for index in order:
+        # Of equal batch sizes the fastest stands first in the order, and stays
         if hull and points[hull[-1]][0] == points[index][0]:
             continue
         while len(hull) > 1 and _above(points[hull[-2]], points[hull[-1]], points[index]):

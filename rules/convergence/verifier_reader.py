@@ -94,6 +94,7 @@ class _Reader:
         if words & _NAME:
             self.benchmark = record.value
             self.known = self.rules.benchmark(record.value if type(record.value) is str else "")
+            # A log that names another benchmark loses the flag for good
             self.train_samples = self.train_samples and self.known.convergence.in_train_samples
         if not words & (_EVAL | _SAMPLES):
             return
@@ -120,11 +121,13 @@ class _Reader:
 
     def stop(self, record: Record) -> None:
         """Take in a run_stop: the last one decides."""
+        # It does not look at the target: a run that reports success has converged
         self.converged = _member(record, "status") == "success"
         if not self.converged:
             self.to_converge = None
             return
         if self.known.gathers:
+            # The one benchmark whose target it looks at, as checkpoints come in any order
             self.at, self.evaluated = self._first_checkpoint(), True
         if not self.evaluated:
             raise _Crash("run_stop reports success, and no evaluation stands before it")

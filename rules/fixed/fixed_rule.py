@@ -65,6 +65,7 @@ class FixedRule(msgspec.Struct, frozen=True):
         ValueError for a text or a severity that the rule does not have, KeyError where a template
         lacks its field: both are mistakes of the caller.
         """
+        # What a page says of a rule would not be true of such a finding
         if (stated_by or severity) and not self.varies:
             raise ValueError(f"{self.id} does not vary")
         text = self.stated_by if stated_by is None else stated_by

@@ -13,5 +13,6 @@ V3_0 = V2_0.next(
     package=replace(V2_0.package, power=True, submission_rules="3.1"),
     limits=replace(V2_0.limits, staging_timed=False),
     introduces=(OPENFOLD,),
+    # Anywhere in the log: staging may come before the clock starts
     common=Change(change=(row(k.STAGING_START, times=OPTIONAL),)),
 )

@@ -75,7 +75,9 @@ class Variant(msgspec.Struct, frozen=True):
     def chosen_by_record(self, record: Record, lower: bool) -> bool:
         """Whether a record of an optimizer or scheduler key brings these rows in."""
         if lower:
+            # The verifier opens the rule file that the lower-cased value names
             return isinstance(record.value, str) and record.value.lower() == self.name
+        # Here the value counts as logged: only LAMB in capitals brings DeepCAM's extra rules
         return self.chosen_by.name == record.key and bool(record.value == self.value)
 
 
@@ -155,6 +157,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     def quality(self) -> Row | None:
         """The row of the closed table with the quality that one evaluation must reach."""
         for line in self.closed:
+            # A checkpoint's metrics are records of their own: no single one reaches that target
             if isinstance(line, Row) and line.some and line.key.name != GATHERED:
                 return line.as_policy()
         return None

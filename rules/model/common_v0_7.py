@@ -11,7 +11,9 @@ UNTIL_READY = (
     row(k.SUBMISSION_PLATFORM, not_empty()),
     row(k.SUBMISSION_DIVISION, one_of("closed", "open")),
     row(k.SUBMISSION_STATUS, one_of("cloud", "onprem", "preview", "research")),
+    # Every node logs one, many with no value: the verifier asks only that there is one
     row(k.CACHE_CLEAR, times=AT_LEAST_ONCE),
+    # Every rank may log one: "exactly once" would complain about most logs
     row(k.INIT_START, before("init_stop"), before("run_start"), times=AT_LEAST_ONCE),
     row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(20)),
 )
@@ -19,6 +21,7 @@ UNTIL_READY = (
 
 TIMED = (
     row(k.RUN_START, after("init_stop")),
+    # Any status will do for the verifier since 0.7; a check of the policy looks at its word
     row(k.RUN_STOP, after("run_start"), has("status")),
     row(
         k.BLOCK_START,

@@ -48,6 +48,7 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def keys(self) -> frozenset[str]:
         """The keys this scope lists for the official verifier."""
+        # A row that only the policy has must not cancel what the verifier found for the key
         return frozenset(row.key.name for row in self.rows if row.stated_by != "policy")
 
     @cached_property
@@ -122,6 +123,7 @@ def status_is_success(run: Run) -> bool:
 
 def version_of(name: str) -> tuple[int, ...]:
     """A round's name as numbers, by which rounds come one after the other: 5.1 is (5, 1)."""
+    # The official tools name rulesets with three numbers, of which the last is always 0
     return tuple(int(part) for part in name.split(".")[:2] if part.isdigit())
 
 
@@ -194,6 +196,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _known(self) -> dict[str, Benchmark]:
+        # A frozen struct has no field to keep what it works out in: a cached property does that
         return {}
 
     def benchmark(self, name: str) -> Benchmark:
@@ -213,6 +216,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
                 return benchmarks[name]
         for benchmarks in rounds:
             called = [one for one in benchmarks.values() if name in one.also_called]
+            # llama3 is what people call both Llama 3.1 benchmarks: such a name decides nothing
             if len(called) == 1:
                 return called[0]
         return None
@@ -269,6 +273,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     def _make_scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
         scopes = [self._common_scope]
         known = self.benchmarks.get(benchmark)
+        # 0.5 and 0.6 have no rules by division
         if not self.divided:
             return (
                 (*scopes, scope_of(benchmark, known.closed, (), True)) if known else tuple(scopes)
@@ -280,6 +285,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         scopes.append(scope_of(division, (*named, *lines)))
         if known is not None:
             own = known.closed if division == "closed" else known.open
+            # The open division may choose its optimizer
             variants = known.variants if division == "closed" else ()
             scopes.append(scope_of(f"{division}.{benchmark}", own or (), variants, benchmark=True))
         elif division == "closed" and self._variant(benchmark) is not None:
@@ -299,6 +305,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         accepted = tuple(
             n for n in names if division == "closed" or n not in self.omitted_from_open_list
         )
+        # Such a name passes this row, and then the verifier crashes for want of a rule file
         accepted += self.listed_without_rules
         if self.aliases:
             return row(

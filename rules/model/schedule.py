@@ -45,11 +45,15 @@ class Grid(msgspec.Struct, frozen=True):
     def due(self, batch: float) -> Due:
         """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
         run = Run([Record(k.GLOBAL_BATCH_SIZE.name, 0, batch, {})])
+        # The one made-up record stands at no position before which it could be logged
         run.ordered = False
         interval = float(self.interval.compute(run))
         first = None if self.first is None else float(self.first.compute(run))
         if interval <= 0:
+            # Of the same kind as a division by a batch size of 0: callers suppress both at once
             raise ZeroDivisionError("an interval of nothing")
+        # A point may be rounded to the next batch; but a batch as large as the interval must not
+        # excuse an evaluation left out, hence at most a quarter
         one_batch = self.per_batch * batch
         loose = self.slack * interval
         return Due(
@@ -133,6 +137,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         if not points or not dues:
             return []
         farthest = points[-1]
+        # Epochs where the policy counts samples, for instance: every distance would look wrong
         if farthest < UNIT_SLIP * min([due.interval for due in dues]):
             return []
         best: tuple[float, float] | None = None
@@ -142,6 +147,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
             late = self.first_is_off(points[0], due)
             if not bad and not late:
                 return []
+            # What is reported is measured by the grid that the log most likely meant
             rank = (len(bad) + late, abs(points[0] - (due.first or points[0])))
             if best is None or rank < best:
                 best = rank
@@ -164,6 +170,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         if self.often:
             most = interval + slack
             return [i for i in range(1, len(points)) if points[i] - points[i - 1] > most]
+        # Where the first checkpoints may go without evaluation, only multiples tell that one is off
         if due.grid.aligned and any(map(mod, points, repeat(interval))):
             bad = [i for i, point in enumerate(points) if _off_multiple(point, interval) > slack]
             if bad:
@@ -175,6 +182,7 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
             bad = [i for i, gap in enumerate(gaps, 1) if abs(gap - interval) > slack]
         if bad or len(points) < 3:
             return bad
+        # Each gap within its slack is not enough: gaps that are all a little long add up
         way = points[-1] - points[0]
         steps = len(points) - 1
         if abs(way - steps * interval) > max(slack, DRIFT * way):

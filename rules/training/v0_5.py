@@ -28,6 +28,7 @@ def quality(value: Any) -> tuple[float, ...]:
     if isinstance(value, dict):
         if "value" in value:
             return quality(value["value"])
+        # Boxes before masks, as in the targets, in whatever order the object has them
         return quality([value[name] for name in sorted(value) if name != "epoch"])
     if isinstance(value, list):
         return tuple(number for item in value for number in quality(item))
@@ -54,6 +55,7 @@ def succeeded(run: Run) -> bool:
         return False
     reported = stop.value.get("success") if isinstance(stop.value, dict) else None
     if reported is not None:
+        # Both occur in public logs, and 60 of them say nothing at all
         return reported is True or reported == "true"
     aims = run.of("eval_target")
     target = quality(aims[-1].value) if aims else ()
@@ -148,6 +150,7 @@ def _metric(*target: float) -> tuple[Row, ...]:
     return (
         row(
             V05["eval_accuracy"],
+            # What is trained by iterations has no epochs, and logs its accuracy under this key
             times=AT_LEAST_ONCE.otherwise("eval_iteration_accuracy"),
             some=(at_target(target),),
             cites=TARGETS,
@@ -159,6 +162,7 @@ RESNET = Benchmark(
     name="resnet",
     title="Image classification: ResNet-50 v1.5 on ImageNet",
     runs=5,
+    # 0.6 raised this target, and those of SSD and GNMT
     target="top-1 accuracy of 74.9 %",
     also_called=("resnet50",),
     cites=HYPERPARAMETERS,
@@ -221,6 +225,8 @@ GNMT = Benchmark(
 NCF = Benchmark(
     name="ncf",
     title="Recommendation: NeuMF on MovieLens 20M",
+    # Of the files in the public repository's own list of successes only some converge, so the logs
+    # decide which count
     runs=50,
     target="hit rate at 10 of 0.635, in 50 of 100 runs",
     first_converging=True,
@@ -263,6 +269,7 @@ V0_5 = Round(
     named_by=benchmark_of,
     succeeded=succeeded,
     package=PackageRules(described_by_entry=True, nested_submissions=True, code_folder="code"),
+    # Initialisation is part of the timed run in this round; epochs count from 1 since 0.7 only
     limits=Limits(init_closed=None, init_open=None, epochs_from=0),
     common=(
         row(V05["run_start"], of_benchmark(tuple(b.name for b in _ALL)), cites=CITES),
@@ -270,6 +277,7 @@ V0_5 = Round(
         row(
             V05["train_epoch"],
             counted_up(),
+            # What is trained by iterations has a loop, and no epochs
             times=AT_LEAST_ONCE.otherwise("train_loop"),
             cites="training rules of 0.5, Epoch numbering",
         ),

@@ -30,6 +30,7 @@ _COMMON = (
     row(k.SUBMISSION_ORG, not_empty()),
     row(k.SUBMISSION_PLATFORM, not_empty()),
     row(k.SUBMISSION_DIVISION, one_of("closed", "open")),
+    # preview came with 0.7
     row(k.SUBMISSION_STATUS, one_of("cloud", "onprem", "research")),
     row(k.SUBMISSION_POC_NAME, not_empty(), policy_exempt_reason=CONTACT),
     row(k.SUBMISSION_ENTRY, not_empty(), policy_exempt_reason=CONTACT),
@@ -48,6 +49,7 @@ _COMMON = (
     row(
         k.RUN_STOP,
         after("run_start"),
+        # Only this round's verifier asks for success: later ones are content with any status
         part("metadata.status", equals("success")),
         in_sequence("after run_start and after every evaluation has stopped"),
         policy=(after("run_start"), part("metadata.status", equals("success"))),
@@ -121,6 +123,7 @@ def _optimizer_keys(run: Run) -> Iterator[Violation]:
     for record in run.records:
         if record.key == "opt_name":
             if isinstance(record.value, str):
+                # A flag and no count: opt_name may be repeated, the keys of the optimizer may not
                 count[record.value] = 1
             elif not isinstance(record.value, list | dict):
                 unnamed = True
@@ -267,6 +270,7 @@ MINIGO = Benchmark(
     comparable=("0.5", "2.1"),
     convergence=ConvergenceRules(tested=False),
     closed=(
+        # By place, in the order of MiniGo's own rule file: who submits what, then up to init_start
         *_COMMON[:4],
         row(k.SUBMISSION_BENCHMARK, equals("minigo")),
         *_COMMON[4:8],
@@ -324,14 +328,17 @@ V0_6 = Round(
     closed=(),
     open=(),
     benchmarks=by_name((RESNET, SSD, MASKRCNN, TRANSFORMER, GNMT, MINIGO)),
+    # By the policy epochs count from 0 in this round; the verifier's rule of order begins with 1
     limits=Limits(init_closed=20, init_open=20, epochs_from=0, evaluates=schedules.V0_6),
     checks=ALL,
     package=PackageRules(
+        # submission_entry holds the whole description of the system in this round
         described_by_entry=True,
         columns=("resnet", "ssd", "maskrcnn", "gnmt", "transformer", "ncf", "minigo"),
     ),
     retired_with_rules=("minigo",),
     package_only=(NCF, MINIGO),
+    # 15 public logs, and their folders, say mask; the verifier knows maskrcnn only
     aliases={"mask": "maskrcnn"},
     divided=False,
     names_in=("common",),

@@ -13,6 +13,7 @@ from podium.rules.training.v1_0 import V1_0
 
 V1_1 = V1_0.next(
     "1.1",
+    # The policy returns to 20 minutes, while the verifier's rule for init_stop stays at 30
     limits=Limits(init_closed=20, init_open=20, evaluates=schedules.V1_1),
     package=replace(V1_0.package, median_window=True),
     amends={
@@ -21,6 +22,7 @@ V1_1 = V1_0.next(
         "maskrcnn": Amend(closed=Change(add=(NAMED_TENSOR, initialised("maskrcnn")))),
         "minigo": Amend(closed=Change(add=(NAMED_TENSOR, initialised("minigo")))),
         "resnet": Amend(closed=Change(add=(NAMED_TENSOR, initialised("resnet")))),
+        # RNN-T lists its tensors since 1.0; the number of buckets is free from here on
         "rnnt": Amend(
             comparable=("1.1", "3.1"),
             closed=Change(change=(row(k.DATA_TRAIN_NUM_BUCKETS, of_type("int")),)),

@@ -13,7 +13,9 @@ from podium.rules.training.v2_1 import V2_1
 
 V3_0 = V2_1.next(
     "3.0",
+    # An hour for closed GPT-3, in this round only (training rules, v3.0 Specific Rules)
     introduces=(DLRM_DCNV2, replace(GPT3, init_minutes=60)),
+    # Their rule files are shipped with 3.0 and 3.1 still, though no list of names has them
     leaves=("dlrm", "minigo"),
     common=Change(
         change=(
@@ -33,6 +35,7 @@ V3_0 = V2_1.next(
         )
     ),
     amends={
+        # Lists of initialised tensors are asked for until 2.1 only
         "bert": Amend(
             closed=Change(drop=(k.WEIGHTS_INITIALIZATION, "weights_initialization.tensors"))
         ),

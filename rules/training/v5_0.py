@@ -24,7 +24,9 @@ V5_0 = V4_1.next(
                 times=AT_LEAST_ONCE.otherwise("block_stop"),
             ),
         ),
+        # In this round only: 5.1 asks for both again
         drop=(k.SUBMISSION_ORG, k.SUBMISSION_PLATFORM),
     ),
+    # New names for the same models: their results stay comparable
     amends={"ssd": Amend(rename="retinanet"), "gnn": Amend(rename="rgat")},
 )

@@ -19,6 +19,7 @@ from podium.rules.training.v5_0 import V5_0
 V5_1 = V5_0.next(
     "5.1",
     limits=replace(V5_0.limits, evaluates=schedules.V5_1),
+    # Resubmission of earlier logs takes the place of software adoption
     package=replace(V5_0.package, resubmission=True, software_updates=False),
     retires=("stable_diffusion",),
     introduces=(FLUX1, LLAMA31_8B),
@@ -28,11 +29,14 @@ V5_1 = V5_0.next(
     ),
     amends={
         "llama31_405b": Amend(
+            # To converge one evaluation early is v5.0's exception; the verifier grants it in later
+            # rounds as well, so its own allowance stays
             convergence=replace(LLAMA31_405B.convergence, allowance=0),
             closed=Change(
                 change=(
                     row(
                         k.OPT_LEARNING_RATE_WARMUP_STEPS,
+                        # The verifier compares the decay steps with it, never this value
                         computes(WARMUP),
                         policy=equals(WARMUP),
                         why=PRESENCE,

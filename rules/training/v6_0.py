@@ -17,6 +17,7 @@ V6_0 = V5_1.next(
     introduces=(DEEPSEEKV3_671B, GPT_OSS_20B),
     common=Change(
         add=(
+            # Disclosure is optional in this round and required in 6.1
             row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS), times=OPTIONAL),
             row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS), times=OPTIONAL),
             row(k.LOWEST_NUMERICAL_PRECISION_IN_COMM, one_of(*PRECISIONS), times=OPTIONAL),

@@ -71,6 +71,7 @@ V6_1 = V6_0.next(
                 )
             )
         ),
+        # 4e-5 was allowed in 6.0 only (training rules, v6.0 Specific Rules)
         "gpt_oss_20b": Amend(
             closed=Change(
                 change=(
@@ -82,6 +83,7 @@ V6_1 = V6_0.next(
                 )
             )
         ),
+        # In this round the verifier, like the policy, rounds the interval up to whole batches
         "flux1": Amend(
             closed=Change(
                 change=(

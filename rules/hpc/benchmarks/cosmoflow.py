@@ -23,6 +23,7 @@ COSMOFLOW = Benchmark(
         row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, at_least(0.0)),
         row(
             k.OPT_LEARNING_RATE_DECAY_BOUNDARY_EPOCHS,
+            # 0.7 fixes two boundaries, 1.0 allows any number of them
             policy=(each_item((whole(), above(0)), listed=True), part("len(value)", equals(2))),
         ),
         row(k.OPT_LEARNING_RATE_DECAY_FACTOR, policy=each_item((above(0), below(1))), why=PRESENCE),

@@ -11,6 +11,7 @@ OPENFOLD = Benchmark(
     title="Protein structure: OpenFold",
     runs=10,
     target="lDDT-C-alpha of 0.8",
+    # epoch_num counts samples in logs of this benchmark
     convergence=ConvergenceRules(unit="samples"),
     cites="HPC rules, Hyperparameters and Optimizer",
     closed=(

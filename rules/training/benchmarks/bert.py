@@ -14,6 +14,7 @@ BERT = Benchmark(
     runs=10,
     target="masked-token accuracy of 0.712",
     starts_from_weights=True,
+    # epoch_num counts samples in logs of this benchmark
     convergence=ConvergenceRules(unit="samples", in_train_samples=True),
     closed=(
         row(k.GLOBAL_BATCH_SIZE),

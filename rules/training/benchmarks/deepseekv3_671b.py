@@ -20,6 +20,7 @@ DEEPSEEKV3_671B = Benchmark(
         row(k.GLOBAL_BATCH_SIZE, at_least(15_360)),
         row(k.MAX_SEQUENCE_LENGTH, equals(4096)),
         row(k.OPT_NAME, equals("adamw")),
+        # Within 1e-9, as the policy rounds to 9 decimals
         row(k.OPT_BASE_LEARNING_RATE, close_to(2.4e-5 * sqrt(BATCH / 16_384), 1e-9)),
         row(k.MAX_STEPS),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, equals(4)),

@@ -18,6 +18,7 @@ GPT3 = Benchmark(
     comparable=("3.0", "4.1"),
     borrowable=False,
     starts_from_weights=True,
+    # epoch_num counts tokens in logs of this benchmark
     convergence=ConvergenceRules(unit="tokens"),
     closed=(
         row(
@@ -61,6 +62,7 @@ GPT3 = Benchmark(
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
         row(
             k.EVAL_SAMPLES,
+            # The size of the validation set: no slip for 24576, the sequences between evaluations
             policy=one_of(24_567, 11_590_004),
             why=SAMPLES,
             hint="evaluate on the 24567 sequences of the reference (11590004 unpadded tokens)",
@@ -75,5 +77,6 @@ GPT3 = Benchmark(
             why="the official verifier takes any step above 0",
         ),
     ),
+    # The verifier has no rule file for open gpt3 before 4.0
     open=None,
 )

@@ -26,6 +26,7 @@ LLAMA2_70B_LORA = Benchmark(
         row(k.OPT_LEARNING_RATE_TRAINING_STEPS),
         row(k.OPT_GRADIENT_CLIP_NORM, policy=equals(0.3), why=PRESENCE),
         row(k.OPT_ADAMW_WEIGHT_DECAY, policy=equals(0.0001), why=PRESENCE),
+        # By naming the key without a bound the verifier cancels the common rule of above 0
         row(k.GRADIENT_ACCUMULATION_STEPS),
         row(k.LORA_RANK, equals(16)),
         policy_row(k.OPT_NAME, one_of_ignoring_case(("adamw",)), why=OPTIMIZER),
@@ -49,6 +50,7 @@ LLAMA2_70B_LORA = Benchmark(
             has("epoch_num"),
             times=AT_LEAST_ONCE,
             some=Target((below(1.0),), policy=()),
+            # The verifier's open table asks for epoch_num, though the closed one has samples_count
             policy=has("samples_count", "epoch_num"),
             why=OPEN_LOSS,
         ),

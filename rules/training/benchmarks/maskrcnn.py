@@ -36,6 +36,7 @@ MASKRCNN = Benchmark(
         row(
             k.OPT_LEARNING_RATE_DECAY_STEPS,
             part("len(value)", equals(2)),
+            # The reference's steps are for a batch of 16 images
             policy=stretched((60_000, 80_000), 16),
             why="the official verifier only counts the steps",
         ),

@@ -13,6 +13,7 @@ MINIGO = Benchmark(
     runs=10,
     target="win rate of 50 % against the checkpoint",
     comparable=("0.5", "2.1"),
+    # The policy exempts it (training rules, RCP Rules)
     convergence=ConvergenceRules(tested=False),
     closed=(
         row(k.TRAIN_BATCH_SIZE, policy=(whole(), above(0)), why=PRESENCE),
@@ -23,6 +24,7 @@ MINIGO = Benchmark(
         row(
             k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.5), below(1.0))
         ),
+        # Rows that only cancel the common scope's: a key listed later is decided by that row alone
         row(k.BLOCK_START, times=OPTIONAL),
         row(k.BLOCK_STOP, times=OPTIONAL),
         row(k.TRAIN_SAMPLES, times=OPTIONAL),

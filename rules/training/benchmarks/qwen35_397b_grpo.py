@@ -44,6 +44,7 @@ BATCH_SIGN = End(
     cites="official verifier, rules of training 6.1",
 )
 
+# The policy's text up to 6.0 does not have it: all rules are the verifier's
 QWEN35_397B_GRPO = Benchmark(
     name="qwen35_397b_grpo",
     title="Language model reinforcement learning: Qwen3.5 397B with GRPO",

@@ -15,6 +15,7 @@ RETINANET = Benchmark(
     target="34.0 % mAP",
     comparable=("2.0", "5.1"),
     compared_as="retinanet",
+    # It bears this name from 2.0 to 4.1
     also_called=("ssd",),
     closed=(
         NAMED_TENSOR,

@@ -28,6 +28,7 @@ TRANSFORMER = Benchmark(
             has("method"),
             part("metadata.method", one_of("truncate", "discard")),
         ),
+        # BLEU is logged as a fraction since 0.7
         row(
             k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.25), below(1))
         ),

@@ -13,6 +13,7 @@ UNET3D = Benchmark(
     title="Medical segmentation: 3D U-Net on KiTS19",
     runs=40,
     target="mean Dice score of 0.908",
+    # Results with 39 of 40 runs converged are published: up to four may fail as the slowest
     dropped=4,
     comparable=("1.0", "4.0"),
     also_called=("3d_unet",),
@@ -26,6 +27,7 @@ UNET3D = Benchmark(
         row(k.OPT_WEIGHT_DECAY),
         row(k.TRAIN_SAMPLES, equals(168)),
         row(k.EVAL_SAMPLES, equals(42)),
+        # The verifier has no upper bound here, as it has for every other accuracy
         row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.908),)),
         row(k.SEED),
         row(k.OPT_MOMENTUM),

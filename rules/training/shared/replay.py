@@ -53,9 +53,11 @@ class _Replay:
         return self.begun and not self.started and (self.minigo or self._soon(record))
 
     def _soon(self, record: Record) -> bool:
+        # 20 minutes: lines of 0.6 give seconds, records give milliseconds
         return record.time_ms - self.first_start < 1_200_000
 
     def saw_init_stop(self, record: Record) -> None:
+        # MiniGo's init_stop passes at any time; one that is late makes run_start fail instead
         self.ready = self._soon(record) if self.minigo else True
 
     def may_run_start(self, record: Record) -> bool:
@@ -72,6 +74,7 @@ class _Replay:
         self.stopped = True
 
     def may_epoch_start(self, record: Record) -> bool:
+        # MiniGo's rule file does not list run_stop, so nothing marks the end of its timed part
         running = self.started and (self.minigo or not self.stopped)
         return (
             running and not self.epoch_open and record.metadata["epoch_num"] == self.last_epoch + 1
@@ -140,6 +143,8 @@ class _Replay:
         iteration = record.metadata["iteration"]
         assert self.run_start_ms is not None
         since_start = (self.saved[iteration - 1] - self.run_start_ms) / 1000
+        # No absolute value: the verifier takes it of the comparison's outcome, which does nothing,
+        # so any earlier time passes as well
         near = record.metadata["timestamp"] - since_start < 1.5e-3
         return bool(near and iteration <= self.last_eval)
 
@@ -171,6 +176,7 @@ _NOT_MINIGO = {"block_start", "block_stop", "run_stop"}
 def _out_of_order(run: Run, minigo: bool) -> set[int]:
     replay = _Replay(minigo)
     followed = _ORDERED.keys() - _NOT_MINIGO if minigo else _ORDERED
+    # In file order over all keys: whether a record may come depends on those of other keys
     places = sorted([index for key in followed for index in run.where.get(key, ())])
     return {index for index in places if not replay.judge(run.records[index])}
 

@@ -58,12 +58,14 @@ def _unet3d() -> Schedule:
 def _dlrm() -> Schedule:
     """A twentieth of an epoch; the first epoch counts as 0 or as 1."""
     twentieth = constant(0.05)
+    # Logs of 1.0 count from 0, those of 1.1 to 2.1 from 1 (training rules, RCP Rules)
     starts = (twentieth, constant(1.05))
     grids = (Grid(twentieth, start, "epochs", slack=0.02, per_batch=0) for start in starts)
     return Schedule(tuple(grids), positions=("epoch_num",))
 
 
 def _dlrm_dcnv2() -> Schedule:
+    # In whole steps, which makes it a little less than 0.05
     interval = floor(CRITEO / (BATCH * 20)) * BATCH / CRITEO
     grid = Grid(interval, interval, "epochs", slack=0.02, per_batch=0)
     return Schedule((grid,), positions=("epoch_num",))
@@ -109,6 +111,7 @@ V1_1: Mapping[str, Schedule] = {
     "gnn": NODES,
     "rgat": NODES,
     "retinanet": EVERY_EPOCH,
+    # The interval of 5.0, the only round of this model that uses this table
     "llama31_405b": every(46_080),
     "llama31_8b": every(12_288),
     "flux1": every(262_144),
