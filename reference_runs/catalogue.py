@@ -19,6 +19,7 @@ HOMES = {
     "resnet": "resnet",
     "retinanet": "retinanet",
     "unet3d": "unet3d",
+    # One model class serves both sizes, so that two names share a folder
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
     "gpt_oss_20b": "gpt_oss_20b",
@@ -65,6 +66,7 @@ def find(name: str) -> Benchmark:
         meant = difflib.get_close_matches(name, HOMES, 1)
         hint = f"did you mean {meant[0]}" if meant else f"there are {', '.join(names())}"
         raise UnknownBenchmark(f"no bundled trainer is named {name}; {hint}")
+    # Config modules import no torch, so that listing and dry logs work without it
     module = import_module(f"podium.reference_runs.{HOMES[name]}.config")
     found: Benchmark = next(each for each in module.BENCHMARKS if each.name == name)
     return found

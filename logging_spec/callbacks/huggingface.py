@@ -45,6 +45,7 @@ class TrainerHooks:
         if control.should_evaluate:
             self.phases.evaluate(self._samples(state))
 
+    # A trainer that evaluates by epochs asks for it at the epoch's end, not at a step
     on_epoch_end = on_step_end
 
     def on_evaluate(

@@ -25,6 +25,7 @@ class Phases:
         self._log = log
         self._reached = reached
         self._init = log.init()
+        # By hand, since the framework begins and ends a phase in different calls
         self._init.__enter__()
         self.run = log.run()
         self._block: Interval | None = None
@@ -60,6 +61,7 @@ class Phases:
         """The evaluation gave `quality`: True when the target is reached and the run has ended."""
         if not self._begun or self.stopped:
             return self.stopped
+        # A framework may report a result without having announced the evaluation
         self.evaluate(samples)
         assert self._evaluation is not None
         evaluation, self._evaluation = self._evaluation, None
@@ -69,6 +71,7 @@ class Phases:
         evaluation.__exit__(None, None, None)
         if number is not None and self._reached(number):
             self.run.success(samples_count=samples)
+        # The run cannot end well, and a NaN must not stand in the log as a quality
         elif number is not None and not math.isfinite(number):
             self.run.abort(samples_count=samples)
         else:
@@ -111,5 +114,6 @@ def with_base(hooks: type, modules: tuple[tuple[str, str], ...], *arguments: Any
             base = getattr(import_module(module), name)
         except ImportError:
             continue
+        # Made at run time: the base class exists only where its framework is installed
         return type(hooks.__name__, (hooks, base), {})(*arguments)
     return hooks(*arguments)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _DECLARED: Final = frozenset({"hyperparameter", "disclosure", "submission"})
 _OF_ROUND: Final = RoundOptions.__optional_keys__
+# By role points and statistics, yet the config of a training program holds them
 _ALSO_DECLARED: Final = frozenset({"seed", "train_samples", "eval_samples"})
 
 
@@ -66,6 +67,7 @@ class Logger:
         self.rank = ranks.rank() if rank is None else rank
         self.barrier = barrier
         self._lines = Lines(**of_lines)
+        # Other ranks open nothing: a log to which all ranks write holds every record many times
         self._sink: Sink | None = open_sink(sink) if self.rank == 0 else None
         if round is not None and guard is None and self._sink is not None:
             guard = guard_of(round, **of_round)
@@ -96,6 +98,7 @@ class Logger:
         """Log that an interval ends. After `run_stop` the file is brought to the disk."""
         if self._sink is not None:
             self._emit(keys.INTERVAL_END, key, value, metadata, time_ms)
+            # The record that decides the result must survive a node that goes down after it
             if key in (keys.RUN_STOP, keys.RUN_STOP.name):
                 self._sink.sync()
 
@@ -131,6 +134,7 @@ class Logger:
         **metadata: Any,
     ) -> Interval:
         """Training between two evaluations."""
+        # The official verifier wants one of these on block_start; which one depends on the round
         if samples_count is None and step_num is None and None in (first_epoch_num, epoch_count):
             raise TypeError(
                 "a block needs samples_count, step_num, or first_epoch_num with epoch_count"
@@ -138,6 +142,7 @@ class Logger:
         metadata |= _given(
             samples_count=samples_count, step_num=step_num, first_epoch_num=first_epoch_num
         )
+        # Rules ask block_stop for a position only, not for the length
         at_start = metadata | _given(epoch_count=epoch_count)
         return Interval(self, (keys.BLOCK_START, keys.BLOCK_STOP), at_start, metadata)
 
@@ -209,6 +214,7 @@ class Logger:
         """Write what is kept and close the file; the guard reports what only the end decides."""
         if self._sink is not None:
             self._sink.close()
+        # Taken away first, so that a second close does not ask the guard again
         gate, self._gate = self._gate, None
         if gate is not None:
             gate.finish()
@@ -227,6 +233,7 @@ class Logger:
         except (OSError, GuardViolationError) as second:
             if error is None:
                 raise
+            # What ended the program matters more than what closing its log adds
             error.add_note(f"closing the log: {second}")
 
     def _emit(

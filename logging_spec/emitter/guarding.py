@@ -27,6 +27,7 @@ class Gatekeeper:
     """
 
     def __init__(self, guard: Guard, on_violation: Literal["warn", "raise"]) -> None:
+        # Not at the top: a training program without a guard needs no decoder
         from msgspec import DecodeError
         from msgspec.json import Decoder
 
@@ -40,6 +41,7 @@ class Gatekeeper:
     def judge(self, line: str) -> None:
         """Show a line that has been written."""
         try:
+            # Read back from the line, so that the guard sees what a checker will see
             record = self._decode(line[_BEGIN:])
         except self._refused:  # bare words such as NaN
             from podium.logging_spec.reader.read import parse_log
@@ -56,6 +58,7 @@ class Gatekeeper:
             self._report(tuple(finish()))
 
     def _report(self, found: tuple[object, ...]) -> None:
+        # A guard may return plain texts, which have no severity: those count as errors
         if self._raises and any(getattr(f, "severity", "error") == "error" for f in found):
             raise GuardViolationError(found)
         for finding in found:

@@ -60,6 +60,7 @@ class Interval:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # An end record would claim that the phase was completed
         if kind is None:
             self._log.end(self._stop, metadata=self._at_stop)
 
@@ -125,5 +126,7 @@ class Run:
         self._stop(status, metadata)
 
     def _stop(self, status: str, metadata: Mapping[str, Any]) -> None:
+        # Set first: if this record cannot be written, leaving the block must not log another
         self.status = status
+        # The status comes last, so that no metadata of the caller can replace it
         self._log.end(keys.RUN_STOP, metadata={**metadata, "status": status})

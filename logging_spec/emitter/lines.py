@@ -109,6 +109,7 @@ class Lines:
         name = key if isinstance(key, str) else key.name
         field = self._fields[kind].get(name) or self._new_field(kind, name)
         try:
+            # Exact types, for isinstance takes True for an int
             if type(value) not in field.exact:
                 value = fitted(field.key, value)
             text = "null" if value is None else self._encode(value)
@@ -118,6 +119,7 @@ class Lines:
             if found is None:
                 return None
             text, more = found
+        # Order of fields and separators are those of the official emitter
         return f'{self._begin}{time_ms}{field.text}{text}, "metadata": {more}}}\n'
 
     def _metadata(self, metadata: Mapping[str, Any] | None) -> str:
@@ -130,11 +132,13 @@ class Lines:
         file = self._files.get(path) or self._new_file(path)
         if not metadata:
             return f'{{"file": {file}, "lineno": {frame.f_lineno}}}'
+        # A caller's own call site replaces the one found, as in the official emitter
         if "file" in metadata or "lineno" in metadata:
             return self._encode(
                 {"file": self._display_path(path), "lineno": frame.f_lineno, **metadata}
             )
         members = self._encode(metadata if type(metadata) is dict else dict(metadata))
+        # The first brace of `members` goes: the object begins with the call site
         return f'{{"file": {file}, "lineno": {frame.f_lineno}, {members[1:]}'
 
     def _caller(self) -> FrameType:

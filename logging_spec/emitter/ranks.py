@@ -41,7 +41,9 @@ def barrier() -> None:
 
 def _distributed() -> Any:
     """torch.distributed when the program has it imported and initialised; never imports it."""
+    # Looked up, not imported: torch takes seconds to load and may not be installed
     module = sys.modules.get("torch.distributed")
+    # Builds of torch without distributed have is_available and nothing else
     if module is None or not module.is_available() or not module.is_initialized():
         return None
     return module

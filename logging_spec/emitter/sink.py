@@ -85,6 +85,7 @@ class _Keeping:
                 raise LogNotWrittenError(self.name, len(self._kept), error) from error
 
     def _write_kept(self) -> OSError | None:
+        # A line leaves the queue only when it is written, so a second failure loses none
         while self._kept:
             try:
                 self._put_again(self._kept[0])
@@ -134,6 +135,7 @@ class DescriptorSink(_Keeping):
             while done < len(data):
                 done += self._write_some(data[done:])
         except OSError:
+            # If all text is out and only blanks behind it are missing, the newline is left to write
             if done > lead:
                 self._cut = min(done - lead, len(line) - 1), self._position()
             raise
@@ -152,6 +154,7 @@ class DescriptorSink(_Keeping):
             except BlockingIOError:
                 import select
 
+                # A full pipe that does not block: dropping the rest would cut the line
                 select.select([], [self._fd], [])
 
     def _placed(self, line: bytes) -> tuple[bytes, int]:
@@ -163,6 +166,7 @@ class DescriptorSink(_Keeping):
         """
         room, lead, size = PAGE - self._position() % PAGE, b"", len(line)
         if room < size <= PAGE:
+            # A line of blanks bears no token, so no reader takes it for a record
             lead = b" " * (room - 1) + b"\n"
             room = PAGE
         if 0 < room - size < RESERVE:
@@ -207,6 +211,7 @@ class DescriptorSink(_Keeping):
         finally:
             if self._owned:
                 os.close(self._fd)
+            # A later write must fail, not land in another file that got the same descriptor
             self._fd, self._owned, self._keep_pages = -1, False, False
 
 
@@ -244,9 +249,11 @@ def _end_of(fd: int) -> int | None:
         appending = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND
     except OSError:
         return None
+    # Appended text goes to the end of the file wherever the offset is
     return os.SEEK_END if appending else os.SEEK_CUR
 
 
+# Weak, so that sinks which the program drops do not live on for the sake of forks
 _sinks: weakref.WeakSet[_Keeping] = weakref.WeakSet()
 
 
@@ -255,4 +262,5 @@ def _forget_after_fork() -> None:
         sink.forget()
 
 
+# Data loaders fork: a child must not write what its parent keeps a second time
 os.register_at_fork(after_in_child=_forget_after_fork)

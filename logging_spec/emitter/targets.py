@@ -60,6 +60,7 @@ def open_sink(target: Any) -> Sink:
     if isinstance(target, int):
         return DescriptorSink(target, f"descriptor {target}", owned=False)
     name = str(getattr(target, "name", type(target).__name__))
+    # Past the stream's own buffer, so that a killed program loses no line
     if isinstance(target, io.TextIOWrapper | io.BufferedWriter | io.FileIO):
         try:
             return DescriptorSink(target.fileno(), name, owned=False, flush=target.flush)
@@ -71,6 +72,7 @@ def open_sink(target: Any) -> Sink:
 
 
 def _open_file(path: str) -> Sink:
+    # Appended, since a log is never written over and other processes may write the same file
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
     sink = DescriptorSink(os.open(path, flags, 0o666), path, owned=True)
     if _ends_inside_a_line(path):

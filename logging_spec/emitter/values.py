@@ -109,6 +109,7 @@ def fitted(key: Key | None, value: Any) -> Any:
 
 
 def _fits(wanted: ValueType, value: Any) -> bool:
+    # Whole floats pass, as published logs have them (9600.0) and rules compare by value
     if wanted == "int":
         # A NaN gets its own, clearer refusal later.
         whole = isinstance(value, float) and (value.is_integer() or not math.isfinite(value))

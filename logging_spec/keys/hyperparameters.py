@@ -19,6 +19,7 @@ GRADIENT_ACCUMULATION_STEPS = _hyper(
     "gradient_accumulation_steps", "int", "micro-batches summed per optimizer step", since="1.0"
 )
 MAX_STEPS = _hyper("max_steps", "int", "limit of optimizer steps", unit="steps", since="5.1")
+# The policy's tables use the name in `formerly`; rules and logs use this one
 MAX_SEQUENCE_LENGTH = _hyper(
     "max_sequence_length",
     "int",
@@ -34,6 +35,7 @@ INIT_CHECKPOINT_STEP = _hyper(
     since="3.0",
     formerly=("opt_init_checkpoint_step",),
 )
+# Of flux1 alone: the official verifier checks this record, not where the evaluations are
 EVALUATION_FREQUENCY = _hyper(
     "evaluation_frequency", "int", "training between evaluations", unit="samples", since="5.1"
 )
@@ -179,6 +181,7 @@ EVAL_MAX_PREDICTION_SYMBOLS = _rnnt(
 
 # --- games ---
 
+# 3.1 although MiniGo left after 2.1: the official rule folders of 3.0 and 3.1 keep its file
 ACTUAL_SELFPLAY_GAMES_PER_GENERATION = _statistic(
     "actual_selfplay_games_per_generation",
     "int",

@@ -32,6 +32,7 @@ class Key(NamedTuple):
     meaning: str
     role: Role
     unit: str | None = None
+    # Rounds from 0.6 on share this vocabulary; 0.5 has one of its own (legacy.py)
     since: str = "0.6"
     until: str | None = None
     formerly: tuple[str, ...] = ()

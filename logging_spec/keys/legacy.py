@@ -36,6 +36,7 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
             _key05("run_set_random_seed", "any", "random seed set", role="point"),
             _key05("seed", "int", "random seed of the run", role="point"),
             _key05("run_start", "none", "timed part begins", role="interval_start"),
+            # Its success is true, "true", false or absent in published logs
             _key05("run_stop", "object", "timed part ends, with success", role="interval_end"),
             _key05("run_final", "none", "program ends", role="point"),
             _key05("train_loop", "none", "training begins", role="interval_start"),
@@ -77,6 +78,7 @@ V05: Final[Mapping[str, Key]] = MappingProxyType(
             _hyper05("model_hp_end_block", "any", "residual block ends"),
             _hyper05("model_hp_block_type", "str", "kind of residual block"),
             _hyper05("model_hp_projection_shortcut", "any", "projection on a short-cut"),
+            # The misspelling is the one that the logs have
             _hyper05("model_hp_shorcut_add", "any", "short-cut is added"),
             _hyper05("model_hp_resnet_topology", "any", "shapes around a block"),
             _hyper05("model_hp_conv2d_fixed_padding", "any", "convolution layer"),

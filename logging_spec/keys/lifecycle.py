@@ -18,6 +18,7 @@ CACHE_CLEAR = _point("cache_clear", "bool", "caches of the operating system drop
 INIT_START = _start("init_start", "none", "initialisation begins; limited, not scored")
 INIT_STOP = _end("init_stop", "none", "initialisation ends")
 RUN_START = _start("run_start", "none", "scored time begins")
+# `any`: null in most published logs, but numbers, texts and objects occur
 RUN_STOP = _end("run_stop", "any", "scored time ends; its metadata holds the status")
 BLOCK_START = _start("block_start", "any", "training between two evaluations begins")
 BLOCK_STOP = _end("block_stop", "any", "training between two evaluations ends")
@@ -46,10 +47,12 @@ WEIGHTS_INITIALIZATION = _point(
 
 # --- quality ---
 
+# `any`: a number for most, an object of BBOX and SEGM for Mask R-CNN, a text in some 0.7 logs
 EVAL_ACCURACY = _point("eval_accuracy", "any", "quality reached; for language models a loss")
 EVAL_ERROR = _point(
     "eval_error", "float", "quality reached, lower is better", since="hpc 1.0", until="hpc 3.0"
 )
+# The official verifier joins Stable Diffusion's FID and CLIP before its rules run
 AGGREGATED_EVAL_ACCURACY = _point(
     "aggregated_eval_accuracy",
     "object",
@@ -57,9 +60,11 @@ AGGREGATED_EVAL_ACCURACY = _point(
     since="3.1",
     until="5.0",
 )
+# Only flux1's open rules name it, and no closed log has it
 AVERAGED_VALIDATION_LOSS = _point(
     "averaged_validation_loss", "float", "loss averaged over the validation set", since="5.1"
 )
+# MiniGo's score in 0.6 is the timestamp in the metadata of this record, not run_stop
 EVAL_RESULT = _point("eval_result", "float", "win rate of the first winning model", until="0.6")
 SAVE_MODEL = _point("save_model", "any", "model of a generation saved", until="0.6")
 BBOX = _statistic("bbox", "float", "box average precision, part of a quality value", since="0.7")
@@ -87,11 +92,13 @@ TRAINED_SAMPLES = _statistic(
 
 # --- power files ---
 
+# `any`: some power files of 4.0 hold the text "null" here
 POWER_MEASUREMENT_START = _power(
     "power_measurement_start", "any", "measurement begins", since="3.1"
 )
 POWER_MEASUREMENT_STOP = _power("power_measurement_stop", "any", "measurement ends", since="3.1")
 POWER_READING = _power("power_reading", "float", "power drawn by a node", unit="W", since="3.1")
+# No node file of 4.0 has this record: its absence means 1.0
 CONVERSION_EFF = _power(
     "conversion_eff", "float", "factor from measured to consumed power", since="3.1"
 )

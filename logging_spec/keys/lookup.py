@@ -54,6 +54,7 @@ def known(name: str) -> Key | None:
     return ALL.get(name)
 
 
+# Bounded, since names come from logs, which may hold any number of different ones
 @lru_cache(maxsize=4096)
 def nearest(name: str) -> Key | None:
     """Guess which standard key `name` is a misspelling of.
@@ -61,12 +62,14 @@ def nearest(name: str) -> Key | None:
     None for standard and informal keys, for keys of 0.5, and for names that differ from a standard
     key by a word of the vocabulary: those mean something else.
     """
+    # Stripped, as 395 published records have the key `train_loss ` with a blank behind it
     if name in ALL or name in V05 or name.strip() in INFORMAL:
         return None
     plain = re.sub(r"[\s\-.]+", "_", name.strip().lower())
     respelt = _spellings().get(plain.replace("_", ""))
     if respelt is not None:
         return respelt
+    # difflib's cost grows with the length, and a log may have any text as a key
     close = difflib.get_close_matches(plain, ALL, n=5, cutoff=0.85) if len(plain) < 100 else []
     return next((ALL[other] for other in close if _misspells(plain, other)), None)
 
@@ -75,6 +78,7 @@ def nearest(name: str) -> Key | None:
 def _spellings() -> Mapping[str, Key]:
     """Names and other names, without underscores."""
     return {
+        # A former name that another key has as its own, as opt_weight_decay, keeps that meaning
         spelling.replace("_", ""): key
         for key in ALL.values()
         for spelling in (*(other for other in key.formerly if other not in ALL), key.name)
@@ -99,6 +103,7 @@ def _misspells(name: str, standard: str) -> bool:
 def _misspells_word(word: str, other: str) -> bool:
     if f"{word}s" == other or f"{other}s" == word:
         return True
+    # A word of the vocabulary means itself: two keys may differ by just one word
     if word in _words():
         return False
     return difflib.SequenceMatcher(None, word, other).ratio() >= 0.7

@@ -11,6 +11,7 @@ _hyper = partial(Key, role="hyperparameter")
 # --- optimizer ---
 
 OPT_NAME = _hyper("opt_name", "str", "optimizer")
+# `any`: published logs also hold lists of rates under this key
 OPT_BASE_LEARNING_RATE = _hyper("opt_base_learning_rate", "any", "base or peak learning rate")
 OPT_END_LEARNING_RATE = _hyper(
     "opt_end_learning_rate", "float", "learning rate after decay", since="3.0"

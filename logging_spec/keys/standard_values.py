@@ -20,6 +20,7 @@ DIVISIONS: Final = (CLOSED, OPEN)
 ONPREM: Final = "onprem"
 CLOUD: Final = "cloud"
 RESEARCH: Final = "research"
+# The rules accept it from 0.7 on, but the official list of constants lacks it
 PREVIEW: Final = "preview"
 AVAILABILITIES: Final = (ONPREM, CLOUD, RESEARCH, PREVIEW)
 

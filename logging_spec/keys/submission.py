@@ -15,9 +15,11 @@ SUBMISSION_BENCHMARK = _submission("submission_benchmark", "str", "benchmark tha
 SUBMISSION_DIVISION = _submission("submission_division", "str", "closed or open division")
 SUBMISSION_ORG = _submission("submission_org", "str", "organisation that submits")
 SUBMISSION_PLATFORM = _submission("submission_platform", "str", "system the run was made on")
+# Rules from 4.1 on have no entry for it, though logs go on to hold it
 SUBMISSION_STATUS = _submission(
     "submission_status", "str", "availability category of the system", until="4.0"
 )
+# In 0.6 a Python dict of the whole system, printed into one string
 SUBMISSION_ENTRY = _submission(
     "submission_entry", "str", "system description as one text", until="0.6"
 )

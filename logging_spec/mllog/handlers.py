@@ -110,6 +110,7 @@ def _is_plain(logger: logging.Logger) -> bool:
 def _is_plain_handler(handler: logging.Handler) -> bool:
     own = vars(handler)
     return (
+        # Not isinstance: a subclass may change what is written
         type(handler) in _KINDS
         and handler.formatter is None
         and not handler.filters

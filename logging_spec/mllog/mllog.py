@@ -35,6 +35,7 @@ class _NumpyJSONEncoder(json.JSONEncoder):
         return super().default(o)
 
 
+# NaN becomes a bare word, as the official package writes it
 _encode: Callable[[object], str] = encoder(_NumpyJSONEncoder().default, nonfinite=True)
 
 
@@ -144,12 +145,14 @@ class MLLogger:
         time_ms = _current_time_ms() if time_ms is None else time_ms
         namespace = self.default_namespace if namespace is None else namespace
         offset = self.default_stack_offset if offset is None else offset
+        # Two frames up is start, end or event; the default offset of 1 leads to its caller
         members = get_caller(offset + 2, root_dir=self.root_dir)
         if metadata is not None:
             members = self._with_metadata(members, metadata)
         try:
             line = _encode_log(namespace, time_ms, event_type, key, value, members)
         except Exception:
+            # As in the official package: a value that cannot be logged must not stop a training
             parts = [namespace, time_ms, event_type, key, value, members]
             self._do_log(logging.ERROR, f"Failed to encode: {_printable(parts)}", clear_line=True)
             return

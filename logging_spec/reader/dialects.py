@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+# The lenient way goes piece by piece in Python, too slow for lines of many megabytes
 LONGEST_LENIENT: Final = 1 << 16
 """Values of more characters than this are read as JSON or not at all."""
 
@@ -67,6 +68,7 @@ def parse_v05(text: str) -> Payload | None:
     if math.isinf(seconds):
         return None
     value, strict = _value(rest)
+    # Deferred values belong to the documented layout, though they are no JSON
     strict = strict or str(value).startswith("DEFERRED: ")
     return Payload(key, seconds, value, {"file": file, "lineno": int(lineno)}, benchmark, strict)
 
@@ -184,6 +186,7 @@ _PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+# Numbers that JSON refuses, such as .5, 1. and +7
 _OTHER_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PERCENT = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?%")
 _WORDS = {
@@ -199,6 +202,7 @@ _BRACKETS = {"(": "[", ")": "]"}
 _ESCAPE = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(')|(\")|\\U([0-9A-Fa-f]{8})|\\.", re.DOTALL)
 
 
+# Not strict: control characters in a text are no reason to lose a record
 _decode_lax = json.JSONDecoder(strict=False).decode
 
 
@@ -222,6 +226,7 @@ def _read_loosely(text: str) -> object:
         elif kind == "word":
             piece = _json_word(piece)
         else:
+            # Python allows a comma before a closing bracket, JSON does not
             if piece in ")]}" and pieces and pieces[-1] == ",":
                 pieces.pop()
             piece = _BRACKETS.get(piece, piece)

@@ -24,6 +24,7 @@ def inflate(stream: IO[bytes], head: bytes) -> Iterator[bytes]:
     package for zstd is missing.
     """
     if head.startswith(GZIP):
+        # 31 stands for a gzip header and the largest window
         yield from _members(stream, lambda: zlib.decompressobj(31), zlib.error)
         return
     try:

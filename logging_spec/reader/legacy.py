@@ -30,6 +30,7 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
     for position, payload in enumerate(payloads, base):
         # Of several tokens on a line the official reader takes the last.
         text = text_of(payload.rpartition(_TOKENS[generation])[2])
+        # The blank is part of the token: what is glued to `:::MLL` is another format's line
         if generation == "mll" and text.startswith(" "):
             text = text[1:]
         elif generation == "mll":
@@ -73,6 +74,7 @@ _MLL_LINES = re.compile(
 
 def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
     """Take a block whose lines are all of the standard 0.6 layout; False if any is not."""
+    # Where places are kept every record needs one, and only the slow way gives them
     found = [] if log.places is not None else _MLL_LINES.findall(b"\n".join(payloads))
     if len(found) != len(payloads):
         return False

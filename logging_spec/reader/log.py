@@ -108,4 +108,5 @@ def text_of(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
+        # The official reader's encoding, which fails for no byte
         return data.decode("latin-1")

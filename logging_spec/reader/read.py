@@ -89,6 +89,7 @@ def unread_log(reason: str) -> Log:
 
 def _whole(handle: int, size: int) -> bytes:
     """All that an open file holds; it may have grown since its size was looked up."""
+    # One byte more than the size, so that a file that is still being written is noticed
     data = os.read(handle, size + 1)
     if len(data) == size:
         return data
@@ -128,6 +129,7 @@ def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
     pending: list[bytes] = []
     length = 0
     for piece in pieces:
+        # A CR at the very end may be half of a CRLF, which the next piece tells
         cut = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
         if cut:
             yield b"".join([*pending, memoryview(piece)[:cut]])
@@ -146,11 +148,13 @@ def _take_whole(data: bytes, prefer: Generation, log: Log) -> None:
 
 def _take_pieces(read: Callable[[], Iterator[bytes]], prefer: Generation, log: Log) -> None:
     """Take a file too large for one block; `read` begins it anew."""
+    # Nearly all files are of this format: only others are read a second time
     if prefer == _MLLOG.generation and _take_blocks(read(), _MLLOG, log):
         return
     forms: set[_Format] = set()
     with contextlib.suppress(BrokenCompressionError):
         forms.update(_format_of(block, prefer) for block in _blocks(read()))
+    # What the first reading found comes again in the next
     log.faults = []
     _take_blocks(read(), min(forms, key=lambda one: _order(one, prefer), default=_NONE), log)
 
@@ -210,6 +214,7 @@ def _take_records(payloads: list[bytes], form: _Format, log: Log, base: int) -> 
         take_older(payloads, form.generation, log, base)
         return
     try:
+        # All or nothing: one refused line sends the block the slow way, with the same records
         records = list(map(decode, payloads))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         take_one_by_one(payloads, log, base)

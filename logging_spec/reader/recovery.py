@@ -77,6 +77,7 @@ def _record_of(found: Any, body: bytes, position: int, log: Log) -> Record | Non
         fault(Fault.TIME, f'time_ms is "{time_ms!s:.60}"; must be a number of milliseconds')
         return None
     except (TypeError, OverflowError):
+        # Unlike a wrong text, these end the official reader: it does not collect such errors
         what = f"a JSON {_json_type(time_ms)}" if not isinstance(time_ms, int) else "too large"
         fault(Fault.MISSING, f"time_ms is {what}; must be a number of milliseconds")
         return None

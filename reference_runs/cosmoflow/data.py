@@ -66,6 +66,7 @@ def write(folder: Path, config: CosmoFlow, seed: int) -> None:
         for first in range(0, count, AT_ONCE):
             parameters = rng.uniform(-1, 1, (min(AT_ONCE, count - first), config.parameters))
             volumes = fields(parameters, config.size, rng).astype(np.int32)
+            # Zeros in front, since the files are read in the order of their names
             name = folder / part / f"volumes_{first:08}.npz"
             np.savez(name, x=volumes, y=parameters.astype(np.float32))
 

@@ -24,11 +24,13 @@ def read_example(path: Path) -> dict[str, bytes]:
     Raises OSError or ValueError for a file that is no such thing.
     """
     data = path.read_bytes()
+    # Gzipped or not, the files have the same names
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     if len(data) < 16:
         raise ValueError("the file ends before its record")
     (length,) = struct.unpack_from("<Q", data)
+    # Its checksum is not compared: Python's library lacks this kind (CRC-32C)
     record = data[12 : 12 + length]
     if len(record) < length:
         raise ValueError("the file ends within its record")
@@ -74,6 +76,7 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     """A number, seven bits in each byte, and where it ends."""
     value = shift = 0
+    # Ten bytes hold 64 bits: a longer number is damage
     while at < len(message) and shift < 64:
         byte = message[at]
         at += 1

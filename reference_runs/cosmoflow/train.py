@@ -56,6 +56,7 @@ class Cosmology(Task[CosmoFlow]):
         read = open_made if self.setting.scale == "smoke" else open_simulated
         self.training = read(self.near.path, PARTS[0], config.train_samples)
         self.evaluation = read(self.near.path, PARTS[1], config.eval_samples)
+        # Only the pairing is shuffled: staged files are the same either way
         if config.shuffled_labels:
             order = np.random.default_rng(self.setting.seed).permutation(config.train_samples)
             self.training = replace(self.training, target=order)

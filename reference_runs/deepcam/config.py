@@ -16,6 +16,7 @@ from podium.reference_runs.engine.config import Config, Unit
 CLASSES = 3
 """Background, tropical cyclone, atmospheric river."""
 
+# The official verifier loads the rules of these keys for this optimizer or schedule only
 ONLY_OF = {
     "opt_bias_correction": ("opt_name", "LAMB"),
     "opt_grad_averaging": ("opt_name", "LAMB"),

@@ -72,6 +72,7 @@ def draw(config: DeepCam, count: int, rng: np.random.Generator) -> tuple[Maps, L
     for number in range(2 * SWIRLS):
         dy, dx, strength = _centres(y, x, count, rng, (3.5, 5.0))
         swirl = np.exp(-0.5 * (dy**2 + dx**2)) * strength * CONTRAST
+        # Decoys turn the other way, so that a drop in pressure alone does not tell
         turn = 1 if number < SWIRLS else -1
         maps[..., 0] += 1.6 * turn * dy * swirl
         maps[..., 1] -= 1.6 * turn * dx * swirl

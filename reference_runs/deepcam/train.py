@@ -51,6 +51,7 @@ class Segmentation(Task[DeepCam]):
         """
         self._check()
         if self.setting.scale == "smoke":
+            # No rank reads early: staging begins with a gather that the first rank joins after this
             self._drawn = shared_folder(self.ranks)
             if self.ranks.first:
                 write(self.config, self._drawn.path, self.setting.seed)

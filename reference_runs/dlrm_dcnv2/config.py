@@ -19,6 +19,7 @@ DENSE_FEATURES = 13
 EVALUATIONS = 20
 """In the one epoch that training may take."""
 
+# Of Criteo's 26 categorical features; the largest are hashed to 40 million rows
 ROWS = (
     *(40_000_000, 39_060, 17_295, 7_424, 20_265, 3, 7_122, 1_543, 63, 40_000_000, 3_067_956),
     *(405_282, 10, 2_209, 11_938, 155, 4, 976, 14, 40_000_000, 40_000_000, 40_000_000),
@@ -52,6 +53,7 @@ class DlrmDcnv2(Config):
     # optimizer
     opt_name: str = "adagrad"
     opt_base_learning_rate: float
+    # The closed rules pin all of these: Adagrad with neither warm-up nor decay
     opt_adagrad_learning_rate_decay: float = 0.0
     opt_adagrad_initial_accumulator_value: float = 0.0
     opt_adagrad_epsilon: float = 1e-8
@@ -62,6 +64,7 @@ class DlrmDcnv2(Config):
 
     def evaluation_steps(self) -> Iterator[int]:
         """Every floor(samples / (20 · batch)) steps, within one epoch."""
+        # Rounded down, unlike the grids of other benchmarks: so is the policy's formula
         interval = max(1, self.train_samples // (self.global_batch_size * EVALUATIONS))
         yield from range(interval, min(self.last_step, self.steps_per_epoch) + 1, interval)
 
@@ -101,6 +104,7 @@ def reference() -> DlrmDcnv2:
         eval_samples=89_137_319,
         target=0.80275,
         last_step=samples // batch,
+        # The convergence points' rate; the reference's own default is 0.005
         opt_base_learning_rate=0.004,
         workers=2,
     )

@@ -143,6 +143,7 @@ def _tables(path: Path) -> list[NDArray[np.int32]]:
             if entry.compress_type != 0:
                 raise ValueError(f"{path.name} is compressed; must be stored as it is")
             stream.seek(entry.header_offset + 26)
+            # The local header counts: its extra field may differ from the directory's
             name, extra = np.frombuffer(stream.read(4), "<u2")
             stream.seek(entry.header_offset + 30 + int(name) + int(extra))
             version = np.lib.format.read_magic(stream)

@@ -31,6 +31,7 @@ def save(stepper: Stepper, path: Path, step: int) -> None:
         "random": torch.get_rng_state(),
         "device_random": _device_random(stepper.task.device),
     }
+    # Renamed into place: a run that is killed while it saves keeps its last checkpoint
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     torch.save(state, draft)
     draft.replace(path)
@@ -44,6 +45,7 @@ def load(stepper: Stepper, path: Path | None) -> int:
     if path is None or not path.is_file():
         raise RunFault(f"--resume: there is no checkpoint at {path}")
     # To the processor: what belongs on the device is copied there, and Adam's step count does not.
+    # weights_only, since unpickling anything else may run code
     state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     if state.get("benchmark") != stepper.task.config.name:
         raise RunFault(f"--resume: {path} is a checkpoint of {state.get('benchmark')}")

@@ -60,6 +60,7 @@ class Config:
     @property
     def steps_per_epoch(self) -> int:
         """Whole global batches in one pass over the training data; the rest is left out."""
+        # At least one step: with none there would be no evaluation to end the run
         return max(1, self.train_samples // self.global_batch_size)
 
     def evaluation_steps(self) -> Iterator[int]:
@@ -112,11 +113,13 @@ def _literal(name: str, text: str, now: Any) -> Any:
     if isinstance(now, str):
         return text
     try:
+        # Literals only: the text of a setting must not be able to run code
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise UnknownSetting(f"--set {name} is {text!r}; must be like {now!r}") from None
     if isinstance(now, float) and type(value) is int:
         return float(value)
+    # Not isinstance, which takes True for an int
     if now is not None and type(value) is not type(now):
         raise UnknownSetting(f"--set {name} is {text}; must be like {now!r}")
     return value
@@ -124,5 +127,6 @@ def _literal(name: str, text: str, now: Any) -> Any:
 
 def version(round_name: str) -> tuple[int, int]:
     """A round's name as numbers that compare: "5.1" is (5, 1)."""
+    # As numbers: as text "10.0" would come before "9.0"
     major, _, minor = round_name.partition(".")
     return int(major), int(minor)

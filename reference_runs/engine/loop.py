@@ -63,14 +63,17 @@ def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outc
     stepper, done = start(task, log)
     with timed(log, resumed=setting.resume) as run, traced(stepper, log) as tables:
         if not setting.resume:
+            # Behind run_start, where many published logs have them; rules do not fix the place
             log.event(keys.TRAIN_SAMPLES, config.train_samples)
             log.event(keys.EVAL_SAMPLES, config.eval_samples)
+            # On the clock, as HPC rounds before 3.0 demand
             task.stage(log)
         quality = None
         for first, last in blocks(config, done):
             with log.block(**block_at(config, setting, first, last)):
                 mean_loss = train_block(stepper, log, (first, last), watch)
             at = position(config, setting, last)
+            # No rule names this key, but submitters report such figures under it
             log.event("tracked_stats", {"train_loss": mean_loss}, metadata={"step": last})
             with log.evaluation(**at) as evaluation:
                 quality = stepper.evaluate()
@@ -78,6 +81,7 @@ def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outc
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
+            # The clock stops with the first evaluation that meets the target
             if config.reached(quality):
                 run.success(**at)
                 return Outcome(True, last, quality, tables())
@@ -89,10 +93,12 @@ def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
     """The untimed part: declare the run, make data and model; returns the steps done before."""
     setting = task.setting
     seed_everything(setting.seed)
+    # The log has the declarations already; a second set could differ from the first
     if setting.resume:
         task.prepare()
         stepper = Stepper(task)
         return stepper, load(stepper, setting.checkpoint)
+    # Before init_start: the rules of 0.6 check that order
     clear_caches(log, setting)
     with log.init():
         declare(log, task.config, setting, task.ranks)
@@ -115,6 +121,7 @@ def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
         yield lambda: profile.tables
 
 
+# The rules take exactly one run_start, and the time of the interruption is not left out
 class Resumed(Run):
     """The rest of a run whose process was killed: its log has a `run_start` already."""
 
@@ -146,6 +153,7 @@ def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: W
         with interval:
             for loss in stepper.steps(epoch + 1, begin, end - step):
                 step += 1
+                # Kept on the device: reading each loss would wait for the step to end
                 losses.append(loss)
                 if stepper.reports(step):
                     watch(RunProgress(step, float(loss)))
@@ -163,5 +171,6 @@ def log_quality(evaluation: Evaluation, config: Config, quality: float) -> None:
 def seed_everything(seed: int) -> None:
     """Seed each generator of random numbers that a task may use."""
     random.seed(seed)
+    # NumPy's old generator takes 32 bits
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)

@@ -22,19 +22,23 @@ def start(processes: int, arguments: Sequence[str]) -> int:
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
+    # Otherwise each rank starts a thread for every core of the machine
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
         nproc_per_node=processes,
         rdzv_backend="c10d",
+        # Port 0 is any free one, so that runs beside each other do not meet
         rdzv_endpoint="localhost:0",
         run_id=uuid.uuid4().hex,
+        # A second attempt would stand in the log of the first
         max_restarts=0,
     )
     try:
         elastic_launch(config, sys.executable)(*arguments)
     except ChildFailedError as error:
         _, failure = error.get_first_failure()
+        # A death by signal is a negative number, which no exit status can be
         return failure.exitcode if failure.exitcode > 0 else 1
     return 0

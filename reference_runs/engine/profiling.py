@@ -39,6 +39,7 @@ class Profile:
         )
 
     def _finished(self, profiler: Any) -> None:
+        # Renamed into place, so that no viewer opens half a trace
         draft = self.path.with_name(f".{self.path.name}.draft.json")
         profiler.export_chrome_trace(str(draft))
         draft.replace(self.path)

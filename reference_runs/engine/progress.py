@@ -19,6 +19,7 @@ def blocks(config: Config, done: int = 0) -> Iterator[tuple[int, int]]:
     for step in config.evaluation_steps():
         if step > config.last_step:
             return
+        # A resumed run leaves out the evaluations that its log has already
         if step > before:
             yield before, step
             before = step
@@ -29,6 +30,7 @@ def position(config: Config, setting: Setting, step: int) -> dict[str, Any]:
     samples = step * config.global_batch_size
     match config.unit_in(setting.round):
         case Unit.EPOCHS:
+            # Epochs count from 1, and one that has begun counts as its whole
             return {"epoch_num": -(-step // config.steps_per_epoch)}
         case Unit.FRACTIONS:
             return {"epoch_num": samples / config.train_samples}

@@ -38,6 +38,7 @@ class Ranks:
     def sum(self, value: torch.Tensor) -> torch.Tensor:
         """The sum over all ranks, on each of them."""
         if self.world > 1:
+            # Without a second rank there is no process group to ask
             dist.all_reduce(value)
         return value
 
@@ -123,6 +124,7 @@ def _device(name: str, local_rank: int) -> torch.device:
 def _use_repeatable_kernels() -> None:
     """Choose, where there is a choice, the kernels that give the same bits in every run."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # as torch's notes want it
+    # Only warned of: an error would end benchmarks whose kernels have no such form
     torch.use_deterministic_algorithms(True, warn_only=True)
     warnings.filterwarnings("ignore", ".*does not have a deterministic implementation")
 
@@ -132,6 +134,7 @@ def _ended_by_signal() -> Iterator[None]:
     """Make SIGTERM an exception, so that the log of a run that is stopped says `aborted`."""
 
     def stop(_number: int, _frame: object) -> None:
+        # An exception, not an exit: the open `with` blocks then write run_stop
         raise RunAborted("stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended")
 
     try:

@@ -27,6 +27,7 @@ class Folder:
         self.path = Path()
         if make:
             self.path = Path(tempfile.mkdtemp(prefix=f"podium-{purpose}-"))
+            # Unlike __del__ this also runs at the interpreter's exit
             weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
@@ -49,6 +50,7 @@ def node_folder(ranks: Ranks) -> Folder:
 def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
     """Copy a folder's files to each node, its ranks together, between the records of staging."""
     log.start(keys.STAGING_START)
+    # Not the wall clock, which may be set while files are copied
     began = time.monotonic()
     local = node_folder(ranks)
     files = sorted(path for path in shared.rglob("*") if path.is_file())

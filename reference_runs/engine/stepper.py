@@ -31,6 +31,7 @@ class Stepper:
         self._type = _TYPES.get(task.setting.precision)
         self.stepped: Callable[[], None] = _do_nothing
         """Called after every step, for a profiler."""
+        # bf16 has the range of fp32: only fp16 loses small gradients without a scale
         self.scaler = torch.amp.GradScaler(task.device.type, enabled=self._type is torch.float16)
 
     def _build(self) -> nn.Module:
@@ -57,6 +58,7 @@ class Stepper:
         """
         config = self.task.config
         batches = self.task.batches(epoch, begin)
+        # An evaluation before this block has left the model in evaluation mode
         self.model.train()
         done = (epoch - 1) * config.steps_per_epoch + begin
         for step in range(done + 1, done + count + 1):
@@ -66,6 +68,7 @@ class Stepper:
 
     def step(self, step: int, micro: list[Any]) -> Tensor:
         """One optimizer step, counted from 1, on the local micro-batches of a global batch."""
+        # In double precision: sums over a large batch need more digits than single has
         total = torch.zeros(2, dtype=torch.float64, device=self.task.device)
         for number, batch in enumerate(micro, 1):
             with self._without_sync(last=number == len(micro)):
@@ -88,6 +91,7 @@ class Stepper:
     def _average_gradients(self, count: Tensor) -> None:
         """Make the gradients those of the mean over all samples (DDP averaged over ranks)."""
         task = self.task
+        # DDP has divided by the number of ranks, which is taken back here
         factor = task.config.global_batch_size * task.ranks.world / count
         # Elsewhere than on the processor, looking at the factor would wait for the device.
         if factor.device.type == "cpu" and factor == 1:
@@ -100,6 +104,7 @@ class Stepper:
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * group.get("scale", 1.0)
+            # Before clipping, or the limit would apply to scaled gradients
             self.scaler.unscale_(optimizer)
         self.task.clip(self._parameters)
         for optimizer in self.optimizers:

@@ -101,6 +101,7 @@ class Experts(nn.Module):
         scores, chosen = self.router(x).float().topk(self.active, dim=-1)
         # Only the chosen experts' scores count: the softmax is taken over those.
         weight_T = scores.softmax(dim=-1).flatten()
+        # Stable, so that sums over an expert's tokens have the same order in every run
         order_T = chosen.flatten().argsort(stable=True)
         token_T = order_T // self.active
         sizes = torch.bincount(chosen.flatten(), minlength=len(self.gate_up)).tolist()
@@ -139,6 +140,7 @@ class Decoder(Stack):
 
     def __init__(self, config: GptOss) -> None:
         windows = (config.window if layer % 2 == 0 else None for layer in range(config.layers))
+        # Unscaled: the benchmark leaves out the released model's stretching of positions
         exponents = torch.arange(0, config.head_width, 2, device="cpu") / config.head_width
         blocks = (Block(config, window) for window in windows)
         super().__init__(config, blocks, config.rope_theta**-exponents)

@@ -21,6 +21,7 @@ class Llama2Lora(Decoder):
     name: ClassVar[str] = "llama2_70b_lora"
     metric: ClassVar[str] = "evaluation loss"
 
+    # Compared by the closed rules, so that the small model has the true rank, too
     lora_rank: int = 16
     lora_alpha: int = 32
     lora_dropout: float = 0.1
@@ -32,6 +33,7 @@ class Llama2Lora(Decoder):
     opt_adamw_beta_1: float = 0.9
     opt_adamw_beta_2: float = 0.999
     opt_adamw_epsilon: float = 1e-8
+    # Decay and clipping are fixed by the policy, which the official verifier does not check
     opt_adamw_weight_decay: float = 1e-4
     opt_gradient_clip_norm: float = 0.3
 
@@ -73,6 +75,7 @@ def reference() -> Llama2Lora:
         vocabulary=32_000,
         rope_theta=10_000.0,
         rope_scaling=1.0,
+        # The policy's text prints 8196
         max_sequence_length=8192,
         global_batch_size=8,
         gradient_accumulation_steps=8,

@@ -62,10 +62,12 @@ def adapted_llama(config: Llama2Lora) -> Llama:
     """The decoder, frozen but for its adapters, which start as no change at all."""
     model = Llama(config, AdaptedAttention)
     for name, parameter in model.named_parameters():
+        # The feed-forward layers have a `down` and an `up` as well: those stay frozen
         is_down, is_up = name.endswith(".down.weight") and "attention" in name, ".up." in name
         is_up = is_up and "attention" in name
         parameter.requires_grad_(is_down or is_up)
         if is_down:
+            # torch's own draw for a Linear, which the decoder's initialisation replaced
             nn.init.kaiming_uniform_(parameter, a=math.sqrt(5))
         elif is_up:
             nn.init.zeros_(parameter)

@@ -39,6 +39,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
     def build(self) -> nn.Module:
         """The base with fresh adapters."""
         model = adapted_llama(self.config)
+        # A model on the meta device has shapes only, which nothing can fill
         if not next(model.parameters()).is_meta:
             missing, unexpected = model.load_state_dict(_fused(self._base()), strict=False)
             if unexpected or any("attention" not in name for name in missing):
@@ -51,6 +52,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
         path = self.data_folder / "base.pt"
         if not path.is_file():
             raise DataMissing(f"{path}: no such file; it holds the base model's weights")
+        # Mapped, so that the base's 276 GB need not be in memory beside the model's
         weights: dict[str, Tensor] = torch.load(path, weights_only=True, mmap=True)
         return weights
 

@@ -34,6 +34,7 @@ def base_weights(config: Decoder, setting: Setting) -> dict[str, Tensor]:
     path = _place(config, setting)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Ranks may make it at the same time: each has a draft, and the last rename wins
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         torch.save(_train(config), draft)
         draft.replace(path)
@@ -51,6 +52,7 @@ def _place(config: Decoder, setting: Setting) -> Path:
 
 
 def _train(config: Decoder) -> dict[str, Tensor]:
+    # Put back below: a run must draw the same whether or not the base was in the cache
     state = torch.get_rng_state()
     # Only the processor's generator: a GPU's would stand elsewhere than if the base was there.
     torch.default_generator.manual_seed(LANGUAGE_SEED)

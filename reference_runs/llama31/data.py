@@ -55,6 +55,7 @@ class Language:
         for at in range(2, length):
             context = self.class_of[tokens[:, at - 2]], self.class_of[tokens[:, at - 1]]
             drawn = rng.random(count)[:, None]
+            # Rounding may leave the last sum just below 1
             choice = (self.cumulative[context] < drawn).sum(-1).clip(max=SUCCESSORS - 1)
             tokens[:, at] = self.successors[(*context, choice)]
         return tokens
@@ -71,6 +72,7 @@ class Sequences(torch.utils.data.Dataset["Tensor"]):
 
     def __getitems__(self, indices: Sequence[int]) -> Tensor:
         """Sequences by index, (B, L + 1)."""
+        # Files hold 32 bits without sign, which torch takes for no index
         return torch.from_numpy(self.tokens[list(indices)].astype(np.int64))
 
 

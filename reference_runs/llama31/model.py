@@ -43,6 +43,7 @@ def rotary_frequencies(config: Decoder) -> Tensor:
 def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
     """Turn each pair of channels (first half, second half) by its position's angle."""
     cos, sin = angles_LP.cos(), angles_LP.sin()
+    # In single precision: half cannot tell neighbouring angles of far positions apart
     first, second = x_BHLE.float().chunk(2, dim=-1)
     turned = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
     return turned.type_as(x_BHLE)
@@ -127,6 +128,7 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(blocks)
         self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
+        # Not in checkpoints: it follows from the config
         self.register_buffer("frequencies", frequencies, persistent=False)
         self.recompute = config.recompute
 

@@ -34,6 +34,7 @@ def declare(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None
     """Log everything that is known before the first step."""
     submission(log, config, setting, ranks)
     log.event(keys.SEED, setting.seed)
+    # Only HPC rules ask for these two; verifiers ignore keys that no rule names
     log.event(keys.NUMBER_OF_NODES, max(1, ranks.world // ranks_per_node()))
     log.event(keys.ACCELERATORS_PER_NODE, _accelerators(ranks))
     hyperparameters(log, config, setting)
@@ -52,6 +53,7 @@ def submission(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> N
         "platform": platform_name(setting, ranks),
         "status": "research",
     }
+    # The rules of 0.6 want these two as well
     if setting.usage == "training" and version(setting.round) < (0, 7):
         names |= {"poc_name": setting.org, "entry": "{}"}
     log.submission(**names)
@@ -98,6 +100,7 @@ def _drop_cached_files(folder: Path) -> int:
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as stream:
+                # Dropping all caches of the system needs root; this asks for the dataset's only
                 os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             count += 1
     return count

@@ -30,6 +30,7 @@ class LegacySink:
 
     def _legacy_line(self, line: bytes) -> str:
         record = json.loads(line.partition(b" ")[2])
+        # Lines before 0.7 give seconds, later ones milliseconds
         seconds, metadata = record["time_ms"] / 1000, record["metadata"]
         if self._round == "0.6":
             return render_v06(seconds, record["key"], record["value"], metadata)

@@ -83,6 +83,7 @@ class Goban:
         self._inner = slice(width, (size + 1) * width + 1)
         rng = np.random.default_rng(0x60)
         self._numbers = np.zeros((4, self.places))
+        # Only stones have numbers: empty points and walls add nothing to a board's sum
         self._numbers[[0, 2]] = rng.integers(1, 2**HASH_BITS, (2, self.places))
 
     def start(self, count: int) -> Positions:
@@ -130,6 +131,7 @@ class Goban:
         color = at.to_play[:, None]
         taken = placed[:, None] & (near == -color) & (at.liberties[rows[:, None], around] == 1)
         joined = placed[:, None] & (near == color)
+        # Own groups need no look: `legal` lets no move through that leaves one without liberties
         caught = _is_in(labels, np.where(taken, of_group, -1))
         stones[caught] = labels[caught] = 0
         merged = _is_in(labels, np.where(joined, of_group, -1))
@@ -154,6 +156,7 @@ class Goban:
         base = (np.arange(count) * self.places)[:, None]
         found = [base + label for label in self._distinct(labels, empty)]
         sums = np.bincount(np.concatenate(found, axis=None), minlength=count * self.places)
+        # Label 0 is what has no group: empty points and walls
         sums[base[:, 0]] = 0
         liberties: Array = sums[base + labels].astype(np.int16)
         return liberties

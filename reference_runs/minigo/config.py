@@ -134,12 +134,14 @@ def smoke() -> MiniGo:
         parallel_games=96,
         window_size=5,
         filter_amount=1.0,
+        # Out of reach, as values end at -1: short games are played out
         resign_threshold=-2.0,
         disable_resign_pct=0.0,
         lr_rates=(0.1, 0.03, 0.01),
         lr_boundaries=(400, 800),
         value_cost_weight=1.0,
         gating_win_rate=0.49,
+        # No match decides here: each new network plays the next generation
         gating_games=0,
         opponent_readouts=24,
         global_batch_size=256,

@@ -62,6 +62,7 @@ class Window(torch.utils.data.Dataset[Any]):
         bits = np.unpackbits(self._all.planes[rows], axis=1, count=PLANES * size * size)
         planes = bits.reshape(len(rows), PLANES, size, size)
         policy = self._all.policy[rows].astype(np.float32)
+        # Shares of points turn with the board; that of the pass stays where it is
         board = policy[:, None, :-1].reshape(len(rows), 1, size, size)
         both = np.concatenate((planes.astype(np.float32), board), axis=1)
         for turn in range(SYMMETRIES):

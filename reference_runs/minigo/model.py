@@ -52,6 +52,7 @@ class BatchNorm(nn.BatchNorm2d):
         count = x.numel() // x.shape[1] * dist.get_world_size()
         mean, square = _Total.apply(sums) / count  # type: ignore[no-untyped-call]
         variance = square - mean.square()
+        # torch's running variance is the unbiased one
         self._follow(mean.detach(), variance.detach() * (count / (count - 1)))
         x = (x - mean[:, None, None]) * (variance + self.eps).rsqrt()[:, None, None]
         if self.affine:

@@ -26,6 +26,7 @@ class Network:
         inputs = torch.from_numpy(planes(self._goban, at)).to(self._device).float()
         with torch.no_grad():
             policy, value = self._model(inputs)
+            # A pass is always legal, so that no row is masked whole
             mask = torch.from_numpy(legal).to(self._device)
             prior = policy.float().masked_fill(~mask, -torch.inf).softmax(-1)
         return prior.cpu().numpy(), value.float().cpu().numpy()

@@ -28,6 +28,7 @@ class Search:
 
     readouts: int
     virtual_losses: int = 1
+    # AlphaZero's constants (Silver et al., Science 362, 2018)
     c_puct_init: float = 1.25
     c_puct_base: float = 19_652.0
     value_init_penalty: float = 0.2
@@ -58,6 +59,7 @@ class Forest:
         """Read out from the roots; `noise` (G, A) replaces a quarter of the roots' priors."""
         self._learn(self.roots, [[]], evaluate)
         if noise is not None:
+            # Forbidden moves have a prior of 0, which noise must not lift
             noise = noise * (self.prior[self.roots] > 0)
             share = noise / np.maximum(noise.sum(axis=1, keepdims=True), 1e-9)
             mixed = (1 - NOISE) * self.prior[self.roots] + NOISE * share
@@ -80,6 +82,7 @@ class Forest:
         Returns the leaves (G,) and the path: games, nodes and moves of each step. What was passed
         counts as lost until the leaf's value is known, so that the next descent goes elsewhere.
         """
+        # The trees grow in step: a descent makes the same node number in every game
         new = self._size
         self._size += 1
         node, path = self.roots.copy(), []
@@ -94,6 +97,7 @@ class Forest:
             path.append((going, here, move))
             self.visits[here, move] += 1
             self.total[here, move] -= 1
+            # The root is nobody's child, so that 0 can stand for none
             fresh = self.child[here, move] == 0
             if fresh.any():
                 self._add(going[fresh], here[fresh], move[fresh], new, path)
@@ -143,6 +147,7 @@ class Forest:
             turn = at.to_play[number * self.games : (number + 1) * self.games]
             for games, nodes, moves in path:
                 same = np.where(self.at.to_play[nodes] == turn[games], 1, -1)
+                # The 1 takes back the loss that the way down has lent
                 self.total[nodes, moves] += 1 + same * mine[games]
 
     def _histories(self, paths: list[list[tuple[Array, Array, Array]]]) -> Array:

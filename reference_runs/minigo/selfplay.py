@@ -68,12 +68,14 @@ def play_out(goban: Goban, config: MiniGo, count: int, choose: Choose) -> Array:
 def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list[int]]) -> Examples:
     """Play games, one for each seed, that follow from their seeds and the player alone."""
     draws = [np.random.default_rng(seed) for seed in seeds]
+    # Some games never resign, to show how often resigning would have been wrong
     plays_on = np.array([draw.random() < config.disable_resign_pct for draw in draws])
     kept: list[tuple[Array, Positions, Array]] = []
 
     def choose(games: Array, at: Positions, history: Array) -> Array:
         forest = Forest(goban, player.search, at, history)
         shape = config.noise_alpha
+        # Gamma draws over their sum are Dirichlet's; the sum is that of the legal moves
         noise = np.stack([draws[game].standard_gamma(shape, goban.moves) for game in games])
         forest.grow(player.evaluate, noise)
         visits = forest.visits[forest.roots]
@@ -101,6 +103,7 @@ def _examples(
         bits = np.packbits(seen.reshape(len(seen), PLANES * goban.points), axis=1)
         parts.append((bits, policy[lucky], (winner[games] * at.to_play)[lucky]))
     bits, policy, outcome = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # Half precision: the window holds millions of positions
     return Examples(bits, policy.astype(np.float16), outcome.astype(np.float32))
 
 

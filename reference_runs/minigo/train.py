@@ -184,6 +184,7 @@ class SelfPlay(Task[MiniGo]):
         rate = wins / config.eval_samples
         if config.reached(rate):
             generation = int(self.model.global_step) // config.steps_per_epoch
+            # In 0.6 this timestamp is the score: when the winning network was saved
             at = {"iteration": generation, "timestamp": self._saved}
             self._log.event(keys.EVAL_RESULT, rate, metadata={**at, "epoch_num": generation})
         return rate

@@ -17,6 +17,7 @@ class Averaged(nn.Module, Generic[M]):
     def __init__(self, model: M) -> None:
         super().__init__()
         self.trained: M = model
+        # Without gradients: neither the optimizer nor DDP may take it for a part that learns
         self.average: M = deepcopy(model).requires_grad_(False)
 
     def forward(self, *inputs: Any) -> Any:
@@ -26,6 +27,7 @@ class Averaged(nn.Module, Generic[M]):
     @torch.no_grad()
     def follow(self, decay: float) -> None:
         """Move the average to decay · average + (1 - decay) · trained."""
+        # Parameters only: the models that are averaged have no running statistics
         pairs = zip(self.average.parameters(), self.trained.parameters(), strict=True)
         for average, trained in pairs:
             average.lerp_(trained, 1 - decay)

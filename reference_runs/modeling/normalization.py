@@ -29,6 +29,7 @@ class GroupNormedBatch(nn.BatchNorm2d):
             parts.append(
                 F.batch_norm(part, mean, variance, self.weight, self.bias, True, 1.0, self.eps)
             )
+            # Kept apart: moving the running statistics here would weigh the last group most
             means.append(mean)
             variances.append(variance)
         momentum = self.momentum or 0.0

@@ -66,6 +66,7 @@ class LARS(Layerwise):
         state = self.state[weight]
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(weight)
+        # The rate is inside the momentum, as in the paper; torch's own SGD has it outside
         state["momentum"].mul_(group["momentum"]).add_(update, alpha=group["lr"])
         weight.sub_(state["momentum"])
 
@@ -75,6 +76,7 @@ class LARS(Layerwise):
         slope = torch.linalg.vector_norm(weight.grad)
         divisor = slope + group["weight_decay"] * size + group["eps"]
         rate = group["trust_coefficient"] * size / divisor
+        # Decided on the device: a test in Python would wait for the norms
         return torch.where((size > 0) & (slope > 0), rate, torch.ones_like(rate))
 
 

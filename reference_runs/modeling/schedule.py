@@ -14,6 +14,7 @@ def cosine(step: int, *, warmup: int, decay: int, base: float, end: float) -> fl
     """Linear warm-up, then half a cosine from `base` to `end` over `decay` steps, then `end`."""
     if step < warmup:
         return warmed_up(step, warmup, base)
+    # A warm-up may fill the whole run, which leaves no step for the decay
     share = min(1.0, (step - warmup) / decay) if decay > 0 else 1.0
     return end + (base - end) * (1 + math.cos(math.pi * share)) / 2
 

@@ -54,6 +54,7 @@ def smoke() -> Ncf:
         mf_width=8,
         mlp_widths=(32, 32, 16, 8),
         global_batch_size=1024,
+        # A positive and its four negatives are five pairs
         train_samples=users * per_user * 5,
         eval_samples=users,
         target=0.635,

@@ -51,6 +51,7 @@ def synthetic(users: int, items: int, positives: int, seed: int) -> Interactions
     # The largest of scores with Gumbel noise are a draw by softmax without replacement.
     held_out = (scores + task.gumbel(size=scores.shape)).argmax(1)
     noisy = scores + np.random.default_rng([seed, 0x4CF]).gumbel(size=scores.shape)
+    # What is ranked in the evaluation must not be trained on
     noisy[np.arange(users), held_out] = -np.inf
     each = positives // users
     taken = np.argpartition(-noisy, each, axis=1)[:, :each]
@@ -86,6 +87,7 @@ def unseen(user: Ids, codes: Ids, items: int, rng: np.random.Generator) -> Ids:
     while len(wrong):
         wanted = user[wrong] * items + drawn[wrong]
         place = np.searchsorted(codes, wanted).clip(max=len(codes) - 1)
+        # Only those that hit a taken item are drawn again: the rest stay uniform
         wrong = wrong[codes[place] == wanted]
         drawn[wrong] = rng.integers(0, items, len(wrong))
     return drawn
@@ -136,6 +138,7 @@ def candidates(known: Interactions, negatives: int) -> Candidates:
     user = np.repeat(np.arange(users), negatives)
     drawn = unseen(user, known.codes(), known.items, rng).reshape(users, negatives)
     item = np.concatenate([known.held_out[:, None], drawn], axis=1)
+    # Stable: of equal items the first stays, which keeps the held-out one
     order = np.argsort(item, axis=1, kind="stable")
     inorder = np.take_along_axis(item, order, axis=1)
     same = np.zeros(item.shape, dtype=bool)

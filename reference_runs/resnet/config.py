@@ -15,6 +15,7 @@ from podium.reference_runs.engine.config import Config, Unit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+# The rules of 3.0 dropped the lists of tensors
 NAMES_TENSORS = ("1.1", "2.0", "2.1")
 """Rounds whose closed logs name every initialised tensor."""
 
@@ -50,6 +51,7 @@ class ResNet(Config):
     opt_name: str
     opt_learning_rate_warmup_epochs: int
     sgd_opt_base_learning_rate: float
+    # The closed rules pin both end rates, LARS's power and its epsilon
     sgd_opt_end_learning_rate: float = 1e-4
     sgd_opt_learning_rate_decay_poly_power: int = 2
     sgd_opt_learning_rate_decay_steps: int
@@ -77,6 +79,7 @@ class ResNet(Config):
         """All fields but those of the optimizer that is not used."""
         unused: tuple[str, ...] = ("sgd_",) if self.opt_name == "lars" else ("lars_",)
         if self.opt_name == "lars":
+            # LARS logs its warm-up under a key of its own
             unused += ("opt_learning_rate_warmup_epochs",)
         records = super().records(round_name)
         return {key: value for key, value in records.items() if not key.startswith(unused)}
@@ -135,8 +138,10 @@ def smoke() -> ResNet:
         last_step=steps,
         opt_name="sgd",
         opt_learning_rate_warmup_epochs=1,
+        # The closed rules want a multiple of 0.001
         sgd_opt_base_learning_rate=0.1,
         sgd_opt_learning_rate_decay_steps=steps,
+        # The closed rules want 1e-4 times a power of two
         sgd_opt_weight_decay=2e-4,
         lars_opt_base_learning_rate=5.0,
         lars_opt_learning_rate_decay_steps=steps,

@@ -146,6 +146,7 @@ class Centres(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
     def _middle(self, index: int) -> NDArray[np.uint8]:
         image = self.source.image(index)
         if image.size != (self.size, self.size):
+            # 224 of 256: what the usual resize to 256 and central crop leave of an image
             side = min(image.size) * 7 / 8
             left, top = (image.width - side) / 2, (image.height - side) / 2
             box = (left, top, left + side, top + side)
@@ -162,6 +163,7 @@ def normalise(images: Tensor) -> Tensor:
 def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
     """Images of five outlines, plain or striped, at random places, sizes, angles and colours."""
     rng = np.random.default_rng([0x5A9E, *seed])
+    # As many images of each class: guessing then gets a tenth right
     labels = rng.permutation(np.arange(count, dtype=np.int64) % (OUTLINES * TEXTURES))
     outline, striped = labels // TEXTURES, labels % TEXTURES
     u, v = _own_coordinates(rng, count, side)

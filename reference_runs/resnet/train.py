@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-EVALUATION_BATCH = 125
+EVALUATION_BATCH = 125  # Divides the evaluation sets of both scales
 
 
 class Classification(Task[ResNet]):
@@ -107,6 +107,7 @@ class Classification(Task[ResNet]):
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
         """Cross-entropy with smoothed labels, summed over images."""
         images, labels = (each.to(self.device, non_blocking=True) for each in batch)
+        # Normalised on the device, since bytes are a quarter of what floats are to copy
         scores = model(normalise(images)).float()
         smoothing = self.config.label_smoothing
         total = F.cross_entropy(scores, labels, reduction="sum", label_smoothing=smoothing)

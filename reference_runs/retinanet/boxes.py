@@ -26,6 +26,7 @@ def level_sides(image: int, levels: int) -> list[int]:
     """Sides of the pyramid's maps, in cells: three halvings, then one more per level."""
     side, sides = image, []
     for halving in range(levels + 2):
+        # Rounded up, as convolutions with padding do
         side = -(-side // 2)
         if halving >= 2:
             sides.append(side)
@@ -64,6 +65,7 @@ def overlaps(first: Tensor, second: Tensor) -> Tensor:
     end = torch.minimum(first[..., :, None, 2:], second[..., None, :, 2:])
     common = (end - begin).clamp(min=0).prod(-1)
     union = _area(first)[..., :, None] + _area(second)[..., None, :] - common
+    # Two boxes without area would divide 0 by 0
     return common / union.clamp(min=1e-6)
 
 

@@ -106,7 +106,9 @@ def smoke() -> RetinaNet:
         groups=4,
         group_width=4,
         pyramid_width=32,
+        # Nothing is trained beforehand here, so that no stage can be left frozen
         trainable_stages=5,
+        # Five levels even where larger anchors have no room: the rules name 89 tensors
         anchor_sizes=(16, 32, 64, 64, 64),
         global_batch_size=16,
         train_samples=800,

@@ -103,9 +103,11 @@ class Files:
         stretch = np.array([self.side / image.width, self.side / image.height] * 2)
         notes = self._of_image.get(entry["id"], [])
         boxes = np.array([note["bbox"] for note in notes], dtype=np.float32).reshape(-1, 4)
+        # COCO gives a corner and a size
         boxes[:, 2:] += boxes[:, :2]
         classes = [self._class_of[note["category_id"]] for note in notes]
         resized = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
+        # A box without area has no logarithm of its size
         wide = (boxes[:, 2:] > boxes[:, :2]).all(-1)
         scaled = (boxes * stretch).astype(np.float32)
         return Scene(np.asarray(resized), scaled[wide], np.array(classes, dtype=np.int64)[wide])
@@ -166,6 +168,7 @@ def draw(count: int, side: int, seed: Sequence[int]) -> Drawn:
     for at in range(OBJECTS):
         there = many > at
         boxes[:, at], kind = _boxes(rng, count, side), rng.integers(0, 3, count)
+        # A shape under another cannot be found, which would cap the precision
         there &= ~_covers_another(boxes[:, at], boxes[:, :at], classes[:, :at] >= 0)
         classes[:, at] = np.where(there, kind, -1)
         inside = _inside(boxes[:, at], kind, side) & there[:, None, None]

@@ -117,6 +117,7 @@ def mean_average_precision(
         judged.evaluate()
         judged.accumulate()
         judged.summarize()
+    # The tools say -1 where there is nothing to judge
     return max(0.0, float(judged.stats[0]))
 
 

@@ -170,6 +170,7 @@ class Detector(nn.Module):
         scores = Head(config.pyramid_width, "cls_logits", config.classes)
         boxes = Head(config.pyramid_width, "bbox_reg", 4)
         self.head = nn.ModuleDict({"classification_head": scores, "regression_head": boxes})
+        # Else the many anchors without an object drown the others in the first steps
         bias = scores.get_parameter("cls_logits.bias")
         nn.init.constant_(bias, -math.log((1 - PRIOR) / PRIOR))
         self._freeze(config.trainable_stages)

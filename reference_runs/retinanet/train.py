@@ -57,6 +57,7 @@ class Detection(Task[RetinaNet]):
         """The detector, its backbone trained on ImageNet at reference scale."""
         model = Detector(self.config)
         if self.setting.scale == "smoke":
+            # Stand in for the images that a backbone's norms saw when it was trained
             some = self.training.__getitems__(range(min(MEASURED, len(self.training))))
             model.measure(normalise(some.images))
         else:

@@ -68,6 +68,7 @@ class Rgat(Config):
 
     def evaluation_steps(self) -> Iterator[int]:
         """Every twentieth of an epoch, rounded up to a whole batch; epochs may follow."""
+        # Rounded up, as the policy lets an evaluation wait for the end of a batch
         interval = math.ceil(self.train_samples / EVALUATIONS / self.global_batch_size)
         yield from range(interval, self.last_step + 1, interval)
 

@@ -46,6 +46,7 @@ def synthetic(config: Rgat, seed: int) -> Graph:
     Only papers' features tell of their class, and faintly; neighbours must be asked. The graph is
     the same for every seed, which draws the papers that are trained on.
     """
+    # One graph for all runs, or their times would not compare
     rng = np.random.default_rng(TASK_SEED)
     papers = config.papers
     sizes = {"paper": papers, "author": papers // 2, "institute": papers // 40, "fos": papers // 50}

@@ -45,6 +45,7 @@ class Attention(nn.Module):
         flat = sources_TK.flatten()
         score_TKH = score_SH[flat].view(count, neighbours, -1) + own_TH[:, None]
         score_TKH = F.leaky_relu(score_TKH, SLOPE).float()
+        # Finite, since the softmax of a row of -inf is NaN; too large for half precision
         score_TKH = score_TKH.masked_fill(~there_TK[..., None], -1e30)
         # A target without neighbours would attend evenly to nothing: its weights become 0.
         weight_TKH = score_TKH.softmax(1) * there_TK[..., None]
@@ -72,6 +73,7 @@ class Layer(nn.Module):
                 continue
             x = nodes[source]
             if source != target:
+                # The attention takes its first rows for the targets, here of another kind
                 x = torch.cat((nodes[target][: len(block.targets[target])], x))
             rows = block.sources[relation] + (len(x) - len(nodes[source]))
             y = attention(x, rows, block.there[relation])

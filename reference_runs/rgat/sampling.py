@@ -56,6 +56,7 @@ class Csr:
             chosen[:, turn] = np.where(few, turn, np.where(taken, last, drawn))
         there = chosen < degree[:, None]
         place = np.where(there, self.starts[target][:, None] + chosen, 0)
+        # A relation without edges has nothing to index
         if len(self.sources) == 0:
             return place, there
         return np.where(there, self.sources[place], 0), there
@@ -63,6 +64,7 @@ class Csr:
 
 def _uniform(number: Ids, key: int) -> NDArray[np.float64]:
     """A number from 0 to 1 that looks random, for each number (the mixing of SplitMix64)."""
+    # Products are meant to wrap around: that is the mixing
     with np.errstate(over="ignore"):
         x = number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -137,6 +139,7 @@ class Sampler:
     def _layer(
         self, targets: dict[str, Ids], most: int, key: Sequence[int]
     ) -> tuple[dict[str, Ids], Block]:
+        # A key for each relation: the same node draws other places in each
         keys = np.random.SeedSequence(key).generate_state(len(self.edges), np.uint64)
         found = {
             relation: csr.draw(targets[relation[2]], most, int(own))

@@ -40,6 +40,7 @@ class Classification(Task[Rgat]):
             else from_files(self.data_folder, config)
         )
         self.training = Seeds(graph, graph.training, config, setting.seed)
+        # Seed 0 whatever the run's: all runs are judged by the same neighbourhoods
         self.evaluation = Seeds(graph, graph.evaluation, config, seed=0)
 
     def training_data(self) -> Seeds:
@@ -51,6 +52,7 @@ class Classification(Task[Rgat]):
         parts, steps = self.config.gradient_accumulation_steps, self.config.steps_per_epoch
         for number, batch in enumerate(super().batches(epoch, first)):
             step = (epoch - 1) * steps + first + number // parts
+            # Runs have fewer than 2^20 steps, so that no two seeds share a draw
             yield batch.drawn((self.setting.seed << 20) + step)
 
     def build(self) -> nn.Module:

@@ -43,6 +43,7 @@ class RnnT(Config):
     data_train_max_duration: float
     """Longer utterances are left out of training, in seconds."""
     data_train_num_buckets: int = 6
+    # The misspelling is the official name; closed rules pin these and the masks
     data_speed_perturbaton_min: float = 0.85
     data_speed_perturbaton_max: float = 1.15
     data_spec_augment_freq_n: int = 2
@@ -81,6 +82,7 @@ class RnnT(Config):
     opt_lamb_learning_rate_decay_poly_power: float
     """Factor by which the rate falls in each epoch after the hold, whatever the key's name says."""
     opt_lamb_learning_rate_min: float = 1e-5
+    # Pinned to true by the closed rules
     opt_learning_rate_alt_decay_func: bool = True
     opt_learning_rate_alt_warmup_func: bool = True
 

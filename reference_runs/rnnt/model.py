@@ -99,6 +99,7 @@ def greedy(
                 decoded[utterance].append(symbol)
             counts_B = counts_B + open_B
             embedded = model.pred_embed(best_B[chosen]).unsqueeze(1)
+            # A GPU's LSTM refuses a state that is not contiguous
             earlier = state[0][:, chosen].contiguous(), state[1][:, chosen].contiguous()
             new, now = model.predict(embedded, earlier)
             predicted_B1H = predicted_B1H.index_copy(0, chosen, new.type_as(predicted_B1H))

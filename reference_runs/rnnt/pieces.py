@@ -50,6 +50,7 @@ class Pieces:
         longest = max(map(len, self.names))
         best: list[tuple[float, int]] = [(0.0, 0)]  # score of the text so far, and its last cut
         for end in range(1, len(spelt) + 1):
+            # A letter may always stand alone, so that every text has a split
             ways = [(best[end - 1][0] + UNKNOWN, end - 1)]
             for begin in range(max(0, end - longest), end):
                 score = self.scores.get(spelt[begin:end], -math.inf)

@@ -79,9 +79,11 @@ class Recognition(Task[RnnT]):
         config, each = self.config, self.config.steps_per_epoch
         warmup, base = config.opt_learning_rate_warmup_epochs, config.opt_base_learning_rate
         if step <= warmup * each:
+            # One more than the warm-up's steps, as in the reference: base comes right after
             return base * step / (warmup * each + 1)
         past = math.floor((step - 1) / each) - warmup - config.opt_lamb_learning_rate_hold_epochs
         decayed = base * config.opt_lamb_learning_rate_decay_poly_power ** max(0, past)
+        # The floor must not lift a lower base rate, such as 0 in a run that shall not learn
         return max(min(base, config.opt_lamb_learning_rate_min), decayed)
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:

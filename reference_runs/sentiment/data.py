@@ -100,6 +100,7 @@ def from_files(folder: Path, config: Sentiment) -> tuple[Reviews, Reviews]:
         for part, count in (("train", config.train_samples), ("test", config.eval_samples))
     ]
     counts = Counter(chain.from_iterable(chain(*parts[0])))
+    # Ties go by the word: the vocabulary must not depend on the order of files
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[: config.vocabulary - 2]
     number = {word: at for at, word in enumerate(frequent, OTHER + 1)}
     training, evaluation = (_numbered(against, in_favour, number) for against, in_favour in parts)
@@ -114,6 +115,7 @@ def _read(folder: Path, wanted: int) -> list[list[str]]:
         raise DataMissing(f"{folder} cannot be read: {error}") from None
     if len(texts) < wanted:
         raise DataMissing(f"{folder} holds {len(texts)} reviews; {wanted} are wanted")
+    # The reviews hold HTML line breaks, which are no words
     return [_WORD.findall(text.replace("<br />", " ")) for text in texts]
 
 

@@ -58,6 +58,7 @@ class Beams:
 
     def is_decided(self, limit: int) -> bool:
         """Whether no open beam can still beat an ended one, however long it grows."""
+        # Sums only fall, and the longest length has the mildest divisor: nothing ends above this
         hope_B = self.open_BK[:, 0] / penalty(limit, self.strength)
         return bool((self.ended_BK[:, 0] >= hope_B).all())
 

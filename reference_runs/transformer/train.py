@@ -100,6 +100,7 @@ class Translation(Task[Transformer]):
         from sacrebleu import corpus_bleu
 
         assert isinstance(model, Translator)
+        # A batch takes as many steps as its longest sentence
         by_length = self.evaluation.lengths().argsort().tolist()
         translated: list[tuple[int, str]] = []
         for indices in self.ranks.portions(by_length, EVALUATION_BATCH):

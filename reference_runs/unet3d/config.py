@@ -56,6 +56,7 @@ class UNet3D(Config):
 
     def evaluation_steps(self) -> Iterator[int]:
         """From the epoch that ends 168 000 samples on, every 3360 samples; whole epochs."""
+        # What an epoch really trains on, without the part of a batch that is left over
         samples = self.steps_per_epoch * self.global_batch_size
         first, interval = (-(-count * CASES // samples) for count in (1000, 20))
         epochs = self.steps_per_epoch
@@ -87,6 +88,7 @@ def smoke() -> UNet3D:
     return UNet3D(
         filters=(8, 16),
         volume_size=10,
+        # Rules pin 168 volumes and the first evaluation at epoch 1000: these take seconds
         training_input_shape=(4, 4, 4),
         validation_input_shape=(4, 4, 4),
         global_batch_size=CASES,
@@ -110,6 +112,7 @@ def reference() -> UNet3D:
         train_samples=CASES,
         eval_samples=42,
         target=0.908,
+        # The policy's limit: 10 000 passes over 168 volumes
         last_step=10_000 * CASES // 28,
         opt_base_learning_rate=2.0,
         opt_learning_rate_warmup_epochs=1000,

@@ -168,6 +168,7 @@ def padded(case: Case, least: tuple[int, int, int]) -> Case:
     short = [(0, max(0, want - have)) for want, have in zip(least, case.image.shape, strict=True)]
     if not any(after for _, after in short):
         return case
+    # With air, not 0, which is the mean brightness in normalised units
     return _case(np.pad(case.image, short, constant_values=PAD), np.pad(case.label, short))
 
 

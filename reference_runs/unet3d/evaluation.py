@@ -37,6 +37,7 @@ def window_weights(sizes: Sequence[int]) -> Tensor:
     for size in sizes:
         away = (torch.arange(size) - (size - 1) / 2) / (size * WIDTH)
         weights = weights[..., None] * torch.exp(-(away**2) / 2)
+    # A volume's corner lies in windows' corners only, and is divided by these weights
     return weights.clamp(min=1e-3)
 
 
