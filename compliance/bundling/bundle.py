@@ -80,9 +80,11 @@ def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> B
             _compress(entries, out, compression)
         else:
             _encrypt(entries, out, (compression, cipher, options), archive.absolute().parent)
+        # The name must never stand for a file that is not whole
         stream.flush()
         sides = side_files(archive, old_script=cipher is Cipher.LEGACY)
         os.replace(draft, archive)
+    # Killed before this, a replaced archive has old hashes, by which unpacking refuses it
     for kind, digest in (("sha256", out.sha256), ("sha1", out.sha1)):
         write_whole(sides[kind], side_line(digest, archive.name))
     files = sum(entry.kind is not Kind.FOLDER for entry in entries)
@@ -101,6 +103,7 @@ def _kind(archive: Path, options: BundleOptions) -> tuple[Compression, Cipher | 
     if compression is None:
         endings = " or ".join(_ENDINGS)
         raise UsageFault(f"the bundle is named {archive.name}; must end in {endings}")
+    # age is the default, as it alone notices a changed byte
     keyed = Cipher.AGE if options.recipients or options.passphrase is not None else None
     return compression, options.cipher or by_name or keyed
 
@@ -118,6 +121,7 @@ def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | N
         raise UsageFault(f"--recipient goes with age, not with {cipher}")
     if options.recipients and options.passphrase is not None:
         raise UsageFault("a bundle is encrypted for recipients or with a passphrase, not both")
+    # An empty passphrase, as from an empty file, counts as none
     if cipher and not options.recipients and not options.passphrase:
         needs = "--recipient or a passphrase" if cipher is Cipher.AGE else "a passphrase"
         raise UsageFault(f"encrypting a bundle by {cipher} needs {needs}")
@@ -129,6 +133,7 @@ def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | N
 def _draft(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
     """A temporary file beside the archive, removed at the end unless it was renamed."""
     try:
+        # Beside the archive, as a rename is atomic within one file system only
         handle, draft = tempfile.mkstemp(dir=archive.absolute().parent, prefix=f".{archive.name}.")
     except OSError as error:
         raise UsageFault(f"{archive} cannot be written: {error.strerror}") from None

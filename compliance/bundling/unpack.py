@@ -57,6 +57,7 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     options = options or UnpackOptions()
     if output.is_symlink() or (output.exists() and not is_empty_folder(output)):
         raise UsageFault(f"{output} already exists; choose a new folder")
+    # One open file for hashes and content: nobody can exchange the archive in between
     with _archive(archive) as stream, draft_folder(output) as draft:
         stated = stated_hashes(archive)
         if options.sha256 is not None:
@@ -66,6 +67,7 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
         with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
             source = expanding(archived.compression, archived.source)
             unpacking = _Unpacking(draft, options.limits)
+            # The ratio is to the size on disk, about which no header can lie
             unpacking.all(source, os.fstat(stream.fileno()).st_size)
         if options.receipt is not None:
             # A bundle without a receipt need not wait for the library that reads receipts.
@@ -120,6 +122,7 @@ class _Unpacking:
                 raise Refused(f"{clean(member.name[:200])}: cannot be written: {reason}") from None
         for path, member in self._links:
             self._link(path, member)
+        # Only once all links exist can a chain of them be followed to its end
         for path, member in self._links:
             self._check_link(path, member)
 
@@ -132,6 +135,7 @@ class _Unpacking:
             return
         kind = Kind.FILE if member.kind is Kind.HARD_LINK else member.kind
         self._taken.take(parts, kind)
+        # Folders that are only implied count too: one name may imply two thousand
         if len(self._taken) > self._limits.members:
             raise Refused(
                 f"{display_path}: the archive has more than {self._limits.members} members"
@@ -147,6 +151,7 @@ class _Unpacking:
             self._links.append((path, member))
 
     def _write(self, path: str, content: Iterator[bytes], *, executable: bool) -> None:
+        # A second defence behind the checks of names: nothing that exists is ever opened
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         handle = os.open(path, flags, 0o777 if executable else 0o666)
         with os.fdopen(handle, "wb", buffering=0) as out:
@@ -159,11 +164,13 @@ class _Unpacking:
         """A hard link becomes a copy of the file that it names, which must have come before."""
         display_path = clean(member.name[:200])
         original_parts = parts_of(member.target, display_path)
+        # Looked up among the files written here, as on disk a link could answer
         if original_parts not in self._files:
             raise Refused(
                 f"{display_path}: is a hard link to {clean(member.target[:200])}, no earlier file"
             )
         original = os.path.join(self._root, *original_parts)
+        # A copy takes no bytes of the archive, so the meter does not see it
         if self.size + os.path.getsize(original) > self._limits.size:
             raise Refused(
                 f"{display_path}: unpacked the archive is larger than {self._limits.size} bytes"

@@ -39,6 +39,7 @@ def submitter_folder(folder: Path, submitter: str) -> Path:
     if named:
         return named[0]
     trees = [each for each in below if (each / "results").is_dir() or (each / "systems").is_dir()]
+    # Even without results, so that every missing file is named
     alone = below if len(list(folder.iterdir())) == 1 else []
     return (trees if len(trees) == 1 else alone or [folder])[0]
 
@@ -66,6 +67,7 @@ def _as_file(receipt: Receipt) -> PackedFile:
 
 def _files(tree: Path) -> Iterator[str]:
     """Everything in a tree but folders, as paths with slashes."""
+    # Without onerror files in an unreadable folder would seem to be missing
     for folder, names, files in os.walk(tree, onerror=_unreadable):
         links = [name for name in names if os.path.islink(os.path.join(folder, name))]
         for name in (*files, *links):
@@ -81,6 +83,7 @@ def _difference(path: Path, stated: PackedFile) -> str | None:
         about = path.lstat()
         if stat.S_ISLNK(about.st_mode):
             return _link_difference(os.readlink(path), stated)
+        # Before anything is opened: a pipe would wait for a writer
         if not stat.S_ISREG(about.st_mode):
             return "is not a regular file"
         if stated.link is not None:

@@ -12,6 +12,7 @@ from podium.compliance.report.terminal import clean
 from podium.rules.catalogue import newest
 from podium.rules.finding import Profile
 
+# The official rule folders end in .0, as in training_5.1.0; podium's rounds do not
 _CONFIG = re.compile(r"(training|hpc)_(\d+\.\d+)(?:\.\d+)?/")
 
 
@@ -34,7 +35,9 @@ def check_log(
         usage, ruleset = match[1], match[2]
     if path.is_dir():
         raise UsageFault(f"{path} is a folder; must be one log")
+    # Without arguments the official checker takes its newest ruleset, too
     wanted = ruleset or newest(usage).name
+    # A mark repeated with one value is a warning, which only --werror counts
     options = Options(usage, wanted, Profile.VERIFIER, strict=werror)
     report = check_paths([path], options)
     lines = [f"INFO - {clean(str(path))} by {usage} {wanted}"]
@@ -44,5 +47,6 @@ def check_log(
             where = f"line {finding.line}: " if finding.line else ""
             lines.append(f"{word} - {where}{clean(finding.message)} [{finding.id}]")
     passed = report.verdict == "accepted"
+    # The only line that is the official one, word for word
     lines.append("INFO - SUCCESS" if passed else "ERROR - FAILED")
     return "\n".join(lines) + "\n", passed

@@ -26,6 +26,7 @@ def compat_system(path: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     verdict = check_system(path, str(path), rules, Profile.VERIFIER)
     lines = [f"INFO - {clean(str(path))} by {rules.title}", *map(_line, verdict.findings)]
     lines.append(_last(verdict))
+    # The official checker exits with 0 whatever it finds; here scripts can stop
     return "\n".join(lines) + "\n", verdict.passed
 
 
@@ -35,6 +36,7 @@ def _last(verdict: SystemVerdict) -> str:
     display_path = clean(name if isinstance(name, str) else str(name))
     if verdict.passed:
         return f"INFO -   System description checker passed for {display_path}"
+    # Printed as a Python list in brackets, as the official checker does
     messages = [clean(_message(finding)) for finding in verdict.findings]
     return f"ERROR -   System description checker failed for {display_path} : {messages}"
 
@@ -48,12 +50,14 @@ def _message(finding: Finding) -> str:
 
 def compat_repo(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     """The text for one tree, and whether the official checker accepts it."""
+    # The official checker passes a folder that does not exist
     if not folder.is_dir():
         raise UsageFault(f"no such folder: {folder}")
     rules = _rules(usage, ruleset, folder)
     findings = sorted(check_repository(folder, rules, Profile.VERIFIER), key=Finding.sort_key)
     lines = [f"INFO - {clean(str(folder))} by {rules.title}"]
     lines += [_line(finding, path=finding.path) for finding in findings]
+    # INFO for failures as well: so the official checker writes it
     lines.append("INFO - CHECKS FAILED." if findings else "INFO - ALL CHECKS PASSED.")
     return "\n".join(lines) + "\n", not findings
 

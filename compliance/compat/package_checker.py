@@ -64,6 +64,7 @@ def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
     it; here in every spelling.
     """
     _must_be_submission(folder, RoundRequest(usage, ruleset))
+    # As the policy reads it: the official scripts drop a last line without a line end
     params = Params(folder, Profile.POLICY, str)
     flags = Flags(bypass=params.flags(""))
     text, accepted, _ = _checked(folder, usage, ruleset, flags)
@@ -80,6 +81,7 @@ def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str,
     report = check_paths([folder], options)
     passed = report.submissions[0].verdict == "accepted"
     lines = [_line(finding) for finding in report.findings if _printed(finding, flags)]
+    # Warnings make a log fail, and a result fails with more such logs than it may drop
     if flags.werror:
         wrong = [entry for entry in report.results if _fails_strictly(entry, report)]
         lines += [f"ERROR - {clean(w.path)}: too many logs have warnings" for w in wrong]
@@ -101,6 +103,7 @@ def _must_be_submission(folder: Path, request: RoundRequest) -> None:
 def _waivers(flags: Flags) -> tuple[Waivers, ...]:
     """What is waived: by the flags, and what fails only in the official shell scripts."""
     rules = [(rule, f"--{flag}") for flag, rule in _BYPASSED.items() if flag in flags.bypass]
+    # Bypass flags at the top of a submission are read by the shell scripts alone
     rules.append(("params.refused", "the program itself does not read the file"))
     items = tuple(
         Waiver(rule=rule, place="*", reason=why, who="the command line", until=date.max)
@@ -112,6 +115,7 @@ def _waivers(flags: Flags) -> tuple[Waivers, ...]:
 def _fails_strictly(entry: ResultEntry, report: Outcome) -> bool:
     logs = [f for f in report.files if f.kind == "log" and f.path.rpartition("/")[0] == entry.path]
     failed = sum(file.verdict == "fail" for file in logs)
+    # One bad log of a result passes (four of unet3d): the olympic mean drops the slowest
     return failed > _benchmark(entry, report).dropped
 
 

@@ -103,5 +103,6 @@ def _last(judged: Convergence) -> str:
         case = _CASES[judged.case]
     if judged.verdict == "pass":
         return f"INFO - {case}, RCP test PASSED"
+    # Word for word, though the official package checker knows only --rcp-bypass
     advice = "consider adding --rcp_bypass in when running the package_checker."
     return f"ERROR - {case}, RCP test FAILED, {advice}"

@@ -54,18 +54,22 @@ def summarize(
     roots = [Path(one) for one in expand(folder)]
     rules = RoundRequest(usage, ruleset).choose(".").rules
     for path in (csv_path, xlsx_path):
+        # The official tool writes into submissions; podium never does
         if path is not None and inside(path, roots):
             raise UsageFault(f"{path} lies in the tree being read; choose a path outside")
     tables = tables_of(roots, rules)
     strong = table_csv(tables.columns["strong"], tables.strong)
     weak = table_csv(tables.columns["weak"], tables.weak) if tables.weak else ""
     if csv_path is not None:
+        # One file, the weak results with a heading of their own, as the official one
         write_whole(csv_path, strong + weak)
         detailed = csv_path.with_name(f"{csv_path.stem}_detailed{csv_path.suffix}")
+        # Replaced whole: the official file grows by a table with each call
         write_whole(detailed, table_csv(tables.columns["detailed"], tables.detailed))
     if xlsx_path is not None:
         kept = (("strong", tables.strong), ("weak", tables.weak), ("detailed", tables.detailed))
         write_sheets([(n, tables.columns[n], _padded(tables, n, r)) for n, r in kept], xlsx_path)
+    # Below these headings the official program prints nothing
     lines = ["Strong Scaling Scores:", strong.rstrip("\n")]
     if weak:
         lines += ["Weak Scaling Scores:", weak.rstrip("\n")]
@@ -172,6 +176,7 @@ def _throughput(entries: Sequence[ScoreEntry]) -> Iterator[tuple[str, Any]]:
 def _head(tables: Tables, root: Path, system: str, rules: Round) -> Row | None:
     path = root / "systems" / f"{system}.json"
     if not path.is_file():
+        # The official tools crash here, and all other systems go without a result
         tables.faults.append(f"{path} is missing: its results are left out")
         return None
     document = read_description(path)
@@ -200,7 +205,9 @@ def _identity(
         "framework": _text(given, "framework"),
         "notes": ";".join(note for note in notes if note),
         "private_id": _private_id(root, system),
+        # Of the file's own name: the official link is made of system_name, which often differs
         "details_url": f"{site}/main/{submitter}/systems/{system}.json",
+        # The two links name different branches, main and master, in the official table, too
         "code_url": f"{site}/master/{submitter}/benchmarks",
     }
 
@@ -212,6 +219,7 @@ def _text(given: dict[str, Any], name: str) -> str:
 
 def _private_id(root: Path, system: str) -> str:
     try:
+        # Read only: the official tool would write a missing one into the submission
         return str(small_json(root / "results" / system / PRIVATE_ID)["private_id"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""

@@ -43,6 +43,7 @@ def read_declaration(path: Path) -> Declaration:
         data = path.read_bytes()
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    # By content: the name of a log says nothing about it
     if any(token in data for token in _TOKENS):
         return _of_log(data)
     try:
@@ -63,6 +64,7 @@ def _of_log(data: bytes) -> Declaration:
     found = Declaration(records=log.records)
     found.lines = [log.line(index) for index in range(len(log.records))]
     for record in log.records:
+        # The first value stands for a key; repeats are judged as records
         found.values.setdefault(record.key, record.value)
     found.others = [name for name in found.values if k.known(name) is None]
     return found
@@ -97,7 +99,9 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
 
 _ENTRY = re.compile(r"""^(\s*)(?:"([^"]+)"|'([^']+)'|([^\s"'#\-\[{][^:]*?))\s*:(?:\s+(.*))?$""")
 _ITEM = re.compile(r"^(\s*)-\s+(.*)$")
+# 1e-4 is a number here, as learning rates are written so; to YAML 1.1 it is text
 _NUMBER = re.compile(r"^[+-]?(\d[\d_]*)?(\.\d[\d_]*|\d\.)?([eE][+-]?\d+)?$")
+# yes, no, on and off stay texts, as in YAML 1.2
 _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),

@@ -76,6 +76,7 @@ class Guard:
     def __call__(self, record: Record) -> tuple[Finding, ...]:
         """The findings that are certain now that this record is there."""
         run, key = self.run, record.key
+        # The index grows with the run: built anew for each record it would cost ever more
         where = run.where.get(key)
         if where is None:
             run.where[key] = [len(run.records)]
@@ -83,8 +84,10 @@ class Guard:
             where.append(len(run.records))
         run.records.append(record)
         run.memo.clear()  # what was worked out of the shorter run
+        # Most records, such as train_loss, concern no rule: this keeps a guard nearly free
         if key not in self._looked_at:
             return ()
+        # The official verifier goes by the first division and benchmark; repeats decide nothing
         if key in self._deciding and (where is None or key not in NAMES):
             return self.report([*self._contradicted(record), *self._settle_again()])
         return self.report([*self._broken_by(record)])
@@ -106,6 +109,7 @@ class Guard:
     def _settle(self) -> list[Finding]:
         """Find the rules for what the log says it is; what makes the official verifier end."""
         run, rules = self.run, self.rules
+        # The log takes precedence: it is what `podium check` will judge
         division = text_of(run.value(NAMES[0])) or self.declared.division
         benchmark = text_of(rules.named_by(run)) or self.declared.benchmark
         named = bool(benchmark) or NAMES[1] in run.where
@@ -116,14 +120,17 @@ class Guard:
         self.context = rules.context(division, benchmark)
         self._table = Table(self.scopes, self._undecided)
         self._gates = Gates(self.context, self._checks, self.is_constant)
+        # New gates know nothing of what has been reported
         for rule in self._reported:
             self._gates.retire(rule)
+        # Some keys choose rules too: resnet's depend on its opt_name
         choosing = {v.chosen_by.name for scope in self.scopes for v in scope.variants}
         self._deciding = frozenset((*NAMES, *choosing))
         keys = {*self._table.entries, *self._table.needed_by, *self._gates.by_key}
         self._looked_at = keys | self._deciding | {"run_start", "run_stop"}
         if not self._at_once:
             self._looked_at = set()
+        # Without scopes only the crash is found: the others are judged record by record
         reading.given = ()
         return Partial(reading, self.profile, self.path).findings() if reading.crash else []
 
@@ -136,17 +143,20 @@ class Guard:
         """Keys that rules of a scope still unknown may decide."""
         if self.is_constant:
             for variant in (v for scope in scopes for v in scope.variants):
+                # A variant's rows decide their keys alone, and it may yet be chosen
                 if variant.chosen_by.name not in self.run.where:
                     yield from (row.key.name for row in variant.rows if hasattr(row, "key"))
             return
         for benchmark in self.rules.benchmarks:
             for division in DIVISIONS:
+                # The first scope applies to any log; a later one that lists a key decides it alone
                 for scope in self.rules.scopes(division, benchmark)[1:]:
                     yield from scope.keys
 
     def _settle_again(self) -> Iterator[Finding]:
         yield from self._settle()
         run = self.run
+        # No rule of the benchmark has seen these records; a worth remembers what it has seen
         for record in run.records:
             for _, worth in self._gates.by_key.get(record.key, ()):
                 worth(run, record)
@@ -191,11 +201,13 @@ class Guard:
         wanted = {*names} - self._undecided
         reading = Reading(self.run, self.rules, slices(self.scopes, wanted, self.run))
         for found in Partial(reading, self.profile, self.path).findings():
+            # A missed target is certain only when the run stops
             if not found.id.endswith(TARGET):
                 yield found
 
     def _look_at(self, check: Check) -> list[Finding]:
         run = self.run
+        # Both flags are shared by all who judge this run: each sets its own before use
         run.ordered = run.exact = False
         try:
             found = [*check.find(run, self.context)]
@@ -218,6 +230,7 @@ class Guard:
         """What is still missing when the run stops, but for what may come after that."""
         if not self.is_constant:
             return
+        # Some benchmarks evaluate their checkpoints after run_stop
         evaluated_later = self.context.offline
         reading = Reading(self.run, self.rules, self.scopes)
         for found in Partial(reading, self.profile, self.path).findings():
@@ -225,6 +238,7 @@ class Guard:
             if found.id.endswith(TARGET) or name in (*OUTCOMES, GATHERED):
                 if not evaluated_later:
                     yield found
+            # A finding with a line has been reported at its record
             elif found.line is None and name not in self._undecided:
                 key = k.known(name)
                 if key is not None and key.role not in _LATE_ROLES:
@@ -235,6 +249,7 @@ class Guard:
     def report(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Note findings; returns those whose rule is new, or weighs more than before."""
         before = self._reported
+        # Again only if it weighs more: a repeat becomes an error once its values differ
         fresh = [f for f in findings if _RANK[f.severity] > _rank(before.get(f.id))]
         for found in fresh:
             before[found.id] = max(found.severity, before.get(found.id, found.severity), key=_rank)

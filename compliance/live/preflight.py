@@ -118,6 +118,7 @@ def _feed(
     """Judge the declared values by the rules, in the dry log's order where there is one."""
     names = {"submission_division": division, "submission_benchmark": benchmark}
     if not declared.records:
+        # Names come first as rules depend on them, and last to override the declaration
         for key in _in_order(guard, names | values | names):
             guard(Record(key, 0.0, (values | names)[key], {}))
         return
@@ -126,6 +127,7 @@ def _feed(
             guard(Record(key, 0.0, value, {}))
     given = guard.run.line_of
     before = len(guard.run.records)
+    # The names put before a dry log have no lines in it
     lines = declared.lines
     guard.run.line_of = lambda index: lines[index - before] if index >= before else given(index)
     for record in declared.records:
@@ -137,6 +139,7 @@ def _in_order(guard: Guard, values: Mapping[str, Any]) -> list[str]:
     """The keys, each after those that its rules refer to: a mapping has no order."""
     placed: dict[str, None] = {}
 
+    # `above` ends circles of keys that refer to each other
     def add(key: str, above: tuple[str, ...]) -> None:
         for row in (row for scope in guard.scopes for row in scope.rows if row.name == key):
             for need in sorted(needs_of((*row.each, *(row.policy or ())))):
@@ -156,7 +159,9 @@ def _findings(guard: Guard, declared: Declaration) -> Iterator[Finding]:
     for found in guard.findings:
         rows = [row for scope in guard.scopes for row in scope.rows if row.name == found.key]
         needs = needs_of(c for row in rows for c in (*row.each, *(row.policy or ())))
+        # The official verifier fails a bound whose other key is absent; it may yet be logged
         if found.stated_by != "verifier" or needs <= where.keys():
+            # A mapping's records stand in podium's order: their lines mean nothing to the user
             yield found if declared.records else msgspec.structs.replace(found, line=None)
 
 

@@ -36,7 +36,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        ser_json_inf_nan="strings",
+        ser_json_inf_nan="strings",  # JSON has no infinity
         populate_by_name=True,
         serialize_by_alias=True,
     )
@@ -69,6 +69,7 @@ class PackedFile(_Model):
     @classmethod
     def _below(cls, path: str) -> str:
         pure = PurePosixPath(path)
+        # `podium unpack --verify` joins it to a folder, which it must not leave
         if not path or pure.is_absolute() or ".." in pure.parts or str(pure) != path:
             raise ValueError("must be a plain path below the tree")
         return path
@@ -120,6 +121,7 @@ class Receipt(_Model):
     `forced` says that the tree was kept though the gate rejected it.
     """
 
+    # pydantic's models have a method named schema
     schema_: Literal["podium.receipt/1"] = Field(default=SCHEMA, alias="schema")
     tool: Tool
     rules: PackedRules

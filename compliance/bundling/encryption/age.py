@@ -27,6 +27,7 @@ def encrypt_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secr
     if recipients:
         age.encrypt_io(plain, out, [_recipient(age, text) for text in recipients])
         return
+    # One byte more than allowed shows that there are more, without reading all
     data = plain.read(LARGEST_IN_MEMORY + 1)
     if len(data) > LARGEST_IN_MEMORY:
         size = f"more than {LARGEST_IN_MEMORY >> 30} GiB"
@@ -57,6 +58,7 @@ def decrypt_age(stream: IO[bytes], plain: IO[bytes], display_path: str, keys: Ke
         identities = [_identity(age, text) for text in keys.identities]
         _guarded(lambda: age.decrypt_io(stream, plain, identities), display_path)
         return
+    # The archive itself states this cost, so it is looked at before the library pays it
     if work > HARDEST_SCRYPT:
         raise Refused(f"{display_path}: decrypting it would take 2^{work} rounds of scrypt")
     data = stream.read(LARGEST_IN_MEMORY + 1)
@@ -91,6 +93,7 @@ def _guarded(work: Callable[[], object], display_path: str) -> None:
     try:
         work()
     except OSError as error:
+        # With a number it comes from the disk (no space left), not from the archive
         if error.errno:
             raise
         raise Refused(f"{display_path}: the encrypted data is damaged or cut short") from None

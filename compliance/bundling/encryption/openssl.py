@@ -57,6 +57,7 @@ class Encrypting(io.RawIOBase):
 
     def finish(self) -> None:
         """Write the padding and the last block."""
+        # PKCS#7: a whole block where none is needed, so that the last byte always is a length
         pad = _BLOCK - self._held
         self._out.write(self._encryptor.update(bytes([pad]) * pad) + self._encryptor.finalize())
 
@@ -74,6 +75,7 @@ class _Scheme:
         phrase, size = secret.encode("utf-8", "surrogateescape"), _KEY + _VECTOR
         if self.iterations is not None:
             return hashlib.pbkdf2_hmac(self.digest, phrase, salt, self.iterations, size)
+        # OpenSSL's EVP_BytesToKey with one round: each digest continues the one before
         made = last = b""
         while len(made) < size:
             last = hashlib.new(self.digest, last + phrase + salt, usedforsecurity=False).digest()
@@ -105,9 +107,11 @@ def decrypt_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Decrypte
     first = first[: len(first) - len(first) % _BLOCK]
     for scheme in _schemes(keys.iterations):
         derived = scheme.derive(secret, salt)
+        # The format holds no check value: a wrong key shows only by what it decrypts to
         compression = compression_of(_cipher(derived).decryptor().update(first))
         if compression is not None:
             stream.seek(prefix)
+            # A new decryptor, as CBC chains blocks and the trial's has seen some
             source = _Decrypting(stream, _cipher(derived).decryptor())
             return Decrypted(source, compression, scheme.title, scheme.iterations is None)
     raise Refused(f"{display_path}: the passphrase does not decrypt it")

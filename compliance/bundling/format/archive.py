@@ -45,22 +45,27 @@ def _header(entry: Entry) -> bytes:
     info.type = _TYPES[entry.kind]
     info.size = entry.size
     info.linkname = entry.target
+    # Owner and group stay TarInfo's empty ones: no account of the packing machine gets in
     info.mtime = MOMENT
     whole = entry.kind is Kind.FOLDER or entry.executable
+    # Fixed modes: the umask of the packing machine must not change the bytes
     info.mode = 0o777 if entry.kind is Kind.LINK else 0o755 if whole else 0o644
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
 
 
 def _content(entry: Entry) -> Iterator[bytes]:
     """A file's content; a name that has meanwhile become a link or a pipe is not followed."""
+    # Opening a pipe would wait for a writer; Windows has neither flag
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     left = entry.size
     try:
         with os.fdopen(os.open(entry.path, flags), "rb", buffering=0) as stream:
             _check_same(entry, stream.fileno())
+            # The header with the size is written: exactly so many bytes must follow
             while left and (data := stream.read(min(CHUNK, left))):
                 left -= len(data)
                 yield data
+            # Once more: a writer may have come while it was read
             _check_same(entry, stream.fileno())
     except OSError as error:
         raise Refused(f"{clean(entry.name)}: cannot be read: {error.strerror}") from None

@@ -71,6 +71,7 @@ def compressing(compression: Compression, out: IO[bytes]) -> Closing:
     if compression is Compression.ZSTD:
         import zstandard
 
+        # The checksum is what shows damage inside data that still expands
         shape = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True)
         return shape.stream_writer(out, closefd=False)
     return _Plain(out)
@@ -117,7 +118,7 @@ class _Gzip:
     def read(self, size: int, /) -> bytes:
         try:
             return self._stream.read(size)
-        except EOFError:
+        except EOFError:  # how gzip reports a stream without its end
             raise Damaged("the compressed data is cut short") from None
         except (gzip.BadGzipFile, zlib.error):
             raise Damaged("the compressed data is damaged") from None
@@ -140,6 +141,7 @@ class _Zstd:
         while not (data := self._made.read(size)):
             bite = self._bite()
             if not bite:
+                # zstandard itself accepts input that ends inside a frame
                 if self._frame is not None:
                     raise Damaged("the compressed data is cut short")
                 return b""
@@ -160,6 +162,7 @@ class _Zstd:
         except self._faults:
             raise Damaged("the compressed data is damaged") from None
         self._frame = frame
+        # Frames may be concatenated: what follows one is given to the next
         if frame.eof:
             self._at -= len(frame.unused_data)
             self._frame = None

@@ -23,6 +23,7 @@ class Hashing:
         self._out, self._shown = out, display_path
         self.size = 0
         self._sha256 = hashlib.sha256()
+        # The old script wrote SHA-1; some builds of Python refuse it for security
         self._sha1 = hashlib.sha1(usedforsecurity=False)
 
     def write(self, data: bytes, /) -> int:
@@ -58,6 +59,7 @@ def side_line(digest: str, name: str) -> str:
 
 def side_files(archive: Path, *, old_script: bool = False) -> dict[str, Path]:
     """Where the hashes of an archive lie; the old script names its SHA-1 file without `.tar.gz`."""
+    # The old script: mlperf_submission_ORG.tar.gz beside mlperf_submission_ORG.sha1
     stem = archive.name.removesuffix(".tar.gz") if old_script else archive.name
     return {
         "sha256": archive.with_name(f"{archive.name}.sha256"),

@@ -73,6 +73,7 @@ class Meter:
 
     def __init__(self, source: Source, limits: Limits, packed: int) -> None:
         """Meter a source that comes from `packed` bytes of archive."""
+        # At least 1: the archive's size is a divisor in `read`
         self._source, self._packed, self._limits = source, max(packed, 1), limits
         self.read_so_far = 0
         self.where = "the first member"
@@ -84,6 +85,7 @@ class Meter:
         except Damaged as fault:
             raise Refused(f"{self.where}: {fault}") from None
         self.read_so_far += len(data)
+        # Extension records and what follows the end mark are announced by nobody
         self.announce(0)
         ratio = self.read_so_far / self._packed
         if self.read_so_far > RATIO_FROM and ratio > self._limits.ratio:
@@ -127,6 +129,7 @@ class Members:
                 stated |= self._extension(info)
                 continue
             yield self._member(info, stated)
+            # A caller that skips a content leaves the stream in it, and the next header comes after
             for _ in self.content():
                 pass
             stated, records = {}, 0
@@ -160,6 +163,7 @@ class Members:
         self._meter.where = "after the last member"
         if any(self._meter.exactly(BLOCK)):
             raise Refused("after the last member: the end mark is damaged")
+        # Tar fills its last record with zeros. Compressors compare their checksum at the end only
         while data := self._meter.read(CHUNK):
             if any(data):
                 raise Refused("after the last member: data follows the end of the archive")
@@ -174,15 +178,18 @@ class Members:
             what = _REFUSED.get(info.type, f"of the unknown type {info.type!r}")
             raise Refused(f"{display_path}: is {what}; only files, folders and links are unpacked")
         if kind is Kind.FOLDER:
+            # Folders end in a slash in tar; one of slashes alone stays, to be refused as absolute
             name = name.rstrip("/") if name.strip("/") else name
         size = _number(stated["size"], display_path) if "size" in stated else info.size
         if size < 0:
             raise Refused(f"{display_path}: the size is negative")
+        # Readers disagree whether such content is there, and so on where the next header begins
         if size and kind is not Kind.FILE:
             raise Refused(f"{display_path}: is a {kind} with content")
         self._meter.announce(size)
         self._left, self._pad = size, -size % BLOCK
         target = stated.get("linkpath", info.linkname)
+        # Of the mode only the owner's x bit counts: no setuid bit comes out of an archive
         return Member(name, kind, size, bool(info.mode & 0o100), target)
 
     def _extension(self, info: tarfile.TarInfo) -> dict[str, str]:
@@ -194,15 +201,18 @@ class Members:
             text = data.rstrip(b"\0").decode("utf-8", "surrogateescape")
             return {_NAMES[info.type]: text}
         stated = _pax(data, f"after {where}")
+        # In this dialect a sparse file has the type of a plain one: only its keys give it away
         if odd := [key for key in stated if key.startswith("GNU.sparse")]:
             raise Refused(f"after {where}: a sparse file ({clean(odd[0])})")
         wanted = {key: text for key, text in stated.items() if key in _USED}
+        # `git archive` writes a global header with a comment, which harms nobody
         if wanted and info.type == tarfile.XGLTYPE:
             raise Refused(f"after {where}: a record that gives all members one {min(wanted)}")
         return wanted
 
 
 def _number(text: str, display_path: str) -> int:
+    # isdigit takes superscripts too, on which int fails; 20 digits exceed 64 bits
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise Refused(f"{display_path}: the size is not a number")
     return int(text)
@@ -213,11 +223,13 @@ def _pax(data: bytes, where: str) -> dict[str, str]:
     found: dict[str, str] = {}
     while data:
         digits, space, _ = data.partition(b" ")
+        # LONGEST_EXTENSION has 5 digits. A length of 0 makes an empty record, refused below
         length = int(digits) if digits.isdigit() and len(digits) < 7 else 0
         record = data[:length]
         key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
         if not (space and equals and key) or len(record) != length or record[-1:] != b"\n":
             raise Refused(f"{where}: an extended header that cannot be read")
+        # Python raises ValueError, not OSError, for a path with a zero byte
         if b"\0" in value and key in (b"path", b"linkpath"):
             raise Refused(f"{where}: a name with a zero byte in it")
         found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")

@@ -31,11 +31,13 @@ class Kind(StrEnum):
 
 def parts_of(name: str, display_path: str) -> tuple[str, ...]:
     """The parts of a member's name, none for the root itself; raises Refused for a hostile name."""
+    # A leading backslash is the root of a drive on Windows
     if name.startswith(("/", "\\")):
         raise Refused(f"{display_path}: the name is absolute; members must lie below the folder")
     if len(os.fsencode(name)) > LONGEST_NAME:
         raise Refused(f"{clean(name[:60])}...: the name has more than {LONGEST_NAME} bytes")
     parts = name.split("/")
+    # `tar -c .` puts ./ before every name: that is usual, not hostile
     while parts and parts[0] == ".":
         parts = parts[1:]
     for part in parts:
@@ -48,8 +50,10 @@ def _check_part(part: str, display_path: str) -> None:
         raise Refused(f"{display_path}: the name leaves the folder by '..'")
     if part in ("", "."):
         raise Refused(f"{display_path}: the name has an empty part")
+    # Refused on every system: what Linux packs may be unpacked on Windows
     if "\\" in part or _DRIVE.match(part):
         raise Refused(f"{display_path}: the name is a path of its own on Windows")
+    # An escape sequence in a name could rewrite what a terminal shows about it
     if _CONTROL.search(part):
         raise Refused(f"{display_path}: the name has a control character")
 
@@ -58,6 +62,7 @@ def folded(name: str) -> str:
     """A name as disks see it that ignore case and Unicode normalization."""
     if name.isascii():
         return name.lower()
+    # Unicode's caseless match: folding can undo the normal form, so it is made before and after
     plain = unicodedata.normalize("NFD", name)
     return unicodedata.normalize("NFD", plain.casefold())
 
@@ -97,6 +102,7 @@ class TakenPaths:
             raise Refused(
                 f"{display_path}: {clean(path)} is a {kind} here and a {other_kind} elsewhere"
             )
+        # Tar may list a folder after files in it; what is listed itself may come once only
         if stated and (other_stated or kind is not Kind.FOLDER):
             raise Refused(f"{display_path}: the name is there twice")
         self._taken[key] = (path, kind, stated or other_stated)

@@ -40,10 +40,12 @@ def entries_of(tree: Path, top: str) -> list[Entry]:
     return [Entry(top, root, Kind.FOLDER), *entries]
 
 
+# By parts: compared whole, `a-b` would come between the folder `a` and its content `a/b`
 def _order(entry: Entry) -> list[bytes]:
     return os.fsencode(entry.name).split(b"/")
 
 
+# Not os.walk, which silently leaves out a folder that it cannot read
 def _walk(folder: str, name: str, root: str) -> Iterator[Entry]:
     waiting = [(folder, name)]
     while waiting:
@@ -73,6 +75,7 @@ def _entry(path: str, name: str, root: str) -> Entry:
     if not stat.S_ISREG(about.st_mode):
         raise Refused(f"{clean(name)}: a pipe, socket or device cannot be bundled")
     executable = bool(about.st_mode & stat.S_IXUSR)
+    # The time is not archived: it shows whether the file changes before it is read
     return Entry(name, path, Kind.FILE, about.st_size, about.st_mtime_ns, executable)
 
 
@@ -88,9 +91,12 @@ def stays_below(path: str, target: str, root: str) -> bool:
     if os.path.isabs(target) or target.startswith("\\") or not target:
         return False
     try:
+        # Strict, as it otherwise returns some path inside a loop of links
         end = os.path.realpath(path, strict=True)
+    # A link may lead to nothing, if only the place is inside
     except FileNotFoundError:
         end = os.path.realpath(path)
     except OSError:
         return False  # a loop of links, or a name too long
+    # The separator keeps /tree-2 from passing for a path below /tree
     return end == root or end.startswith(root.rstrip(os.sep) + os.sep)

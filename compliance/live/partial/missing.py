@@ -25,10 +25,12 @@ class Missing:
 
 def missing_keys(scopes: Sequence[Scope], run: Run, undecided: Collection[str]) -> list[Missing]:
     """The required keys that have not been logged, in the order of the tables."""
+    # As to the official verifier, the last scope that lists a key decides it
     last = {row.name: (scope.name, row) for scope in scopes for row in scope.rows}
     found = []
     for name, (scope, row) in last.items():
         logged = not run.where.keys().isdisjoint((name, *row.times.instead))
+        # No run logs the gathered record: the official verifier makes it of evaluations
         if row.times.least and not logged and name not in undecided and name != GATHERED:
             rule, late = f"{scope}.{name}", _too_late(row, run)
             found.append(Missing(name, rule, row.key.meaning, row.key.role, late))

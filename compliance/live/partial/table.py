@@ -29,11 +29,13 @@ class Entry:
     def breaks(self, record: Record, run: Run, count: int) -> bool:
         """Whether the record breaks the row in a way that no record before it did."""
         news = False
+        # The official verifier evaluates keys with submission_ on their first record only
         if not self.submits or count == 1:
             firsts = self.row.first if count == 1 else ()
             fine = _hold(self.verified, firsts, record, run, exact=True)
             if not fine and not self.unverified:
                 news = self.unverified = True
+            # What holds exactly holds by the same constraints of the policy as well
             if self.policy is not self.verified or not fine:
                 fine = _hold(self.policy, firsts, record, run, exact=False)
             if not fine and not self.unpolitic:
@@ -41,6 +43,7 @@ class Entry:
         if self.most is not None and count > self.most and not self.differs:
             first = run.records[run.where[record.key][0]].value
             self.differs = record.value is not first and record.value != first
+            # A third record of the same value says nothing new
             news = news or self.differs or count == self.most + 1
         return news or self._cannot_be_judged(record, run)
 
@@ -49,6 +52,7 @@ class Entry:
         run.ordered = run.exact = True
         try:
             for constraint in self.row.some:
+                # The official verifier evaluates no further, so nothing after this can crash it
                 if not constraint.holds(record, run):
                     break
         except Exception:
@@ -73,6 +77,7 @@ def _hold(
         for constraint in firsts:
             if not constraint.holds(record, run):
                 return False
+    # To the official verifier an exception in a check (a text compared by <) is a failure
     except Exception:
         return False
     return True
@@ -100,6 +105,7 @@ class Table:
         for entry in self.entries.get(key, ()):
             if entry.breaks(record, run, count):
                 names = [key]
+        # Only its first record can complete a bound that waited for a key
         if count == 1 and key in self.needed_by:
             waiting = [name for name in self.needed_by[key] if name in run.where]
             self._forget(waiting)

@@ -37,6 +37,7 @@ class Tail:
         if self._handle is None:
             return
         yield from self._grown(self._handle)
+        # More may have come between that reading and this look: the old file is read to its end
         if self._was_replaced(self._handle):
             yield from self._grown(self._handle)
             yield Piece("replaced")
@@ -69,6 +70,7 @@ class Tail:
         self._handle, self._place, self.seen, self.problem = handle, 0, True, ""
 
     def _grown(self, handle: int) -> Iterator[Piece]:
+        # A file cut short that has grown past this place since the last poll goes unnoticed
         if os.fstat(handle).st_size < self._place:
             os.lseek(handle, 0, os.SEEK_SET)
             self._place = 0

@@ -99,6 +99,7 @@ def _pace(points: Sequence[Point]) -> tuple[float, int]:
 def _crossing(points: Sequence[Point], goal: Goal | None) -> tuple[float, int] | None:
     """Where the least-squares line through the last qualities meets the target."""
     known = [(p.position, p.quality) for p in points[-TREND:] if p.quality is not None]
+    # Two points always lie on a line, which would follow every fluctuation
     if goal is None or len(known) < 3:
         return None
     mean_at = math.fsum(at for at, _ in known) / len(known)
@@ -107,16 +108,19 @@ def _crossing(points: Sequence[Point], goal: Goal | None) -> tuple[float, int] |
     if not spread:
         return None
     slope = math.fsum((at - mean_at) * (quality - mean) for at, quality in known) / spread
+    # A line that leads away from the target meets it in the past
     if not slope or (slope < 0) != goal.downwards:
         return None
     position = mean_at + (goal.bound - mean) / slope
     last = points[-1].position
+    # A line may meet the target before the last evaluation, which has missed it
     return (max(position, last), len(known)) if position <= FARTHEST * last else None
 
 
 def _next_evaluation(position: float, last: float, due: Due | None) -> float:
     if due is None:
         return position
+    # Less a little, or rounding would move a position on the grid to the next
     steps = max(1, math.ceil((position - last) / due.interval - 1e-9))
     return last + steps * due.interval
 

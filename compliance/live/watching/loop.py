@@ -98,6 +98,7 @@ class Watch:
         options = self.options
         if options.once or (options.exit_on_error and self.alarmed):
             return True
+        # Some keys may follow run_stop: a quiet poll shows that nothing more comes
         if not options.follow and all(log.stopped and log.quiet for log in self.logs):
             return True
         return ends is not None and self.now() >= ends
@@ -129,6 +130,7 @@ class Watch:
         for process in self.started:
             try:
                 process.wait(GRACE_S)
+            # The command is the caller's own: it is left running
             except subprocess.TimeoutExpired:
                 continue
 
@@ -177,8 +179,10 @@ class Watch:
         found = [
             each
             for log in self.logs
+            # A log that has not ended has no verdict; what is certain of it counts
             for each in (log.verdict.findings if log.verdict else log.guard.findings)
         ]
+        # A rule that crashed may have hidden an error, so neither verdict would be true
         if any(each.id == RULE_CRASHED for each in found):
             return Exit.INTERNAL
         failing = self._failing()

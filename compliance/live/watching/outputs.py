@@ -44,6 +44,7 @@ class Live:
         from rich.live import Live as RichLive
 
         self.console, self.plain = console, plain
+        # No thread of rich's own; the page goes in the end, as the report takes its place
         self.live = RichLive(
             console=console, auto_refresh=False, transient=True, vertical_overflow="crop"
         )
@@ -51,6 +52,7 @@ class Live:
 
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
         size = self.console.size
+        # A page as high as the terminal would scroll by its last line end
         lines = page(statuses, max(40, size.width), max(4, size.height - 1), plain=self.plain)
         self.live.update(self._text(lines), refresh=True)
 
@@ -75,6 +77,7 @@ class Plain:
     def show(self, statuses: Sequence[Status], changed: bool) -> None:
         for status in statuses:
             printed = self.printed.get(status.path)
+            # Fewer records than before: a run has begun anew in the same file
             if printed is None or status.records < printed.records:
                 restarted = [] if printed is None else ["restarted"]
                 printed = self.printed[status.path] = _Printed()
@@ -82,6 +85,7 @@ class Plain:
                 restarted = []
             for news in (*restarted, *printed.news(status)):
                 print_text("\n".join(wrap(clean(f"{status.path}: {news}"), width())) + "\n")
+        # Output to a pipe would reach its reader many events late
         _flush()
 
     def close(self) -> None:
@@ -101,6 +105,7 @@ class _Printed:
             yield status.problem
         self.problem = status.problem
         yield from self._evaluations(status)
+        # A guard only ever adds findings, so a count says which are new
         for found in status.findings[self.findings :]:
             yield finding_text(found)
         self.findings = len(status.findings)

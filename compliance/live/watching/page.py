@@ -27,6 +27,7 @@ Line = tuple[str, str]
 
 def sparkline(values: Sequence[float | None], blocks: str = BLOCKS) -> str:
     """A small plot of the last values, lowest to highest; a gap where there is no number."""
+    # NaN and infinities have no height: their difference with themselves is NaN
     display_path = [v if v is not None and v - v == 0 else None for v in values][-SPARKS:]
     known = [value for value in display_path if value is not None]
     if not known:
@@ -160,6 +161,7 @@ def _count(number: float) -> str:
 def finding_text(found: Finding) -> str:
     """A finding as one sentence."""
     where = "" if found.line is None else f"line {found.line}: "
+    # Values of a log may hold control characters
     return clean(f"{found.severity.value}: {where}{found.message} [{found.id}]")
 
 

@@ -83,6 +83,7 @@ def status_of_run(
 
 
 def _phase(run: Run) -> Phase:
+    # The last first: a log that has stopped has the earlier marks, too
     phases: tuple[tuple[str, Phase], ...] = (
         ("run_stop", "stopped"),
         ("run_start", "running"),
@@ -109,6 +110,7 @@ def _add_times(found: Status, guard: Guard, now_ms: float) -> None:
     if began:
         ended = ready or start
         until = ended.time_ms if ended is not None else now_ms
+        # The limit counts from the first init_start, where several are logged
         found.init_minutes = (until - min(began)) / MINUTE_MS
         if ended is None and found.init_limit and found.init_minutes > found.init_limit:
             found.lost.append(f"init_stop within {found.init_limit:g} min of init_start")
@@ -127,6 +129,7 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     if target is not None:
         wanted = target.some if found.goal is None else (found.goal.constraint,)
         found.target = " and ".join(each.expected(run) for each in wanted)
+        # The guard's readings of this run set these flags as they need them, and leave them so
         run.ordered = run.exact = False
         reached = first_passing(run, target, evaluations(run))
         if reached is not None:

@@ -59,8 +59,10 @@ class Watched:
             options.benchmark,
             profile=options.profile,
             path=self.path,
+            # The page lists what is missing by itself
             advises=False,
         )
+        # Looked up at each call, as feeding may replace the inner log
         guard.run.line_of = lambda index: self.log.log.line(index)
         return guard
 
@@ -82,11 +84,13 @@ class Watched:
             self._begin()
             return []
         if piece.kind == "replaced":
+            # Only its first records show whether a new file goes on with the run
             self._pending = b""
             return []
         records = self._feed(piece.data)
         if self.log.begun_anew:
             self.log.begun_anew = False
+            # A newer line format makes all lines before it void, with what was found in them
             self.guard, records = self._guard(), self.log.log.records[:]
         return [*self._judge(records), *self._judge_faults()]
 
@@ -95,6 +99,7 @@ class Watched:
         if self._pending is None:
             return self.log.feed(data)
         self._pending = pending = self._pending + data
+        # On a log of its own: whose records these are is not known yet
         first = GrowingLog(self.path).feed(pending)
         if not first:
             return []
@@ -104,6 +109,7 @@ class Watched:
         return self.log.feed(pending)
 
     def _judge(self, records: list[Record]) -> list[Finding]:
+        # Rules of another line format say nothing of single records; the end judges the whole
         if self.log.log.generation != self.choice.rules.generation:
             return []
         found: list[Finding] = []

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PUSHES = 3
 """How often a push is tried while others push to the same branch."""
 
+# The user's own settings must not change a byte of a log, nor quote names in listings
 _PLAIN = ("-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "core.quotePath=false")
 
 
@@ -50,6 +51,8 @@ class Clone:
     def __init__(self, path: Path, *, above: bool = False) -> None:
         self.repo = _open(path, above=above)
         self.root = Path(str(self.repo.working_tree_dir)).resolve()
+        # Names may have glob characters; nobody is there to answer a prompt or an editor; and
+        # failures are recognised by git's English messages
         self.repo.git.update_environment(
             GIT_LITERAL_PATHSPECS="1", GIT_TERMINAL_PROMPT="0", LC_ALL="C", GIT_EDITOR="true"
         )
@@ -76,6 +79,7 @@ class Clone:
     def workshop(self) -> Path:
         """Where trees are made: in git's own folder, which git never looks into for files."""
         inner = Path(str(self.repo.git_dir))
+        # A swap is atomic within one file system only, and .git may lie on another
         return inner if os.stat(inner).st_dev == os.stat(self.root).st_dev else self.root
 
     # --- the state of the clone ---
@@ -94,6 +98,7 @@ class Clone:
 
     def changed(self) -> list[str]:
         """Paths with changes that are not committed, new files too."""
+        # With -z no name is quoted; a rename would have two parts
         text = self.run("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
         return [part[3:] for part in text.split("\0") if part]
 
@@ -147,11 +152,13 @@ class Clone:
         theirs = f"refs/remotes/{remote}/{branch}"
         if self._has(own):
             self.run("checkout", "--quiet", branch)
+            # Forward only: where both sides have commits, the push brings them together
             if self._has(theirs) and self.is_ancestor(own, theirs):
                 self.run("merge", "--quiet", "--ff-only", theirs)
             return False
         refs = (theirs, f"refs/remotes/{remote}/HEAD", "HEAD")
         begin = next(ref for ref in refs if ref == "HEAD" or self._has(ref))
+        # Without --no-track git takes the remote's main branch for the upstream of this one
         self.run("checkout", "--quiet", "--no-track", "-b", branch, begin)
         return True
 
@@ -160,6 +167,7 @@ class Clone:
         if self.head() != before:
             self.run("checkout", "--quiet", before)
         if drop and before != branch:
+            # -d refuses an unmerged branch; this one was made by the call and has no commit
             self.run("branch", "--quiet", "-D", branch)
 
     def _has(self, ref: str) -> bool:
@@ -176,9 +184,12 @@ class Clone:
 
         Line ends, filters and keywords that .gitattributes asks for would alter logs.
         """
+        # An index of its own: what the user has staged stays as it is
         env = {"GIT_INDEX_FILE": str(work / "index"), "GIT_WORK_TREE": str(work)}
         env["GIT_DIR"] = str(self.repo.git_dir)
+        # The stage has no .gitattributes of the clone: git then takes those of the index
         self.run("read-tree", "HEAD", env=env)
+        # -f, as .gitignore must not keep logs out
         self.run("add", "-A", "-f", "--", folder, env=env)
         listing = self.run("ls-files", "-s", "-z", "--", folder, env=env)
         for blob, path in _listed(listing):
@@ -193,6 +204,8 @@ class Clone:
         self.run("add", "-A", "-f", "--", folder)
         if self.succeeds("diff", "--cached", "--quiet", "HEAD", "--", folder):
             return False
+        # Verbatim, as the user's commit.cleanup could strip lines; the folder alone, as other
+        # staged files are not part of the submission
         self.run("commit", "--quiet", "--cleanup=verbatim", "-m", message, "--", folder)
         return True
 
@@ -225,6 +238,7 @@ class Clone:
         try:
             self.run("push", "--quiet", "--set-upstream", self._remote(), f"{ref}:{ref}")
         except UsageFault as fault:
+            # Somebody has pushed meanwhile: that is tried again, and never forced
             if re.search(r"non-fast-forward|fetch first|rejected|cannot lock ref", str(fault)):
                 return False
             raise
@@ -236,12 +250,14 @@ class Clone:
         """What HEAD changes since it left a ref; raises UsageFault for no such ref."""
         if not self._has(ref):
             raise UsageFault(f"--since {ref}: the clone has no such branch, tag or commit")
+        # Three dots: since the common ancestor, without what others have done on the other side
         text = self.run("diff", "--name-status", "--no-renames", "-z", f"{ref}...HEAD")
         parts = [part for part in text.split("\0") if part]
         return [Change(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)]
 
     def large_blobs(self, ref: str, limit: int) -> Iterator[tuple[str, int]]:
         """(path, bytes) of files over a limit in any commit since a ref, deleted or not."""
+        # git leaves out what has at least this size; a file of the limit itself is allowed
         larger = (f"--filter=blob:limit={limit + 1}", "--filter-print-omitted")
         listed = self.run("rev-list", "--objects", *larger, f"{ref}..HEAD").splitlines()
         large = {line[1:] for line in listed if line.startswith("~")}
@@ -257,6 +273,7 @@ def _open(path: Path, *, above: bool) -> Repo:
     try:
         from git import Repo
         from git.exc import InvalidGitRepositoryError, NoSuchPathError
+    # GitPython raises it when imported where there is no git
     except ImportError:
         raise UsageFault("there is no git program on this machine; install git") from None
     try:
@@ -289,6 +306,7 @@ def _listed(listing: str) -> Iterator[tuple[str, str]]:
 
 def _blob_id(path: Path, digits: int) -> str:
     """The name that git gives to a file's bytes (a link's target) as they are."""
+    # A link's blob is the text of its target
     data_size = len(os.fsencode(os.readlink(path))) if path.is_symlink() else path.stat().st_size
     digest = hashlib.new("sha1" if digits == 40 else "sha256", usedforsecurity=False)
     digest.update(f"blob {data_size}\0".encode())

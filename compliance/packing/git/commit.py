@@ -44,10 +44,12 @@ def commit_to(job: PackJob, folder: Path, *, push: bool = False) -> Packed:
     """
     clone = Clone(folder)
     job = _into(job, clone)
+    # First of all: a receipt that cannot be written must not be found out after the commit
     check_receipt(job, clone.root)
     plan = job.plan()
     _refuse_names(plan)
     job.notify("planned")
+    # Logs are judged before the lock, as others wait for it a minute at most
     with locked(clone.root):
         return _Review(job, clone, plan).done(push=push)
 
@@ -77,6 +79,7 @@ class _Review:
 
     def done(self, *, push: bool) -> Packed:
         clone, job = self.clone, self.job
+        # First, as a killed call may have set the old tree aside, which git takes for a deletion
         clear(self.target, clone.workshop)
         clone.refuse_unready()
         if clone.dirty(self.folder, self.branch) and not self._unfinished():
@@ -96,6 +99,7 @@ class _Review:
             return packed
         self._commit(packed)
         folder = receipt_folder(job, clone.root)
+        # Before the push: what is committed has its receipt though the push may fail
         deliver(job, packed, folder)
         if push:
             packed = self._push(packed)
@@ -107,6 +111,7 @@ class _Review:
         return compare(self.plan, self.target).unchanged
 
     def _before_swap(self, stage: Stage) -> None:
+        # On the stage: a refusal leaves the work tree as it is
         self.clone.verify_bytes(stage.folder, self.folder)
         self.job.notify("read by git")
 
@@ -120,6 +125,7 @@ class _Review:
         """Push; where others have pushed to the branch, their files and ours must pass together."""
         clone = self.clone
         for _ in range(PUSHES):
+            # What to return to if the check rejects both sides together
             own = clone.commit_id()
             if clone.bring_up(self.branch):
                 together = remade(self.job, self.plan, self.target)

@@ -70,6 +70,7 @@ class _Builder:
         """Note which results have no description, and which benchmarks no code."""
         entries = self.plan.entries
         parts = [path.split("/") for path in entries if path.startswith("results/")]
+        # results/SYSTEM/BENCHMARK/FILE at least: what lies above is no result
         for system in sorted({part[1] for part in parts if len(part) > 3}):
             if f"systems/{system}.json" not in entries:
                 self.plan.miss(f"systems/{system}.json", "this system has no description")
@@ -101,12 +102,14 @@ class _Builder:
 
     def _trees(self) -> list[Path]:
         config = self.config
+        # A podium.toml in a tree made by hand: the tree itself is the source
         if not config.merge and not config.results and is_submission(self.base, self.request):
             return [self.base]
         trees = []
         for path in config.merge:
             full = self.base / path
             inner = full / config.submitter
+            # What `podium pack` wrote holds the tree in the submitter's folder
             if not is_submission(full, self.request) and inner.is_dir():
                 full = inner
             if not full.is_dir():
@@ -118,6 +121,7 @@ class _Builder:
         display_path = shown_path(tree, self.base)
         exclude: tuple[str, ...] = OWN_FILES
         into = (self.base / self.config.into).resolve()
+        # The tree may hold the folder for packed trees: those are not packed again
         if tree.resolve() in into.parents:
             exclude = (*OWN_FILES, into.relative_to(tree.resolve()).parts[0])
         self.plan.remark(".", f"with all of {'this folder' if tree == self.base else display_path}")

@@ -36,6 +36,7 @@ class Candidate:
     def launched(self) -> tuple[float, str]:
         """What runs are ordered by."""
         start = None if self.facts is None else self.facts.run.start_ms
+        # The path breaks ties, so that the order of the files given decides nothing
         return (math.inf if start is None else start, self.source.display_path)
 
 
@@ -82,6 +83,7 @@ class Chooser:
         if facts is None or (facts.run.benchmark is None and facts.run.start_ms is None):
             return "it is not a log of a run: neither submission_benchmark nor run_start"
         stated = facts.run.benchmark
+        # A log without a name is taken: the gate says what it lacks
         if stated and stated != result.benchmark and not self._means(stated, result.benchmark):
             return f"its submission_benchmark is {stated}, not {result.benchmark}"
         if self.division and facts.run.division and facts.run.division != self.division:
@@ -90,6 +92,7 @@ class Chooser:
             return "it has no run_start: the run never began"
         return ""
 
+    # Folder and log may name one benchmark differently, as in rounds that renamed it
     def _means(self, stated: str, benchmark: str) -> bool:
         called = benchmark_called(stated, self.rules)
         return bool(called) and called == benchmark_called(benchmark, self.rules)
@@ -109,8 +112,10 @@ class Chooser:
         choice.taken = kept
         if len(kept) <= needed or result.runs == "all":
             choice.note = f"{len(kept)} runs; {needed} are needed" if len(kept) != needed else ""
+        # NCF in 0.5: of 100 runs the first 50 that converge are scored
         elif known.first_converging:
             self._first(kept, needed, choice)
+        # Rounds without this rule leave the choice to the submitter
         elif self.rules.package.median_window:
             self._window(kept, needed, known.dropped, choice)
         else:
@@ -151,6 +156,7 @@ def _of_one_kind(kept: list[Candidate], choice: Choice) -> list[Candidate]:
         return kept
     ranked = sorted(groups.items(), key=lambda item: -len(item[1]))
     (usual, most), (_, second) = ranked[0], ranked[1]
+    # Only the submitter knows which of two groups as large is the experiment
     if len(most) == len(second):
         choice.problem = (
             f"{len(groups)} sets of hyperparameters, and no set has the most runs "
@@ -189,6 +195,7 @@ def find_copies(candidates: Sequence[Candidate], rules: Round) -> dict[str, str]
     ordered = sorted(candidates, key=lambda each: each.launched)
     runs = [(one.source.display_path, one.facts) for one in ordered if one.facts is not None]
     found = {
+        # By records, as the official checker accepts ten copies that differ in their seed
         one.path: f"a copy: {one.message}"
         for one in copies(runs, JudgingContext(rules, Profile.POLICY))
     }

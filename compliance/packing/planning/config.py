@@ -26,6 +26,7 @@ CONFIG_FILE = "podium.toml"
 
 
 def _component(name: str) -> str:
+    # The official repository checker rejects names that begin with a dot
     if not name.isprintable() or "/" in name or name.startswith(".") or name != name.strip():
         raise ValueError(f"{name!r} cannot name a folder: no slash, no leading dot, no outer space")
     return name
@@ -44,6 +45,7 @@ TreePath = Annotated[str, StringConstraints(min_length=1, max_length=1000), Afte
 
 
 class _Model(BaseModel):
+    # A misspelt field must not be ignored without a word
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -93,12 +95,14 @@ class CodeConfig(_Model):
         """The folder's path in the tree."""
         if self.into:
             return self.into
+        # A hidden folder's name begins with a dot, which no name in a tree may
         name = self.implementation or re.sub(r"^\.+", "", Path(self.folder).name) or "code"
         return f"benchmarks/{self.benchmark}/implementations/{name}"
 
     @field_validator("into")
     @classmethod
     def _not_among_results(cls, into: str | None) -> str | None:
+        # Logs must pass the choice of runs, which code does not
         if into and into.split("/")[0] in ("results", "systems"):
             raise ValueError("code cannot lie in results or systems")
         return into
@@ -147,6 +151,7 @@ def read_config(path: Path) -> dict[str, Any]:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageFault(f"{path} cannot be read: it is not UTF-8 text") from None
+    # tomllib recurses into nested values
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageFault(f"{path} is not valid TOML: {error}") from None
 
@@ -156,6 +161,7 @@ def validate(fields: dict[str, Any], display_path: str) -> PackConfig:
     try:
         return PackConfig.model_validate(fields)
     except ValidationError as error:
+        # The branches of a union may report one mistake several times
         messages = list(dict.fromkeys(_explained(each) for each in error.errors()))
         raise UsageFault(f"{display_path}: {'; '.join(messages[:8])}") from None
 
@@ -178,6 +184,7 @@ def _field_name(location: Iterable[Any]) -> str:
     for part in location:
         if isinstance(part, int):
             text += f"[{part + 1}]"
+        # pydantic puts branches of unions and validators into locations: no part of the file
         elif not re.fullmatch(r"\[key\]|(list|dict)\[.*\]|constrained-str|function-.*|str", part):
             text += f".{part}" if text else part
     return text
@@ -216,6 +223,7 @@ def setting(text: str) -> dict[str, Any]:
         hint = f"did you mean {near[0]}?" if near else "must be FIELD=VALUE"
         raise UsageFault(f"--set {text}: {hint}")
     try:
+        # TOML has no values by themselves, only lines
         return {name: tomllib.loads(f"value = {value.strip()}")["value"]}
     except tomllib.TOMLDecodeError:
         return {name: value.strip()}

@@ -31,6 +31,7 @@ class ExistingTree:
 
 def compare(plan: Plan, target: Path) -> ExistingTree:
     """Compare the target with the plan; raises UsageFault where it is not a folder."""
+    # A link that leads to nothing is in the way as well
     if not os.path.lexists(target):
         return ExistingTree(new=sorted(plan.entries))
     if target.is_symlink() or not target.is_dir():
@@ -66,6 +67,7 @@ def _same(entry: Entry, path: Path) -> bool:
             return source.link == there.link
         if (there.size, there.executable) != (source.size, source.executable):
             return False
+        # A kept file is its own source, and need not be read
         return there.stamp == source.stamp or same_bytes(path, source.path)
     except (SourceFault, OSError):
         return False
@@ -92,6 +94,7 @@ def allow(
 def _named(path: str, named: Sequence[str]) -> bool:
     """Whether a path is named, or a folder above it; a dot names all."""
     names = [name.removeprefix("./").rstrip("/") for name in named]
+    # "./" and "/" leave an empty name, which must not name everything
     return any(name in (".", path) or path.startswith(f"{name}/") for name in names if name)
 
 
@@ -99,6 +102,7 @@ def refuse_own_sources(plan: Plan, target: Path) -> None:
     """Refuse to overwrite the sources of the tree."""
     inside = str(target.resolve()).rstrip("/") + "/"
     for entry in plan.entries.values():
+        # A source may lead into the tree by a link
         if os.path.realpath(entry.source.path).startswith(inside):
             raise UsageFault(
                 f"{entry.source.display_path} lies in {target}, which is to be written; "

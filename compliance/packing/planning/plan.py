@@ -115,6 +115,7 @@ class Plan:
     def check_paths(self) -> None:
         """Find paths that exclude each other: a file where another needs a folder."""
         for path in list(self.entries):
+            # Trees of several teams may have a file and a folder of one name
             for above in _above(path):
                 if above in self.entries:
                     self.conflict(above, f"it is a file, and {path} needs a folder there")

@@ -79,6 +79,7 @@ def _full(path: str | Path | None) -> str | None:
 
 
 def _glob(pattern: str) -> str:
+    # The current folder's own name may have brackets
     return pattern if os.path.isabs(pattern) else os.path.join(glob.escape(os.getcwd()), pattern)
 
 

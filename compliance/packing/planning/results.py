@@ -50,7 +50,9 @@ class _Results:
         given = [self._candidates(result) for result in results]
         named = [self._names(result) for result in results]
         wanted = [*given, *(logs.values() for logs in named)]
+        # All results at once: the processes share the work, and no log is read twice
         judged = self._judged({one.path: one for logs in wanted for one in logs})
+        # Logs that the submitter names are taken as named, copies or not
         globbed = {one.path for logs in given for one in logs}
         copied = find_copies([judged[path] for path in sorted(globbed)], rules)
         chooser = Chooser(rules, self.config.division or "")
@@ -67,6 +69,7 @@ class _Results:
     def _candidates(self, result: ResultConfig) -> list[Source]:
         found = []
         for pattern in result.logs:
+            # One by one: a glob beside others that names nothing is probably misspelt
             if not expand([pattern], self.base):
                 self.plan.lack(result_path(result, self.plan.rules), f"no log matches {pattern}")
         for path in self._expanded(result.logs):
@@ -130,6 +133,7 @@ class _Results:
             self._log(f"{path}/{name}", one)
         for number, one in enumerate(choice.pruned):
             self._log(f"{path}/{PRUNED}/result_{number}.txt", one)
+        # Logs given as pruned are numbered after those that podium prunes
         self._pruned(result, path, len(choice.pruned))
         needed = plan.rules.benchmark(benchmark or result.benchmark).runs
         if len(runs) < needed:
@@ -176,6 +180,7 @@ class _Results:
 
 def _about(one: Candidate) -> str:
     """A note on a run, printed beside its path."""
+    # A run that only misses the target violates no rule
     if one.errors and not (one.facts and one.facts.missed_only):
         count = len(one.errors)
         return f"its log violates {count} rule{'s' if count > 1 else ''}: {one.errors[0]}"

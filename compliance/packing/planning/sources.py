@@ -55,6 +55,7 @@ def shown_path(path: str | Path, base: Path) -> str:
 
 def stamp_of(status: os.stat_result) -> tuple[int, ...]:
     """What identifies one state of a file."""
+    # Copying tools restore mtime; nothing restores ctime
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
@@ -62,6 +63,7 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
     """Look at a file; raises SourceFault where there is none, or it is not a regular file."""
     display_path = shown_path(path, base)
     try:
+        # The receipt is JSON, which has no other names
         os.fsencode(display_path).decode("utf-8")
         status = os.stat(path, follow_symlinks=follow)
         if stat.S_ISLNK(status.st_mode):
@@ -76,6 +78,7 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise SourceFault(f"it is {kind}")
+    # Said in the plan, not in the middle of copying
     if not os.access(path, os.R_OK):
         raise SourceFault("it cannot be read: permission denied")
     runs = bool(status.st_mode & stat.S_IXUSR)
@@ -107,6 +110,7 @@ def expand(patterns: Sequence[str], base: Path) -> list[str]:
         try:
             for path in _matches(pattern, base):
                 if not os.path.isdir(path):
+                    # A log under two names is one run
                     found.setdefault(os.path.realpath(path), path)
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise UsageFault(f"{pattern!r} is not a valid glob: {error}") from None
@@ -138,6 +142,7 @@ def excluded(display_path: str, patterns: Sequence[str]) -> bool:
     parts = display_path.split("/")
     paths = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     return any(
+        # fnmatch itself ignores case on some systems: the plan must not depend on that
         fnmatch.fnmatchcase(each, pattern.removesuffix("/"))
         for pattern in patterns
         for each in (*paths, *parts)
@@ -178,6 +183,7 @@ def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator
                 inner.append(path)
             else:
                 yield _found(folder, path, base)
+        # Taken from the end, so reversed keeps the order of names
         stack += reversed(inner)
 
 
@@ -199,6 +205,7 @@ def same_content(first: Source, second: Source) -> bool:
     """Whether two sources have the same bytes (links: the same target)."""
     if first.link is not None or second.link is not None:
         return first.link == second.link
+    # Device and inode: two names of one file
     if first.size != second.size or first.stamp[:2] == second.stamp[:2]:
         return first.size == second.size
     return same_bytes(first.path, second.path)

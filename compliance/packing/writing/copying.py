@@ -21,6 +21,7 @@ _FICLONE = 0x40049409
 """Linux: share the blocks of another file until one of the two is written to."""
 
 
+# The two files cannot be copied within the kernel; other errors are of the disk
 _NO_RANGES = (errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EBADF, errno.EPERM)
 
 
@@ -59,6 +60,7 @@ def _finish(copies: list[Future[Copied]]) -> None:
     done, _ = wait(copies, return_when=FIRST_EXCEPTION)
     failed = next((error for copy in done if (error := copy.exception())), None)
     if failed is not None:
+        # Those under way end by themselves: leaving the pool waits for them
         for copy in copies:
             copy.cancel()
         raise failed
@@ -78,9 +80,12 @@ def _copy(entry: Entry, root: Path, notify: Callable[[str], None]) -> Copied:
 
 def copy_file(source: Source, to: Path) -> tuple[str, bool]:
     """Copy one file to a new path; its SHA-256, and whether blocks are shared."""
+    # The file may have become a pipe, whose opening would wait for a writer
     with _opened(source.path, os.O_RDONLY | os.O_NONBLOCK) as reading:
+        # Still the file that was planned; and, after copying, not written to meanwhile
         _check(source, os.fstat(reading))
         mode = 0o777 if source.executable else 0o666
+        # For reading too: the hash is of what the copy holds
         with _opened(to, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode) as writing:
             cloned = _clone(reading, writing)
             digest, size = _hashed(writing) if cloned else _through(reading, writing)
@@ -124,6 +129,7 @@ def _through(reading: int, writing: int) -> tuple[str, int]:
         count = _in_kernel(reading, writing, size) if in_kernel else None
         if count is None:
             in_kernel = False
+            # By position, as the kernel's copy has moved no offset of the source
             part = view[: os.preadv(reading, [view], size)]
             count = len(part)
             while part:
@@ -171,6 +177,7 @@ def _hashed(handle: int) -> tuple[str, int]:
 
 def _write(writing: int, part: memoryview) -> int:
     count = os.write(writing, part)
+    # A write of nothing would be tried for ever
     if count == 0:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return count

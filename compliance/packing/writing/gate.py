@@ -43,6 +43,7 @@ def judge(tree: Path, plan: Plan, jobs: int) -> Report:
         options = Options(rules.usage, rules.name, Profile.POLICY, jobs)
         known = {f"{tree}/{path}": as_packed(one, tree, path) for path, one in _known(plan)}
         return publish(check_paths([tree], options, gathered=gather([tree], options, known=known)))
+    # `podium check` takes such a folder for no submission, and would find nothing wrong in it
     absent = [name for name in ("results", "systems") if not (tree / name).is_dir()]
     findings = [_lacking(name) for name in absent]
     rules_entry = Rules(usage=rules.usage, round=rules.name, profile="policy", chosen_by="option")

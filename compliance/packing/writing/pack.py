@@ -137,6 +137,7 @@ def write(
     if packed.existing.unchanged:
         packed.copied = hashes(plan, target, job.jobs)
         packed.state = "unchanged"
+        # Judged all the same: since it was packed a waiver in it may have expired
         _judged(job, packed, target)
         if packed.report and packed.report.verdict == "rejected" and not job.force:
             packed.state = "rejected"
@@ -150,6 +151,7 @@ def write(
             packed.state = "rejected"
             return packed
         if job.receipt_in_tree:
+            # After the judgement, which is of the tree without it; before the swap, to come with it
             write_whole(made.tree / RECEIPT_FILE, receipt.to_json())
         if before is not None:
             before(made)
@@ -167,6 +169,7 @@ def _judged(job: PackJob, packed: Packed, tree: Path) -> Receipt:
 
 def hashes(plan: Plan, target: Path, jobs: int) -> list[Copied]:
     """The files of a plan as they are in the target already."""
+    # Threads suffice: reading and hashing release the interpreter's lock
     with ThreadPoolExecutor(max_workers=max(1, min(jobs, 8))) as pool:
         return list(pool.map(lambda each: hashed_in_place(each, target / each.path), plan.sorted()))
 
@@ -203,6 +206,7 @@ def receipt_folder(job: PackJob, outside: Path) -> Path:
     """Where the receipt goes: beside podium.toml, or beside the tree if that is in it."""
     base = job.request.base.resolve()
     top = outside.resolve()
+    # In the tree it would be submitted, and make a clone dirty
     return top.parent if base == top or top in base.parents else job.request.base
 
 

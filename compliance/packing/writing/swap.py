@@ -51,6 +51,7 @@ def _renamed(first: Path, second: Path, flags: int) -> bool:
     import ctypes
 
     number = ctypes.get_errno()
+    # EINVAL is how a file system says that it does not know a flag
     if number in _UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number), str(second))
@@ -65,9 +66,11 @@ def put_in_place(
     puts it back if the second rename never came.
     """
     if not os.path.lexists(target):
+        # A plain rename would replace an empty folder that has appeared meanwhile
         if not (exchange and _renamed(new, target, _NOREPLACE)):
             os.rename(new, target)
         return None
+    # The only single step by which a folder with files replaces another
     if exchange and _renamed(new, target, _EXCHANGE):
         return new
     aside = new.parent / OLD
@@ -83,6 +86,7 @@ def put_in_place(
 
 def recover(stage: Path, target: Path) -> bool:
     """Put the old tree back that a killed pair of renames has left in a stage."""
+    # A target that is there is the new tree, or the old one put back already
     if os.path.lexists(target) or not os.path.lexists(stage / OLD):
         return False
     os.rename(stage / OLD, target)

@@ -72,6 +72,7 @@ def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) 
     try:
         clear(target, workshop)
         name = f"{PREFIX}{target.name}."
+        # In the workshop, as renames are atomic within one file system only
         folder = Path(tempfile.mkdtemp(dir=workshop, prefix=name))
         notify("made a stage")
         yield Stage(folder, target, notify)
@@ -79,6 +80,7 @@ def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) 
         raise UsageFault(_told(error, target)) from None
     finally:
         if folder is not None:
+            # Before anything is removed: the folder may hold the only copy of the old tree
             recover(folder, target)
             shutil.rmtree(folder, ignore_errors=True)
             notify("cleared")
@@ -100,6 +102,7 @@ def clear(target: Path, workshop: Path) -> None:
     with os.scandir(workshop) as entries:
         names = [entry.name for entry in entries if entry.name.startswith(PREFIX)]
     for name in names:
+        # The last part is mkdtemp's; stages of other submitters may be in use
         if name.removeprefix(PREFIX).rpartition(".")[0] == target.name:
             recover(workshop / name, target)
             shutil.rmtree(workshop / name, ignore_errors=True)
@@ -114,11 +117,13 @@ def locked(folder: Path, seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """
     import fcntl
 
+    # The folder itself is locked: no lock file stays behind, and a kill frees it
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     end = time.monotonic() + seconds
     try:
         while True:
             try:
+                # flock has no limit of time, so it does not wait here
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
