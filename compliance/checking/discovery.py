@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -31,9 +30,6 @@ from podium.compliance.inputs.round_selection import Choice, RoundRequest, forge
 from podium.compliance.report.data import (
     Rules,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class DiscoveredInputs(msgspec.Struct, frozen=True):

@@ -8,14 +8,11 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from podium.rules.finding import Profile
-
-if TYPE_CHECKING:
-    pass
 
 
 class Usage(StrEnum):

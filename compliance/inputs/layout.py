@@ -288,4 +288,4 @@ def natural(names: Iterable[str]) -> list[str]:
 @lru_cache(maxsize=4096)
 def _as_counted(name: str) -> list[tuple[int, str]]:
     # Pairs, so that a number is never compared with a text
-    return [(int(p), "") if p.isdigit() else (-1, p) for p in _DIGITS.split(name)]
+    return [(int(p), "") if p.isdecimal() else (-1, p) for p in _DIGITS.split(name)]

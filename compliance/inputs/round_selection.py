@@ -117,7 +117,7 @@ def _read_config(path: str) -> tuple[str | None, str | None] | None:
     # All folders up to the root are asked: one that is closed to the user says nothing
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     usage, name = data.get("usage"), data.get("round")
     # TOML reads `round = 5.1` as a number

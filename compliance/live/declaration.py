@@ -90,6 +90,8 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
             found = parse_yaml(text)
     except ValueError as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
+    except RecursionError:
+        raise UsageFault(f"{path} cannot be read: its values are nested too deeply") from None
     if not isinstance(found, dict):
         raise UsageFault(f"{path} is not a mapping of keys to values")
     return found

@@ -9,7 +9,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,10 +94,17 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name, then rename: never half a file."""
+    """Write a file under a temporary name, then rename: never half a file.
+
+    A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
+    """
     import tempfile  # a terminal needs none of its modules
 
     from podium.compliance.files.atomic import usual_mode
+
+    if path.exists() and not path.is_file():
+        _write_special(path, data)
+        return
 
     try:
         handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
@@ -110,7 +117,16 @@ def write_bytes(path: Path, data: bytes) -> None:
         os.chmod(temporary, usual_mode(0o666))
         os.replace(temporary, path)
     except OSError as error:
-        os.unlink(temporary)
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)  # there only where an error or an interrupt came first
+
+
+def _write_special(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
         raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
 
 

@@ -13,28 +13,28 @@ from podium.compliance.results.scaling_file import read_scaling
 from podium.compliance.scoring.result import ScoredResult
 
 
-def write_scaling(workings: Iterable[ScoredResult]) -> Iterator[str]:
+def write_scaling(results: Iterable[ScoredResult]) -> Iterator[str]:
     """Write the factor of each result that its reference points scale; tells each file.
 
     A file that is there is never changed: its factor is the committee's.
     """
-    for working in workings:
-        factor = working.result.score.factor
+    for scored in results:
+        factor = scored.result.score.factor
         # The factor multiplies minutes to train, which throughput does not have
-        if working.result.throughput is not None or working.result.score.minutes is None:
+        if scored.result.throughput is not None or scored.result.score.minutes is None:
             continue
-        path = working.result.place.folder / SCALING_FILE
+        path = scored.result.place.folder / SCALING_FILE
         # The official tools overwrite or delete this file, and with it what the committee decided
         if path.exists():
-            yield _kept(working, path)
+            yield _kept(scored, path)
         elif factor.source == "rcp":
             write_whole(path, json.dumps({"scaling_factor": factor.value}) + "\n")
             yield f"written: {path} ({factor.value!r})"
 
 
-def _kept(working: ScoredResult, path: Path) -> str:
+def _kept(scored: ScoredResult, path: Path) -> str:
     given, _ = read_scaling(path.parent)
-    judged = working.result.convergence
+    judged = scored.result.convergence
     implied = 1.0 if judged is None else judged.scaling_factor
     if given is None:
         return f"kept: {path}, though it gives no factor"

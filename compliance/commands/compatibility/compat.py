@@ -113,6 +113,7 @@ def compliance_checker(
     """Check one log as the official checker does; the last line says SUCCESS or FAILED."""
     from podium.compliance.compat.compliance_checker import check_log
 
+    refuse_inside("--log_output", log_output, [filename])
     text, passed = check_log(
         filename, usage.value, ruleset, config, werror=werror, quiet=quiet and not werror
     )
@@ -135,6 +136,7 @@ def system_desc_checker(
     from podium.compliance.compat.desc_and_repo import compat_system
 
     del werror, quiet  # the official checker takes them, but has no warnings
+    refuse_inside("--log_output", log_output, [filename])
     _report(*compat_system(filename, usage.value, ruleset), log_output)
 
 
@@ -151,6 +153,7 @@ def repo_checker(
     """Check a tree's names, sizes and links as the official checker does."""
     from podium.compliance.compat.desc_and_repo import compat_repo
 
+    refuse_inside("--log_output", log_output, [folder])
     _report(*compat_repo(folder, usage.value, ruleset), log_output)
 
 
@@ -215,6 +218,7 @@ def rcp_checker(
     """Compare one result with the reference points as the official checker does."""
     from podium.compliance.compat.rcp_checker import check_folder
 
+    refuse_inside("--log_output", log_output, [folder])
     text, passed = check_folder(
         folder,
         rcp_usage.value,

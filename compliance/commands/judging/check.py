@@ -148,7 +148,8 @@ def _check_and_score(
         report = check_paths(paths, options, progress, gathered, compared)
     # check_paths has left every file's verdict in `gathered`
     scores = scores_of(gathered, options)
-    with_scores(report, scores, printing.format, printing.output, color=printing.color)
+    form, output, color, quiet = printing
+    with_scores(report, scores, form, output, color=color, quiet=quiet)
     return report
 
 
@@ -157,6 +158,8 @@ def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
     from podium.compliance.scoring.render.console import SCORED
 
     chosen = format_.value if format_ else default_format()
+    if score and format_ is None and chosen not in SCORED:
+        return SCORED[0]  # annotations, the default in a workflow, cannot show scores
     if score and chosen not in SCORED:
         raise UsageFault(f"--score goes with --format {' or '.join(SCORED)}, not {chosen}")
     return chosen

@@ -135,8 +135,8 @@ def _scored(path: Path, options: Options, *, quiet: bool) -> tuple[Scores, list[
 
     with progress_bar(quiet) as progress:
         gathered = gather([path], options, progress, for_scores=True)
-    workings = scored_results(gathered, options)
-    return report_of(gathered, options, workings), workings
+    results = scored_results(gathered, options)
+    return report_of(gathered, options, results), results
 
 
 def _write_scaling(results: list[ScoredResult]) -> None:

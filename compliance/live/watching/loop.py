@@ -27,6 +27,17 @@ GRACE_S = 30
 """Seconds that a command started by --exec has after the watch has ended."""
 
 
+def _words(command: str) -> list[str]:
+    """The words of `--exec`; raises UsageFault where a shell could not tell them either."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageFault(f"--exec {command}: {error}") from None
+    if command and not words:
+        raise UsageFault("--exec gives no command")
+    return words
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of the command line."""
@@ -54,8 +65,7 @@ class Watch:
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:
-        if options.command and not shlex.split(options.command):
-            raise UsageFault("--exec gives no command")
+        self.command = _words(options.command)
         self.options, self.sleep, self.now = options, sleep, now
         self.logs = [Watched(path, options.judging) for path in dict.fromkeys(paths)]
         self.started: list[subprocess.Popen[bytes]] = []
@@ -109,8 +119,7 @@ class Watch:
         if fatal is None or log.path in self.alarmed:
             return
         self.alarmed.add(log.path)
-        if self.options.command:
-            words = shlex.split(self.options.command)
+        if self.command:
             variables = {
                 "PODIUM_LOG": log.path,
                 "PODIUM_RULE": fatal.id,
@@ -120,10 +129,10 @@ class Watch:
             try:
                 # The caller's own command, without a shell: no log's text is ever parsed by one.
                 process = subprocess.Popen(  # noqa: S603
-                    words, env={**os.environ, **variables}, stdin=subprocess.DEVNULL
+                    self.command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL
                 )
             except OSError as error:
-                raise UsageFault(f"--exec {words[0]}: {error.strerror or error}") from None
+                raise UsageFault(f"--exec {self.command[0]}: {error.strerror or error}") from None
             self.started.append(process)
 
     def _wait_for_commands(self) -> None:

@@ -152,7 +152,7 @@ def read_config(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise UsageFault(f"{path} cannot be read: it is not UTF-8 text") from None
     # tomllib recurses into nested values
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # too many digits, too
         raise UsageFault(f"{path} is not valid TOML: {error}") from None
 
 
@@ -225,7 +225,7 @@ def setting(text: str) -> dict[str, Any]:
     try:
         # TOML has no values by themselves, only lines
         return {name: tomllib.loads(f"value = {value.strip()}")["value"]}
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return {name: value.strip()}
 
 

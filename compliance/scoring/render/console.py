@@ -18,7 +18,7 @@ SCORED = ("text", "json")
 
 
 def with_scores(
-    report: Outcome, scores: Scores, name: str, output: Path | None, *, color: bool
+    report: Outcome, scores: Scores, name: str, output: Path | None, *, color: bool, quiet: bool
 ) -> None:
     """Deliver a report and the scores of the same logs: one text, or one JSON object."""
     if name == "json":
@@ -35,7 +35,7 @@ def with_scores(
         plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
         shine = color and not plain
         table = to_text(scores, width(), shine, quiet=True)
-        text = f"{table}\n{render(report, width=width(), color=shine)}"
+        text = f"{table}\n{render(report, width=width(), color=shine, quiet=quiet)}"
     if output is None:
         print_text(text)
     else:

@@ -32,18 +32,18 @@ def figure(value: float | None) -> str:
     return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
 
 
-def explain(working: ScoredResult, width: int = 80) -> str:
+def explain(scored: ScoredResult, width: int = 80) -> str:
     """The runs, what is dropped and why, the mean, the factor, the score."""
-    entry = working.entry
+    entry = scored.entry
     title = f"{heading_of(entry, several=True)}: {clean(entry.benchmark)}"
     lines = [*wrap(title, width, "", "  "), ""]
-    steps = _weak(working, width) if entry.scaling == "weak" else _strong(working, width)
+    steps = _weak(scored, width) if entry.scaling == "weak" else _strong(scored, width)
     lines += steps
     return "\n".join(lines) + "\n"
 
 
-def _strong(working: ScoredResult, width: int) -> Iterator[str]:
-    entry, score = working.entry, working.result.score
+def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
+    entry, score = scored.entry, scored.result.score
     ends = f"{entry.dropped} fastest and {entry.dropped} slowest"
     yield from wrap(
         f"1. Time to train is run_stop - run_start. A result of {clean(entry.benchmark)} needs "
@@ -57,11 +57,11 @@ def _strong(working: ScoredResult, width: int) -> Iterator[str]:
     rows = [_run(run) for run in entry.run_list]
     yield from table(("run", "minutes", "part", entry.unit), rows, width, left=(0, 2))
     yield ""
-    yield from _mean(working, width)
+    yield from _mean(scored, width)
     yield ""
-    yield from _factor(working, width)
+    yield from _factor(scored, width)
     yield ""
-    yield from _result(working, width)
+    yield from _result(scored, width)
     for problem in score.problems:
         yield from wrap(f"No valid score: {problem}.", width)
 
@@ -72,8 +72,8 @@ def _run(run: RunEntry) -> tuple[str, ...]:
     return name, numbers.minutes(run.minutes), part, numbers.count(run.to_converge)
 
 
-def _mean(working: ScoredResult, width: int) -> Iterator[str]:
-    entry = working.entry
+def _mean(scored: ScoredResult, width: int) -> Iterator[str]:
+    entry = scored.entry
     kept = [run.minutes for run in entry.run_list if run.scored and run.minutes is not None]
     if entry.minutes is None or not kept:
         yield from wrap("2. The runs leave no mean: the result has no score.", width, "", "   ")
@@ -90,8 +90,8 @@ def _mean(working: ScoredResult, width: int) -> Iterator[str]:
     yield from wrap(f"{text} = {entry.minutes!r} minutes.", width, "", "   ")
 
 
-def _factor(working: ScoredResult, width: int) -> Iterator[str]:
-    entry, factor, judged = working.entry, working.result.score.factor, working.result.convergence
+def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
+    entry, factor, judged = scored.entry, scored.result.score.factor, scored.result.convergence
     if judged is not None and judged.submission is not None and judged.mean is not None:
         text = (
             f"3. The runs converge after {figure(judged.submission)} {judged.unit} on average, "
@@ -118,8 +118,8 @@ def _factor(working: ScoredResult, width: int) -> Iterator[str]:
         yield from wrap(f"Note: {clean(factor.note)}.", width, "   ", "   ")
 
 
-def _result(working: ScoredResult, width: int) -> Iterator[str]:
-    entry = working.entry
+def _result(scored: ScoredResult, width: int) -> Iterator[str]:
+    entry = scored.entry
     if entry.score is not None:
         yield from wrap(
             f"4. Score: {entry.minutes!r} x {entry.factor!r} = {entry.score!r} minutes.",
@@ -149,8 +149,8 @@ def _result(working: ScoredResult, width: int) -> Iterator[str]:
         yield from wrap(text, width, "   ", "   ")
 
 
-def _weak(working: ScoredResult, width: int) -> Iterator[str]:
-    entry, throughput = working.entry, working.result.throughput
+def _weak(scored: ScoredResult, width: int) -> Iterator[str]:
+    entry, throughput = scored.entry, scored.result.throughput
     assert throughput is not None
     yield from wrap(
         f"1. Throughput: all instances given count (at least {entry.needed}); none is dropped.",

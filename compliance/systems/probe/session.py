@@ -81,7 +81,7 @@ def _configured(file: Path) -> Found:
             continue
         try:
             config = tomllib.loads(config_bytes(path).decode("utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UsageFault(f"{path} cannot be read: {error}") from None
         for name in ("submitter", "division"):
             if isinstance(config.get(name), str):

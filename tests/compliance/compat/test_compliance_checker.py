@@ -149,3 +149,23 @@ def test_what_cannot_be_followed_is_a_fault_of_usage(
     monkeypatch.chdir(work)
     LOGS["good"]().write(work / "result_0.txt")
     assert podium(capsys, *arguments)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("tool", "more"),
+    [
+        ("compliance_checker", ()),
+        ("system_desc_checker", ("training", "5.1.0")),
+        ("repo_checker", ("training", "5.1.0")),
+        ("rcp_checker", ("--rcp_version", "5.1.0")),
+    ],
+)
+def test_no_tool_writes_over_what_it_reads(
+    work: Path, capsys: pytest.CaptureFixture[str], tool: str, more: tuple[str, ...]
+) -> None:
+    log = LOGS["good"]().write(work / "result_0.txt")
+    before = log.read_bytes()
+    read = log if tool in ("compliance_checker", "system_desc_checker") else work
+    assert cli.run(["compat", tool, str(read), *more, "--log_output", str(log)]) == 2
+    assert "--log_output" in capsys.readouterr().err
+    assert log.read_bytes() == before

@@ -178,6 +178,9 @@ def test_what_goes_beyond_simple_yaml_is_refused(text: str) -> None:
         ("c.json", b"[1]"),
         ("c.toml", b"a ="),
         ("c.txt", b"\xff\xfe"),
+        ("deep.json", b'{"a": ' + b"[" * 100_000),
+        ("deep.toml", b"a = " + b"[" * 5000 + b"]" * 5000),
+        ("long.toml", b"a = " + b"9" * 5000),
         ("no", None),
     ],
 )

@@ -208,6 +208,11 @@ def test_a_command_that_is_not_there_is_a_fault_of_the_caller(tmp_path: Path) ->
         watched(path, Clock(), command=str(tmp_path / "nothing"), exit_on_error=True)
 
 
+def test_a_command_with_an_open_quote_is_a_fault_of_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(ComplianceError, match="--exec it's: No closing quotation"):
+        watched(tmp_path / "result_0.txt", Clock(), command="it's")
+
+
 def test_follow_goes_on_after_run_stop(tmp_path: Path) -> None:
     path = tmp_path / "result_0.txt"
     path.write_bytes(good().bytes())

@@ -878,3 +878,43 @@ def test_help_has_examples_and_the_exit_statuses(podium: Podium) -> None:
 def test_the_version_told_is_the_distributions(podium: Podium) -> None:
     said = podium("--version")
     assert (said.status, said.out) == (Exit.CLEAN, f"podium {version('podium')}\n")
+
+
+# --- what an output may be ---
+
+
+def test_a_pipe_is_written_to_and_stays_one(podium: Podium, log: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    podium("check", log, "--round", "5.1", "--format", "json", "--output", pipe)
+    text, _ = reader.communicate(timeout=30)
+    assert json.loads(text)["schema"] == "podium.report/1"
+    assert pipe.is_fifo()
+
+
+def test_scores_in_a_workflow_are_text(
+    podium: Podium, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    told = podium("check", log, "--round", "5.1", "--score")
+    assert "--score goes with" not in told.err
+    assert told.status in (0, 1)
+
+
+def test_numbers_that_are_no_digits_are_names(podium: Podium, log: Path, tmp_path: Path) -> None:
+    shutil.copy(log, tmp_path / "result_1²3.txt")
+    assert podium("check", tmp_path, "--round", "5.1", "--format", "json").status in (0, 1)
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000 + "]" * 5000])
+@pytest.mark.parametrize("name", ["podium.toml", "waivers.toml"])
+def test_toml_beyond_what_python_reads_is_one_line(
+    podium: Podium, log: Path, tmp_path: Path, name: str, value: str
+) -> None:
+    (tmp_path / name).write_text(f"x = {value}\n")
+    options = ["--waivers", tmp_path / name] if name == "waivers.toml" else []
+    shutil.copy(log, tmp_path / "result_0.txt")
+    said = podium("check", tmp_path / "result_0.txt", *options)
+    assert (said.status, said.err.count("\n")) == (2, 1)
+    assert name in said.err
