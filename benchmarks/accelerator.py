@@ -209,7 +209,7 @@ def prepared(name: str, case: Case, setting: Setting, ranks: Any) -> Any:
     task = task_of(name)(config, setting, ranks)
     if name in BUILDERS:
         module, maker = BUILDERS[name]
-        make = getattr(import_module(f"reference_runs.{module}"), maker)
+        make = getattr(import_module(f"podium.reference_runs.{module}"), maker)
         task.build = lambda: make(config)
     return task, case.batch(task, config)
 
