@@ -16,7 +16,7 @@ import torch.distributed as dist
 from podium.reference_runs.errors import RunAborted, RunFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 TIMEOUT = timedelta(minutes=10)
 """How long a rank waits for the others before it gives up."""
@@ -41,6 +41,17 @@ class Ranks:
             # Without a second rank there is no process group to ask
             dist.all_reduce(value)
         return value
+
+    def average(self, values: Iterable[torch.Tensor]) -> None:
+        """Replace each floating-point value by its mean over all ranks, in place."""
+        if self.world == 1:
+            return
+        chosen = [value for value in values if value.is_floating_point()]
+        # As one tensor: a message for each of a model's many small buffers would take longer
+        flat = self.sum(torch.cat([value.flatten() for value in chosen])) / self.world
+        means = torch.split(flat, [value.numel() for value in chosen])
+        for value, mean in zip(chosen, means, strict=True):
+            value.copy_(mean.view_as(value))
 
     def share(self, items: Sequence[Any]) -> Sequence[Any]:
         """The part of this rank in what is to be shared out, such as evaluation samples."""

@@ -115,13 +115,7 @@ class Classification(Task[ResNet]):
 
     def after_step(self, model: nn.Module, step: int) -> None:
         """Give every rank the mean of all ranks' running statistics, as if one had seen all."""
-        if self.ranks.world == 1:
-            return
-        buffers = [each for each in model.buffers() if each.is_floating_point()]
-        flat = self.ranks.sum(torch.cat(buffers)) / self.ranks.world
-        means = torch.split(flat, [buffer.numel() for buffer in buffers])
-        for buffer, mean in zip(buffers, means, strict=True):
-            buffer.copy_(mean)
+        self.ranks.average(model.buffers())
 
     def evaluate(self, model: nn.Module) -> float:
         """Top-1 accuracy."""
