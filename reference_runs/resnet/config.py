@@ -89,20 +89,22 @@ class ResNet(Config):
         return tuple(tensor_names(self.units)) if round_name in NAMES_TENSORS else ()
 
     @property
-    def schedule(self) -> tuple[float, float, int, int]:
-        """Base rate, end rate, epochs of warm-up and steps of decay, of the optimizer used."""
+    def schedule(self) -> tuple[float, float, int, int, int]:
+        """Base and end rate, epochs of warm-up, steps and power of decay, of the optimizer used."""
         if self.opt_name == "lars":
             return (
                 self.lars_opt_base_learning_rate,
                 self.lars_opt_end_learning_rate,
                 self.lars_opt_learning_rate_warmup_epochs,
                 self.lars_opt_learning_rate_decay_steps,
+                self.lars_opt_learning_rate_decay_poly_power,
             )
         return (
             self.sgd_opt_base_learning_rate,
             self.sgd_opt_end_learning_rate,
             self.opt_learning_rate_warmup_epochs,
             self.sgd_opt_learning_rate_decay_steps,
+            self.sgd_opt_learning_rate_decay_poly_power,
         )
 
 

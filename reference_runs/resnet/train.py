@@ -99,10 +99,10 @@ class Classification(Task[ResNet]):
         return [sgd]
 
     def learning_rate(self, step: int) -> float:
-        """Linear warm-up, then a parabola down to the end rate."""
-        base, end, epochs, decay = self.config.schedule
+        """Linear warm-up, then down to the end rate, by a parabola unless the power is changed."""
+        base, end, epochs, decay, power = self.config.schedule
         warmup = epochs * self.config.steps_per_epoch
-        return polynomial(step, warmup=warmup, decay=decay, base=base, end=end)
+        return polynomial(step, warmup=warmup, decay=decay, base=base, end=end, power=power)
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
         """Cross-entropy with smoothed labels, summed over images."""

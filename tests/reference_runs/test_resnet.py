@@ -120,6 +120,23 @@ def test_a_span_that_does_not_divide_a_ranks_share_is_refused() -> None:
         task.prepare()
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "lars"])
+def test_the_rate_falls_by_the_power_that_is_logged(optimizer: str) -> None:
+    prefix = f"{optimizer}_opt"
+    settings = {
+        "opt_name": optimizer,
+        f"{prefix}_base_learning_rate": "1.0",
+        f"{prefix}_end_learning_rate": "0.0",
+        f"{prefix}_learning_rate_decay_steps": "5",
+    }
+    for power in (2, 3):
+        key = f"{prefix}_learning_rate_decay_poly_power"
+        task = small_task(**settings, **{key: str(power)})
+        assert task.config.records("4.0")[key] == power
+        # The warm-up takes the only step of the first epoch; half of the decay is over at step 3
+        assert task.learning_rate(3) == pytest.approx(0.5**power)
+
+
 def test_evaluations_come_every_four_epochs_from_the_offset() -> None:
     config = reference()
     steps = list(config.evaluation_steps())
