@@ -37,11 +37,6 @@ class Phases:
         """Whether the run has ended."""
         return self.run.status is not None
 
-    @property
-    def evaluating(self) -> bool:
-        """Whether an evaluation has begun."""
-        return self._evaluation is not None
-
     def begin(self, samples: int) -> None:
         """Training begins: the timed part starts."""
         if not self._begun:

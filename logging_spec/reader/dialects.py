@@ -49,11 +49,6 @@ _ALIBABA = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
-def seconds_to_ms(seconds: float) -> float:
-    """Milliseconds of a time in seconds, as 0.5, 0.6 and the `time_s` of some 0.7 logs give it."""
-    return seconds * 1000
-
-
 def parse_v05(text: str) -> Payload | None:
     """Read what follows `:::MLPv0.5.0 `: benchmark, seconds, call site, key and perhaps a value.
 

@@ -8,8 +8,6 @@ import msgspec
 
 TOKEN = ":::MLLOG"  # noqa: S105 - a mark of log lines, no secret
 
-EVENT_TYPES = ("INTERVAL_START", "INTERVAL_END", "POINT_IN_TIME")
-
 
 # gc=False is safe as decoded JSON has no cycles, and saves tracking millions of records
 class Record(msgspec.Struct, frozen=True, gc=False):

@@ -53,7 +53,6 @@ class Forest:
         self.at = roots.take(np.repeat(np.arange(self.games), self.nodes))
         self.roots = np.arange(self.games) * self.nodes
         self._size = 1
-        self._noise: Array | None = None
 
     def grow(self, evaluate: Evaluate, noise: Array | None = None) -> None:
         """Read out from the roots; `noise` (G, A) replaces a quarter of the roots' priors."""

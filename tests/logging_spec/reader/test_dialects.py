@@ -17,8 +17,8 @@ from podium.logging_spec.reader.dialects import (
     parse_v06,
     render_v05,
     render_v06,
-    seconds_to_ms,
 )
+from podium.logging_spec.reader.read import parse_log
 
 Parser = Callable[[str], Payload | None]
 PARSERS: list[Parser] = [parse_v05, parse_v06, parse_alibaba]
@@ -295,5 +295,15 @@ def test_a_v05_head_that_does_not_fit_is_refused(benchmark: str, file: str, line
         render_v05(benchmark, 1.0, file, lineno, "k", None)
 
 
-def test_seconds_become_milliseconds() -> None:
-    assert seconds_to_ms(1.5) == 1500
+@pytest.mark.parametrize(
+    "line",
+    [
+        ':::MLL 1.5 a: {"value": 1, "metadata": {}}',
+        ":::MLL 1.5 a: {value: true, metadata: {}}",
+        ":::MLPv0.5.0 resnet 1.5 (a.py:1) a",
+        ':::MLLOG {"key": "a", "time_s": 1.5, "value": 1, "metadata": {}}',
+    ],
+)
+def test_seconds_become_milliseconds(line: str) -> None:
+    ((_, record),) = parse_log(line.encode()).all_records()
+    assert record.time_ms == 1500
