@@ -135,7 +135,7 @@ class _Judgement:
         return RULE_OF_FAULT[fault.kind].found(
             self.profile,
             self.path,
-            line=None if fault.position < 0 else self.log.line_at(fault.position),
+            line=self.log.line_of(fault),
             remark=more,
             problem=fault.message,
             excerpt=fault.excerpt or None,

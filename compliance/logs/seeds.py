@@ -39,6 +39,5 @@ def seeded_run(log: Log, path: str) -> SeededRun:
             seeds.append((record.value, log.line(index), *source))
     for fault in log.faults:
         if fault.kind not in _HARMLESS:
-            line = None if fault.position < 0 else log.line_at(fault.position)
-            return SeededRun(path, tuple(seeds), fault.message, line)
+            return SeededRun(path, tuple(seeds), fault.message, log.line_of(fault))
     return SeededRun(path, tuple(seeds))

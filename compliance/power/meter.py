@@ -119,7 +119,7 @@ def read_meter(log: Log, path: str, *, switch: bool) -> Meter:
     """What a power log says; whatever is not a number or a line becomes a finding at `path`."""
     meter = Meter(log, switch, path)
     for fault in log.faults:
-        line = None if fault.position < 0 else log.line_at(fault.position)
+        line = log.line_of(fault)
         meter.findings.append(meter.found(UNREADABLE, line, None, problem=fault.message))
     for position, record in log.placed_records():
         watts = record.value
@@ -312,8 +312,7 @@ def switch_as_summed(log: Log, duration_ms: float) -> float:
 def _officially_read(log: Log) -> list[Record]:
     for fault in log.faults:
         if fault.kind in CRASHING or fault.position < 0:
-            line = None if fault.position < 0 else log.line_at(fault.position)
-            raise NoSummary(fault.message, line)
+            raise NoSummary(fault.message, log.line_of(fault))
     return log.records if log.generation == "mllog" else []
 
 

@@ -90,6 +90,10 @@ class Log(msgspec.Struct):
         """File line (from 1) of the token-bearing line at `position`."""
         return self.lines[position]
 
+    def line_of(self, fault: LineFault) -> int | None:
+        """File line of a fault; None where it is the whole file's."""
+        return None if fault.position < 0 else self.line_at(fault.position)
+
     def placed_records(self) -> list[tuple[int, Record]]:
         """Every record with the position of its line, the leniently read ones in their places."""
         places = range(len(self.records)) if self.places is None else self.places

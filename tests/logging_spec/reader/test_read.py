@@ -44,7 +44,7 @@ def everything(log: Log) -> list[Place]:
 
 def faults(log: Log) -> list[tuple[str, int]]:
     """Kind and file line of each fault; line 0 for the file as a whole."""
-    return [(f.kind, log.line_at(f.position) if f.position >= 0 else 0) for f in log.faults]
+    return [(f.kind, log.line_of(f) or 0) for f in log.faults]
 
 
 def lines_of(data: bytes) -> list[bytes]:
