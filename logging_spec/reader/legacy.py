@@ -36,7 +36,8 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
         elif generation == "mll":
             text = ""
         found = parse(text)
-        if found is None or (generation == "mll" and dialects.ignored_v06(text)):
+        # A strict line has a value: no need to decode it a second time to see that
+        if found is None or (not found.strict and _is_ignored(generation, text)):
             _note(generation, text, position, log)
             continue
         record = Record(
@@ -56,9 +57,13 @@ def _note(generation: Generation, text: str, position: int, log: Log) -> None:
     if generation == "alibaba":
         return  # one submitter's free text beside its records: noise
     kind, message = Fault.JSON, "the record follows no known layout of its format"
-    if generation == "mll" and dialects.ignored_v06(text):
+    if _is_ignored(generation, text):
         kind, message = Fault.IGNORED, "the line gives no value; the official reader ignores it"
     log.faults.append(LineFault(kind, message, position, text[:80]))
+
+
+def _is_ignored(generation: Generation, text: str) -> bool:
+    return generation == "mll" and dialects.ignored_v06(text)
 
 
 class _Body(msgspec.Struct, frozen=True, gc=False):
