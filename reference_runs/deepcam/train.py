@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,7 +14,7 @@ from podium.reference_runs.engine.staging import Folder, shared_folder, stage
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.optimizers import LAMB
-from podium.reference_runs.modeling.schedule import warmed_up
+from podium.reference_runs.modeling.schedule import cosine, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,13 +113,12 @@ class Segmentation(Task[DeepCam]):
         if step < warmup:
             # A factor of 1 leads up from nothing, a larger one from the base rate.
             return warmed_up(step, warmup, top, 0.0 if factor == 1 else config.opt_lr)
-        since = step - warmup
         if config.scheduler_type == "multistep":
+            since = step - warmup
             passed = sum(since > milestone for milestone in config.scheduler_milestones)
             return float(top * config.scheduler_decay_rate**passed)
-        share = min(1.0, since / config.scheduler_t_max)
-        low = config.scheduler_eta_min
-        return low + (top - low) * (1 + math.cos(math.pi * share)) / 2
+        decay, low = config.scheduler_t_max, config.scheduler_eta_min
+        return cosine(step, warmup=warmup, decay=decay, base=top, end=low)
 
     def loss(self, model: nn.Module, batch: tuple[Tensor, Tensor]) -> Loss:
         """Weighted cross-entropy, a mean over each map's points, summed over maps."""
