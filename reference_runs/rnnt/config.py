@@ -6,7 +6,7 @@ public results of those rounds, and the convergence points at a batch of 1024.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from podium.reference_runs.catalogue import Benchmark
@@ -91,10 +91,10 @@ class RnnT(Config):
 
     def records(self, round_name: str) -> Mapping[str, Any]:
         """All fields, but the scale of initial weights, which rounds from 3.0 on do not ask for."""
-        left_out = {"train_samples", "eval_samples"}
+        records = dict(super().records(round_name))
         if version(round_name) >= (3, 0):
-            left_out.add("model_weights_initialization_scale")
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
+            del records["model_weights_initialization_scale"]
+        return records
 
     def weights(self, round_name: str) -> tuple[str, ...]:
         """The model's parts, in the rounds that want them."""
