@@ -74,9 +74,8 @@ class Filtering(Task[Ncf]):
     def evaluate(self, model: nn.Module) -> float:
         """Share of users whose held-out item is among the ten best of its candidates."""
         hits = torch.zeros((), dtype=torch.float64, device=self.device)
-        mine = torch.arange(len(self.evaluation.item))[self.ranks.rank :: self.ranks.world]
-        for begin in range(0, len(mine), USERS_AT_ONCE):
-            user = mine[begin : begin + USERS_AT_ONCE]
+        for users in self.ranks.portions(range(len(self.evaluation.item)), USERS_AT_ONCE):
+            user = torch.tensor(users)
             item = self.evaluation.item[user].to(self.device)
             repeated = self.evaluation.repeated[user].to(self.device)
             pairs = user.to(self.device)[:, None].expand_as(item)
