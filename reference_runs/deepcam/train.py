@@ -62,12 +62,7 @@ class Segmentation(Task[DeepCam]):
                 raise RunFault(
                     f"{name} is {getattr(config, name)}; must be one of {', '.join(known)}"
                 )
-        share = config.global_batch_size // (config.gradient_accumulation_steps * self.ranks.world)
-        if share % config.batchnorm_span:
-            raise RunFault(
-                f"batchnorm_span is {config.batchnorm_span}; must divide the {share} maps of a"
-                " rank's micro-batch, set one or the other with --set"
-            )
+        self.check_span("batchnorm_span", "maps")
 
     def stage(self, log: Logger) -> None:
         """Copy the maps to the node, on the clock: before HPC 3.0 nothing else is allowed."""

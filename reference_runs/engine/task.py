@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.errors import DataMissing, RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -125,10 +125,25 @@ class Task(ABC, Generic[C]):
             pin_memory=self.device.type == "cuda",
         )
 
+    @property
+    def micro_batch_size(self) -> int:
+        """Samples that a rank takes at once."""
+        parts = self.config.gradient_accumulation_steps * self.ranks.world
+        return self.config.global_batch_size // parts
+
+    def check_span(self, field: str, samples: str) -> None:
+        """Raise RunFault where the batch-norm span in `field` does not divide a micro-batch."""
+        span, size = getattr(self.config, field), self.micro_batch_size
+        if size % span:
+            raise RunFault(
+                f"{field} is {span}; must divide the {size} {samples} of a rank's"
+                " micro-batch, set one or the other with --set"
+            )
+
     def _local_indices(self, order: Sequence[int], first: int) -> Iterator[list[int]]:
         """The part of this rank in each micro-batch: neighbouring samples of the global batch."""
         size, parts = self.config.global_batch_size, self.config.gradient_accumulation_steps
-        share = size // (parts * self.ranks.world)
+        share = self.micro_batch_size
         for step in range(first, self.config.steps_per_epoch):
             for part in range(parts):
                 begin = step * size + (part * self.ranks.world + self.ranks.rank) * share

@@ -34,22 +34,13 @@ class Classification(Task[ResNet]):
     def prepare(self) -> None:
         """Draw images, or list ImageNet's files; check that the batch can be normed in groups."""
         config = self.config
-        self._check_span()
+        self.check_span("model_bn_span", "images")
         training, evaluation = self._sources()
         if config.shuffled_labels:
             rng = np.random.default_rng([self.setting.seed, 0x5FF])
             training.labels = rng.permutation(training.labels)
         self.training = Crops(training, config.image_size, config.least_area, self.setting.seed)
         self.evaluation = Centres(evaluation, config.image_size)
-
-    def _check_span(self) -> None:
-        config = self.config
-        share = config.global_batch_size // (config.gradient_accumulation_steps * self.ranks.world)
-        if share % config.model_bn_span:
-            raise RunFault(
-                f"model_bn_span is {config.model_bn_span}; must divide the {share} images of a"
-                " rank's micro-batch, set one or the other with --set"
-            )
 
     def _sources(self) -> tuple[Source, Source]:
         config = self.config
