@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from podium.compliance.checking.discovery import gather
 from podium.compliance.checking.options import Options
 from podium.compliance.rcp.plots import Curve, chart, check_plot, curve_of, write_plot
-from podium.compliance.rcp.show import figure
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.results.convergence import compared, references
 from podium.compliance.scoring.render import numbers
+from podium.compliance.scoring.render.numbers import figure
 from podium.compliance.scoring.render.table import table
 from podium.compliance.scoring.render.text import heading_of
 from podium.compliance.scoring.session import scored_results
