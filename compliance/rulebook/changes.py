@@ -52,7 +52,7 @@ def differences(old: Round, new: Round) -> list[Difference]:
 
 
 def _benchmarks(old: Round, new: Round) -> Iterator[Difference]:
-    before, after = old.listed("closed"), new.listed("closed")
+    before, after = old.listed, new.listed
     names = renamed(new, old)
     for name in after:
         if name in names:
@@ -109,7 +109,7 @@ def _pairs(old: Round, new: Round) -> Iterator[tuple[str, str]]:
 def _tables(old: Round, new: Round) -> Iterator[Difference]:
     known, names = tables(old), renamed(new, old)
     shared = {now for _, now in _pairs(old, new)}
-    relisted = old.listed("closed") != new.listed("closed")
+    relisted = old.listed != new.listed
     for table in tables(new).values():
         if table.hidden or (table.benchmark and table.benchmark not in shared):
             continue
