@@ -93,7 +93,7 @@ class Watch:
         ends = None if options.timeout is None else self.now() + options.timeout
         first = True
         while True:
-            changed = [log.poll()[0] for log in self.logs]
+            changed = [log.poll() for log in self.logs]
             # A status costs most of a poll, and is the same while nothing happens.
             if first or any(changed) or isinstance(output, Live):
                 output.show(self._statuses(), first or any(changed))
