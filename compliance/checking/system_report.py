@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.inputs.round_selection import Choice, RoundRequest
-from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude
+from podium.compliance.inputs.round_selection import Choice, RoundRequest, rules_of, several
+from podium.compliance.report.data import FileEntry, Outcome, conclude
 from podium.compliance.systems.check import SystemVerdict, check_system
 from podium.rules.finding import Severity
 
@@ -26,22 +26,15 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
     ]
     wish = RoundRequest(options.usage, options.round)
     choices = [wish.choose(file.parent) for file, _ in found]
-    several = len({choice.rules.title for choice in choices}) > 1
+    mixed = several(choices)
     files, findings = [], []
     for (file, display_path), choice in zip(found, choices, strict=True):
         verdict = check_system(file, display_path, choice.rules, options.profile, by_schema=True)
         # Before the entry is made: what is not selected does not fail the file
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
-        files.append(_entry(verdict, display_path, choice, strict=options.strict, several=several))
+        files.append(_entry(verdict, display_path, choice, strict=options.strict, mixed=mixed))
         findings += verdict.findings
-    first = choices[0]
-    rules = Rules(
-        usage="several" if several else first.rules.usage,
-        round="several" if several else first.rules.name,
-        profile=options.profile.value,
-        chosen_by=first.chosen_by,
-    )
-    return conclude(rules, files, findings, strict=options.strict)
+    return conclude(rules_of(choices, options.profile), files, findings, strict=options.strict)
 
 
 def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
@@ -61,7 +54,7 @@ def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
 
 
 def _entry(
-    verdict: SystemVerdict, display_path: str, choice: Choice, *, strict: bool, several: bool
+    verdict: SystemVerdict, display_path: str, choice: Choice, *, strict: bool, mixed: bool
 ) -> FileEntry:
     failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     failed = any(finding.severity in failing for finding in verdict.findings)
@@ -70,5 +63,5 @@ def _entry(
         kind="system",
         verdict="fail" if failed else "pass",
         division=verdict.description.division if verdict.description else None,
-        round=choice.rules.title if several else None,
+        round=choice.rules.title if mixed else None,
     )

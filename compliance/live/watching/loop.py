@@ -14,6 +14,7 @@ from msgspec.structs import asdict
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.exit_codes import Exit
+from podium.compliance.inputs.round_selection import rules_of
 from podium.compliance.live.watching.outputs import Json, Live, Output, Plain, document, print_page
 from podium.compliance.live.watching.status import Status
 from podium.compliance.live.watching.watched import Watched, WatchOptions
@@ -202,15 +203,7 @@ class Watch:
         return {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
 
     def _rules(self) -> Rules:
-        choices = {(log.choice.rules.usage, log.choice.rules.name) for log in self.logs}
-        first = self.logs[0].choice
-        several = len(choices) > 1
-        return Rules(
-            usage="several" if several else first.rules.usage,
-            round="several" if several else first.rules.name,
-            profile=self.options.judging.profile.value,
-            chosen_by=first.chosen_by,
-        )
+        return rules_of([log.choice for log in self.logs], self.options.judging.profile)
 
     # --- what is shown ---
 
