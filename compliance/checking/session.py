@@ -17,7 +17,6 @@ from podium.compliance.checking.gc_tuning import fewer_collections
 from podium.compliance.checking.options import Options, Progress
 from podium.compliance.inputs.listing import Disk
 from podium.compliance.inputs.round_selection import RoundRequest, rules_of, several
-from podium.compliance.logs.broken_rule import RULE_CRASHED
 from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import (
     FileEntry,
@@ -25,8 +24,9 @@ from podium.compliance.report.data import (
     ResultEntry,
     SubmissionEntry,
     conclude,
+    fails,
 )
-from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
@@ -206,20 +206,14 @@ class _Session:
             self.findings += Suppressions(own=waivers).about(self.findings)
 
     def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
-        failing = (Severity.ERROR, Severity.WARNING) if self.options.strict else (Severity.ERROR,)
         verdict = one.verdict
         return FileEntry(
             path=one.display_path,
             kind=one.kind,
-            verdict="fail" if any(f.severity in failing and not f.waived for f in kept) else "pass",
+            verdict="fail" if fails(kept, strict=self.options.strict) else "pass",
             benchmark=verdict.benchmark,
             division=verdict.division,
             minutes=verdict.minutes,
             converged=verdict.converged,
             round=one.round if self.several else None,
         )
-
-
-def is_internal(report: Outcome | Report) -> bool:
-    """Whether the report tells of a fault of podium itself."""
-    return any(finding.id == RULE_CRASHED for finding in report.findings)

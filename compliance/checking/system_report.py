@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.inputs.round_selection import Choice, RoundRequest, rules_of, several
-from podium.compliance.report.data import FileEntry, Outcome, conclude
+from podium.compliance.report.data import FileEntry, Outcome, conclude, fails
 from podium.compliance.systems.check import SystemVerdict, check_system
-from podium.rules.finding import Severity
 
 if TYPE_CHECKING:
     from podium.compliance.checking.options import Options
@@ -56,12 +55,10 @@ def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
 def _entry(
     verdict: SystemVerdict, display_path: str, choice: Choice, *, strict: bool, mixed: bool
 ) -> FileEntry:
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    failed = any(finding.severity in failing for finding in verdict.findings)
     return FileEntry(
         path=display_path,
         kind="system",
-        verdict="fail" if failed else "pass",
+        verdict="fail" if fails(verdict.findings, strict=strict) else "pass",
         division=verdict.description.division if verdict.description else None,
         round=choice.rules.title if mixed else None,
     )
