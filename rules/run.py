@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from podium.logging_spec.reader.record import Record
@@ -131,22 +131,3 @@ def as_number(value: Any) -> float | None:
 def metadata_of(record: Record) -> dict[str, Any]:
     """The record's metadata, or an empty mapping where it is no object."""
     return record.metadata if isinstance(record.metadata, dict) else {}
-
-
-def progress(record: Record) -> tuple[str, float] | None:
-    """How far training was: (metadata name, number), by the unit the record gives."""
-    metadata = metadata_of(record)
-    for name in ("samples_count", "epoch_num", "step_num"):
-        number = as_number(metadata.get(name))
-        if number is not None:
-            return name, number
-    return None
-
-
-def pairs(values: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Neighbours of a sequence."""
-    previous: Any = None
-    for index, value in enumerate(values):
-        if index:
-            yield previous, value
-        previous = value

@@ -27,9 +27,6 @@ from podium.compliance.inputs.discover import (
 )
 from podium.compliance.inputs.listing import Disk
 from podium.compliance.inputs.round_selection import Choice, RoundRequest, forget
-from podium.compliance.report.data import (
-    Rules,
-)
 
 
 class DiscoveredInputs(msgspec.Struct, frozen=True):
@@ -47,11 +44,6 @@ class DiscoveredInputs(msgspec.Struct, frozen=True):
     judged: dict[str, Judged]
     tasks: list[Task]
     disks: dict[Path, Disk]
-
-    @property
-    def several(self) -> bool:
-        """Whether the files are of several rounds."""
-        return len({(c.rules.usage, c.rules.name) for c in self.choices}) > 1
 
 
 def find(
@@ -129,15 +121,3 @@ def judge_rest(
     yield from (package[1:] for package in packages)
     # What was gathered is passed on, to be scored: nothing in it is judged a second time
     tasks.clear()
-
-
-def rules_of(gathered: DiscoveredInputs, options: Options) -> Rules:
-    """What a report says of the rules by which all was judged."""
-    # There is a first: where there is neither file nor package, `find` has raised
-    first, several = gathered.choices[0], gathered.several
-    return Rules(
-        usage=first.rules.usage if not several else "several",
-        round=first.rules.name if not several else "several",
-        profile=options.profile.value,
-        chosen_by=first.chosen_by,
-    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from podium.compliance.checking.discovery import DiscoveredInputs, find, judge_rest, rules_of
+from podium.compliance.checking.discovery import DiscoveredInputs, find, judge_rest
 from podium.compliance.checking.files import (
     Judged,
     internal_fault,
@@ -16,8 +16,7 @@ from podium.compliance.checking.files import (
 from podium.compliance.checking.gc_tuning import fewer_collections
 from podium.compliance.checking.options import Options, Progress
 from podium.compliance.inputs.listing import Disk
-from podium.compliance.inputs.round_selection import RoundRequest
-from podium.compliance.logs.broken_rule import RULE_CRASHED
+from podium.compliance.inputs.round_selection import RoundRequest, rules_of, several
 from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import (
     FileEntry,
@@ -25,8 +24,9 @@ from podium.compliance.report.data import (
     ResultEntry,
     SubmissionEntry,
     conclude,
+    fails,
 )
-from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def check_paths(
     session.take_folders(gathered.nearly, gathered.linked)
     session.finish()
     return conclude(
-        rules_of(gathered, options),
+        rules_of(gathered.choices, options.profile),
         session.files,
         session.findings,
         submissions=session.submissions,
@@ -99,7 +99,8 @@ class _Session:
     def __init__(
         self, options: Options, gathered: DiscoveredInputs, comparators: Sequence[Comparator]
     ) -> None:
-        self.options, self.judged, self.several = options, gathered.judged, gathered.several
+        self.options, self.judged = options, gathered.judged
+        self.several = several(gathered.choices)
         self.logs_of: dict[str, list[str]] = {}
         for target in gathered.targets:
             self.logs_of.setdefault(target.submission, []).append(target.path)
@@ -205,20 +206,14 @@ class _Session:
             self.findings += Suppressions(own=waivers).about(self.findings)
 
     def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
-        failing = (Severity.ERROR, Severity.WARNING) if self.options.strict else (Severity.ERROR,)
         verdict = one.verdict
         return FileEntry(
             path=one.display_path,
             kind=one.kind,
-            verdict="fail" if any(f.severity in failing and not f.waived for f in kept) else "pass",
+            verdict="fail" if fails(kept, strict=self.options.strict) else "pass",
             benchmark=verdict.benchmark,
             division=verdict.division,
             minutes=verdict.minutes,
             converged=verdict.converged,
             round=one.round if self.several else None,
         )
-
-
-def is_internal(report: Outcome | Report) -> bool:
-    """Whether the report tells of a fault of podium itself."""
-    return any(finding.id == RULE_CRASHED for finding in report.findings)

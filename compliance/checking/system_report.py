@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.inputs.round_selection import Choice, RoundRequest
-from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude
+from podium.compliance.inputs.round_selection import Choice, RoundRequest, rules_of, several
+from podium.compliance.report.data import FileEntry, Outcome, conclude, fails
 from podium.compliance.systems.check import SystemVerdict, check_system
-from podium.rules.finding import Severity
 
 if TYPE_CHECKING:
     from podium.compliance.checking.options import Options
@@ -26,22 +25,15 @@ def check_systems(paths: list[Path], options: Options) -> Outcome:
     ]
     wish = RoundRequest(options.usage, options.round)
     choices = [wish.choose(file.parent) for file, _ in found]
-    several = len({choice.rules.title for choice in choices}) > 1
+    mixed = several(choices)
     files, findings = [], []
     for (file, display_path), choice in zip(found, choices, strict=True):
         verdict = check_system(file, display_path, choice.rules, options.profile, by_schema=True)
         # Before the entry is made: what is not selected does not fail the file
         verdict.findings = [f for f in verdict.findings if options.wants(f.id)]
-        files.append(_entry(verdict, display_path, choice, strict=options.strict, several=several))
+        files.append(_entry(verdict, display_path, choice, strict=options.strict, mixed=mixed))
         findings += verdict.findings
-    first = choices[0]
-    rules = Rules(
-        usage="several" if several else first.rules.usage,
-        round="several" if several else first.rules.name,
-        profile=options.profile.value,
-        chosen_by=first.chosen_by,
-    )
-    return conclude(rules, files, findings, strict=options.strict)
+    return conclude(rules_of(choices, options.profile), files, findings, strict=options.strict)
 
 
 def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
@@ -61,14 +53,12 @@ def _files(path: Path, *, alone: bool) -> list[tuple[Path, str]]:
 
 
 def _entry(
-    verdict: SystemVerdict, display_path: str, choice: Choice, *, strict: bool, several: bool
+    verdict: SystemVerdict, display_path: str, choice: Choice, *, strict: bool, mixed: bool
 ) -> FileEntry:
-    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    failed = any(finding.severity in failing for finding in verdict.findings)
     return FileEntry(
         path=display_path,
         kind="system",
-        verdict="fail" if failed else "pass",
+        verdict="fail" if fails(verdict.findings, strict=strict) else "pass",
         division=verdict.description.division if verdict.description else None,
-        round=choice.rules.title if several else None,
+        round=choice.rules.title if mixed else None,
     )

@@ -186,7 +186,7 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     scale = None if one.description is None else _scale(one.description)
     then = one.rules.benchmarks.get(one.benchmark)
     # A benchmark may have another name by now, as gnn became rgat
-    now = None if then is None else _today(then, rules, one.division)
+    now = None if then is None else _today(then, rules)
     if then is None or now is None:
         return None
     # With another target the two times are of different tasks
@@ -197,9 +197,9 @@ def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     return _Timed(*named, scale, one.minutes, one.joules)
 
 
-def _today(then: Benchmark, rules: Round, division: str) -> Benchmark | None:
+def _today(then: Benchmark, rules: Round) -> Benchmark | None:
     """The benchmark of a later round that results of an earlier one are compared with."""
-    known = (rules.benchmarks[name] for name in rules.listed(division))
+    known = (rules.benchmarks[name] for name in rules.listed)
     return next((each for each in known if each.lineage == then.lineage), None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,9 @@ from typing import Literal
 import msgspec
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.report.data import Rules
 from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
+from podium.rules.finding import Profile
 from podium.rules.model.round import Round
 
 ChosenBy = Literal["option", "config", "folder", "default"]
@@ -39,6 +42,22 @@ class RoundRequest(msgspec.Struct, frozen=True):
     def choose(self, folder: str | Path) -> Choice:
         """The round for what lies in a folder; raises UsageFault for one that does not exist."""
         return _choose(self, str(folder))
+
+
+def several(choices: Iterable[Choice]) -> bool:
+    """Whether the choices are of more than one round."""
+    return len({choice.rules.title for choice in choices}) > 1
+
+
+def rules_of(choices: Sequence[Choice], profile: Profile) -> Rules:
+    """What a report says of the rules by which all was judged; there is one choice or more."""
+    first, mixed = choices[0], several(choices)
+    return Rules(
+        usage="several" if mixed else first.rules.usage,
+        round="several" if mixed else first.rules.name,
+        profile=profile.value,
+        chosen_by=first.chosen_by,
+    )
 
 
 def named_round(usage: str, name: str | None) -> Round:

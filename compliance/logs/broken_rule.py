@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from podium.compliance.logs.log_rules import CRASHED
-from podium.rules.finding import Severity, StatedBy
+from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.run import Run
 from podium.rules.table import Row, Violation
 
+if TYPE_CHECKING:
+    from podium.compliance.report.models import FindingEntry
+
 RULE_CRASHED = CRASHED.id
 """A fault of podium's own: the process ends with the exit status for it."""
+
+
+def crashed(findings: Iterable[Finding | FindingEntry]) -> bool:
+    """Whether findings tell of a fault of podium itself."""
+    return any(found.id == RULE_CRASHED for found in findings)
 
 
 class RuleViolation(msgspec.Struct):

@@ -16,27 +16,24 @@ from msgspec.structs import replace
 from podium.compliance.checking.discovery import gather
 from podium.compliance.checking.options import Options
 from podium.compliance.rcp.plots import Curve, chart, check_plot, curve_of, write_plot
-from podium.compliance.rcp.show import figure
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.results.convergence import compared, references
 from podium.compliance.scoring.render import numbers
+from podium.compliance.scoring.render.numbers import figure
 from podium.compliance.scoring.render.table import table
 from podium.compliance.scoring.render.text import heading_of
 from podium.compliance.scoring.session import scored_results
 from podium.logging_spec.reader.read import read_log
+from podium.rules.checks.points import OUTCOMES, members_for, position
 from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Profile
-from podium.rules.run import as_number, metadata_of
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.result import ScoredResult
     from podium.rules.convergence.data import Point
 
 SCHEMA = "podium.rcp-check/1"
-
-_PLACES = {"epochs": ("epoch_num", "samples_count", "step_num")}
-_OTHERWISE = ("samples_count", "epoch_num", "step_num")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +89,17 @@ def _checked(scored: ScoredResult, theirs: ScoredResult | None, options: Options
 
 def _interval(scored: ScoredResult) -> float | None:
     """The usual distance of two evaluations in the first log, in the unit of convergence."""
-    unit = scored.entry.unit
-    names = _PLACES.get(unit, _OTHERWISE)
+    names = members_for(scored.entry.unit)
     places: list[float] = []
     log = read_log(scored.result.runs[0].path)
     # With the records read leniently, without which 0.5 and 0.6 have few
     for _, record in log.all_records():
         # HPC's cosmoflow and oc20 log eval_error
-        if record.key not in ("eval_accuracy", "eval_error"):
+        if record.key not in OUTCOMES:
             continue
-        metadata = metadata_of(record)
-        found = (as_number(metadata.get(name)) for name in names)
-        place = next((number for number in found if number is not None), None)
-        if place is not None:
-            places.append(place)
+        at = position(record, names)
+        if at is not None:
+            places.append(at[1])
     # Some logs print each line twice, and checkpoints may be evaluated offline in any order
     gaps = [high - low for low, high in pairwise(places) if high > low]
     # Not every schedule is even: that of ssd in 1.0 had epochs 40, 50, 55 and 60

@@ -57,7 +57,7 @@ def lint(rules: Round, points: Sequence[Point]) -> list[Finding]:
         by_benchmark.setdefault(point.benchmark, []).append(point)
     for benchmark, some in by_benchmark.items():
         if benchmark not in rules.benchmarks and not rounds_with_points(rules.usage, benchmark):
-            name, listed = benchmark or "an empty name", ", ".join(rules.listed("closed"))
+            name, listed = benchmark or "an empty name", ", ".join(rules.listed)
             found.append(_found(BENCHMARK, some[0], name=name, title=rules.title, listed=listed))
             continue
         found += _of_benchmark(rules, benchmark, some)

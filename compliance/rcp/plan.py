@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.rcp.show import figure, reference_member
+from podium.compliance.rcp.show import reference_member
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
+from podium.compliance.scoring.render.numbers import figure
 from podium.rules.convergence.statistics import normalisation, trimmed
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ def points_for(rules: Round, benchmark: str, file: Path | None) -> tuple[Point, 
     points = points_of(rules.usage, rules.name, benchmark)
     # No points is an answer for minigo, which is not tested, and an error for a slip in the name
     if not points and benchmark not in rules.benchmarks:
-        listed = ", ".join(sorted(rules.listed("closed")))
+        listed = ", ".join(sorted(rules.listed))
         raise UsageFault(f"{benchmark} is no benchmark of {rules.title}; must be one of {listed}")
     return points
 

@@ -10,6 +10,7 @@ from podium.compliance.rcp.points import references_for
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
+from podium.compliance.scoring.render.numbers import figure
 from podium.compliance.scoring.render.table import table
 from podium.rules.finding import Profile
 
@@ -95,14 +96,6 @@ def _users(mine: bool, theirs: bool) -> str:
     if mine and theirs:
         return "both"
     return "policy" if mine else "verifier" if theirs else "neither"
-
-
-def figure(value: float) -> str:
-    """A mean, a minimum: six digits, never in powers of ten."""
-    # The format `g` would write samples, which run into millions, in powers of ten
-    if value >= 100_000:
-        return f"{value:.0f}"
-    return f"{value:.6g}"
 
 
 def _as_json(

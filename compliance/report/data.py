@@ -114,6 +114,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
     findings: Sequence[Finding] = ()
 
 
+def fails(findings: Iterable[Finding], *, strict: bool) -> bool:
+    """Whether any finding that is not waived rejects what it is about; `strict`: warnings, too."""
+    failing = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return any(found.severity in failing and not found.waived for found in findings)
+
+
 def conclude(
     rules: Rules,
     files: Iterable[FileEntry],

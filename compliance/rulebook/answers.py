@@ -37,7 +37,7 @@ from podium.compliance.rulebook.text import (
 )
 from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
 from podium.compliance.tables.settings import choices, evaluations, settings
-from podium.compliance.tables.tables import Table, divisions, tables, tables_for
+from podium.compliance.tables.tables import Table, divisions, own_tables, tables, tables_for
 from podium.logging_spec.keys import known, nearest
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.model.round import Round
@@ -149,7 +149,7 @@ def _markdown(
 
 def page(rules: Round, name: str, form: str) -> None:
     """One benchmark's page."""
-    own = [t for t in tables(rules).values() if t.benchmark == name and not t.hidden]
+    own = own_tables(rules, name)
     if form == "json":
         listed = [rule.to_dict() for table in own for rule in rules_of(rules, table)]
         data = {**_benchmark_data(rules, name), "facts": facts(rules, name), "rules": listed}

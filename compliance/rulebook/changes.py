@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from podium.compliance.tables.history import Kind, essence, renamed
+from podium.compliance.tables.history import Kind, essence, renamed, table_before
 from podium.compliance.tables.rule import cell, times_text
 from podium.compliance.tables.tables import Table, tables
 from podium.rules.model.benchmark import line_name
@@ -52,7 +52,7 @@ def differences(old: Round, new: Round) -> list[Difference]:
 
 
 def _benchmarks(old: Round, new: Round) -> Iterator[Difference]:
-    before, after = old.listed("closed"), new.listed("closed")
+    before, after = old.listed, new.listed
     names = renamed(new, old)
     for name in after:
         if name in names:
@@ -107,13 +107,13 @@ def _pairs(old: Round, new: Round) -> Iterator[tuple[str, str]]:
 
 
 def _tables(old: Round, new: Round) -> Iterator[Difference]:
-    known, names = tables(old), renamed(new, old)
+    known = tables(old)
     shared = {now for _, now in _pairs(old, new)}
-    relisted = old.listed("closed") != new.listed("closed")
+    relisted = old.listed != new.listed
     for table in tables(new).values():
         if table.hidden or (table.benchmark and table.benchmark not in shared):
             continue
-        then = ".".join(names.get(part, part) for part in table.name.split("."))
+        then = table_before(table.name, new, old)
         for each in _lines(known.get(then), table, old.verified and new.verified):
             # The list of names says no more than the group of benchmarks does.
             if not (each.name == "submission_benchmark" and relisted):

@@ -5,14 +5,14 @@ The pages lie in `rules/pages`; `podium rules pages --write` makes them anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from podium.compliance.rulebook.changes import LIMITS
 from podium.compliance.rulebook.fixed_page import fixed_page
 from podium.compliance.rulebook.markdown import MADE, check_table, escape
 from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
-from podium.compliance.tables.tables import Table, divisions, tables
+from podium.compliance.tables.tables import divisions, own_tables, tables
 from podium.rules import catalogue
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.model.round import Round
@@ -42,8 +42,10 @@ def pages() -> dict[str, str]:
 
 def stale_pages(folder: Path | None = None) -> list[str]:
     """The pages that are not as the rules are now: wrong, missing or obsolete."""
-    base = folder or pages_folder()
-    wanted = pages()
+    return _stale(folder or pages_folder(), pages())
+
+
+def _stale(base: Path, wanted: Mapping[str, str]) -> list[str]:
     there = {path.relative_to(base).as_posix(): path for path in base.glob("**/*.md")}
     stale = {name for name in there if name not in wanted}
     for name, text in wanted.items():
@@ -55,8 +57,8 @@ def stale_pages(folder: Path | None = None) -> list[str]:
 
 def write_pages(folder: Path | None = None) -> list[str]:
     """Write what is stale, remove what is left over; returns the pages touched."""
-    base = folder or pages_folder()
-    wanted, stale = pages(), stale_pages(base)
+    base, wanted = folder or pages_folder(), pages()
+    stale = _stale(base, wanted)
     for name in stale:
         path = base / name
         if name not in wanted:
@@ -85,7 +87,7 @@ def benchmark_page(rules: Round, name: str) -> str:
     lines += ["- Every benchmark of the round: [its common rules](README.md)"]
     for division in divisions(rules):
         lines += _division(rules, division, name)
-    own = [rule for table in _own(rules, name) for rule in rules_of(rules, table)]
+    own = [rule for table in own_tables(rules, name) for rule in rules_of(rules, table)]
     lines += differences_section(own)
     lines += _checks(rules)
     return "\n".join(lines) + "\n"
@@ -108,15 +110,9 @@ def facts(rules: Round, name: str) -> list[str]:
     ]
 
 
-def _own(rules: Round, name: str) -> list[Table]:
-    return [
-        table for table in tables(rules).values() if table.benchmark == name and not table.hidden
-    ]
-
-
 def _division(rules: Round, division: str, name: str) -> Iterator[str]:
     yield from ("", f"## {f'{division} division'.strip().capitalize()}", "")
-    own = [table for table in _own(rules, name) if table.division == division]
+    own = [table for table in own_tables(rules, name) if table.division == division]
     if not own:
         # A scope without a file ends the official verifier in a crash
         yield "The official verifier has no rules for it here: it ends without a verdict."
@@ -228,7 +224,7 @@ def benchmark_table(rules: Round, *, links: bool = False) -> Iterator[str]:
 
 def count(rules: Round, name: str, division: str) -> int:
     """How many rules of its own a benchmark has in a division."""
-    own = (table for table in _own(rules, name) if table.division == division)
+    own = (table for table in own_tables(rules, name) if table.division == division)
     return sum(len(rules_of(rules, table)) for table in own)
 
 

@@ -13,7 +13,7 @@ from podium.compliance.report.console import print_text, width
 from podium.compliance.report.terminal import wrap
 
 if TYPE_CHECKING:
-    from rich.console import Console, JustifyMethod, RenderableType
+    from rich.console import JustifyMethod, RenderableType
 
 GAP = 2
 """Columns between two cells of a table."""
@@ -31,10 +31,10 @@ class Grid:
 class Printer:
     """Prints to standard output; no colour where that is not a terminal."""
 
-    def __init__(self, columns: int | None = None) -> None:
-        self.width = columns or width()
+    def __init__(self) -> None:
+        self.width = width()
         # Not highlighted: rich would colour numbers and paths as it sees fit
-        self.console: Console = Console(width=self.width, highlight=False, soft_wrap=False)
+        self.console = Console(width=self.width, highlight=False, soft_wrap=False)
 
     def say(self, text: str = "", first: str = "", rest: str | None = None) -> None:
         """Print prose, broken at spaces."""

@@ -10,7 +10,7 @@ from podium.compliance.rulebook.pages import count, difference, facts
 from podium.compliance.rulebook.printer import Grid, Printer
 from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
-from podium.compliance.tables.tables import Table, divisions, tables
+from podium.compliance.tables.tables import Table, divisions, own_tables
 from podium.rules.constraints.formula import show
 from podium.rules.finding import StatedBy
 from podium.rules.model.round import Round
@@ -114,7 +114,7 @@ def print_page(to: Printer, rules: Round, name: str) -> None:
     to.say(f"{name}, {rules.title}: {known.title}")
     for fact in facts(rules, name):
         to.say(fact, "  ", "    ")
-    own = [t for t in tables(rules).values() if t.benchmark == name and not t.hidden]
+    own = own_tables(rules, name)
     print_tables(to, rules, own)
     found = [(r, text) for t in own for r in rules_of(rules, t) if (text := difference(r))]
     if found:

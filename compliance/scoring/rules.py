@@ -5,8 +5,10 @@ Each profile works out a score of its own, so that what keeps it from one weighs
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.fixed.fixed_rule import FixedRule, policy
+from podium.rules.fixed.fixed_rule import FixedRule, Texts, policy
 
 _RUNS = "training rules, Benchmark Results"
 _POINTS = "training rules, RCPs"
@@ -15,11 +17,19 @@ _TIMING = "training rules, Run Results"
 _GOOD = "three runs of llama31_405b converge in 30, 31 and 32 minutes at one batch size"
 
 
-INVALID = FixedRule(
+def _in_both_profiles(
+    id: str,  # noqa: A002 - the rule's id
+    severity: Severity = Severity.ERROR,
+    **texts: Unpack[Texts],
+) -> FixedRule:
+    """A rule of the written policy that weighs the same in the verifier's profile."""
+    return FixedRule(
+        id=id, stated_by=StatedBy.POLICY, severity=severity, in_verifier=severity, **texts
+    )
+
+
+INVALID = _in_both_profiles(
     "score.invalid",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.ERROR,
-    in_verifier=Severity.ERROR,
     says="a result has the runs that its score is made of, and they converge",
     why="a mean without the fastest and slowest needs all its runs, and few may fail; instances of "
     "HPC's throughput must all converge and be of one scale",
@@ -30,11 +40,8 @@ INVALID = FixedRule(
     good=_GOOD,
 )
 
-NO_TIME = FixedRule(
+NO_TIME = _in_both_profiles(
     "score.no-time",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.ERROR,
-    in_verifier=Severity.ERROR,
     says="the runs of a result log run_start and run_stop",
     why="time to train is what lies between the two",
     message="no run has a time: run_start or run_stop is missing",
@@ -44,11 +51,8 @@ NO_TIME = FixedRule(
     good=_GOOD,
 )
 
-MIXED_BATCH_SIZES = FixedRule(
+MIXED_BATCH_SIZES = _in_both_profiles(
     "score.mixed-batch-sizes",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.ERROR,
-    in_verifier=Severity.ERROR,
     says="all runs of a result have one global batch size",
     why="runs of several batch sizes are several results",
     message="the runs are of several global batch sizes ({sizes}); all must have the same",
@@ -58,11 +62,8 @@ MIXED_BATCH_SIZES = FixedRule(
     good=_GOOD,
 )
 
-ABSURD_CONVERGENCE = FixedRule(
+ABSURD_CONVERGENCE = _in_both_profiles(
     "score.absurd-convergence",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.ERROR,
-    in_verifier=Severity.ERROR,
     says="the point of convergence of a run is of the size that the others have",
     why="a slip in the unit, or a broken counter, hides how long the run trained",
     message="the run says that it converged after {at:g} {unit}: {why}",
@@ -73,11 +74,8 @@ ABSURD_CONVERGENCE = FixedRule(
     good=_GOOD,
 )
 
-NEGATIVE_TIME = FixedRule(
+NEGATIVE_TIME = _in_both_profiles(
     "score.negative-time",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.ERROR,
-    in_verifier=Severity.ERROR,
     says="run_stop comes after run_start",
     why="a run that takes no time was not timed by one clock",
     message="run_stop is {before:g} minutes before run_start",
@@ -89,11 +87,9 @@ NEGATIVE_TIME = FixedRule(
 )
 
 # A warning: in 3.1 the committee set factors for results that fail the test of convergence
-FACTOR_DIFFERS = FixedRule(
+FACTOR_DIFFERS = _in_both_profiles(
     "score.factor-differs",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.WARNING,
-    in_verifier=Severity.WARNING,
+    Severity.WARNING,
     says="scaling.json gives the factor that the reference convergence points imply",
     why="the committee may set another; it should be known that it did",
     message="{problem}",
@@ -118,11 +114,9 @@ BROKEN_RUN_COUNTED = policy(
 )
 
 # A note, as outliers are real: 0.7 has 922 minutes beside 0.46
-WIDE_SPREAD = FixedRule(
+WIDE_SPREAD = _in_both_profiles(
     "score.wide-spread",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.NOTE,
-    in_verifier=Severity.NOTE,
+    Severity.NOTE,
     says="the times of a result's runs lie as close together as is usual",
     why="far outliers point to pauses or slow nodes, and are asked about in review",
     message="the runs' times deviate by {spread:.1%} of their mean; {usual:.1%} is usual{far}",
@@ -133,11 +127,9 @@ WIDE_SPREAD = FixedRule(
 )
 
 # A warning: to measure power is optional, so its faults cost no score
-NO_ENERGY = FixedRule(
+NO_ENERGY = _in_both_profiles(
     "score.no-energy",
-    stated_by=StatedBy.POLICY,
-    severity=Severity.WARNING,
-    in_verifier=Severity.WARNING,
+    Severity.WARNING,
     says="power logs give the energy of every run that is scored",
     why="a result's energy is the mean over the runs of its score",
     message="there are power logs, and the energy of a scored run cannot be computed from them",

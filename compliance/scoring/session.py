@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from podium.compliance.checking.discovery import DiscoveredInputs, gather, rules_of
+from podium.compliance.checking.discovery import DiscoveredInputs, gather
 from podium.compliance.checking.files import Judged
 from podium.compliance.checking.options import Options
 from podium.compliance.inputs.layout import natural
-from podium.compliance.inputs.round_selection import RoundRequest
+from podium.compliance.inputs.round_selection import RoundRequest, rules_of
 from podium.compliance.logs.facts import Facts
 from podium.compliance.results.location import filled, is_pruned, place_of
 from podium.compliance.results.result import Result, Run
@@ -64,7 +64,7 @@ def report_of(
     found.sort(key=Finding.sort_key)
     kept = [one for one in found if options.wants(one.id)]
     return Scores(
-        rules=rules_of(gathered, options),
+        rules=rules_of(gathered.choices, options.profile),
         results=[each.entry for each in scored],
         findings=kept,
     )

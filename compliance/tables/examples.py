@@ -37,38 +37,6 @@ class Example:
     good: tuple[Record, ...]
 
 
-def counter_example(constraint: Constraint, run: Run | None = None) -> tuple[Any, Any] | None:
-    """A value that breaks a constraint on values and one that obeys; None where there is none.
-
-    `run` holds the keys that formulas look at; raises NotLogged where it lacks one.
-    """
-    # Placed behind all records, so that a formula may look at any of them
-    run = run or Run([])
-    run.position = len(run.records)
-    good = bad = _NONE
-    for value in (*constraint.candidates(run), *COMMON_VALUES):
-        if _passes(constraint, value, run):
-            good = value if good is _NONE else good
-        elif bad is _NONE:
-            bad = value
-        if good is not _NONE and bad is not _NONE:
-            return bad, good
-    return None
-
-
-_NONE: Any = object()
-
-
-def _passes(constraint: Constraint, value: Any, run: Run) -> bool:
-    run.position = len(run.records)
-    try:
-        return constraint.test(value, run)
-    except NotLogged:
-        raise
-    except Exception:
-        return False
-
-
 def example(row: Row, known: Mapping[str, Row], target: bool = False) -> Example | None:
     """An example of a row (or of its target); `known` tells what other keys must be."""
     return _Maker(row, known, target).make()

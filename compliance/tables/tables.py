@@ -51,12 +51,12 @@ def _tables(usage: str, name: str) -> Mapping[str, Table]:
     for benchmark in rules.benchmarks:
         for division in divisions(rules):
             if rules.has_rules(division, benchmark):
-                for table in _own_tables(rules, division, benchmark):
+                for table in _scoped_tables(rules, division, benchmark):
                     found[table.name] = table
     return MappingProxyType(found)
 
 
-def _own_tables(rules: Round, division: str, benchmark: str) -> Iterator[Table]:
+def _scoped_tables(rules: Round, division: str, benchmark: str) -> Iterator[Table]:
     for scope in rules.scopes(division, benchmark):
         if not scope.benchmark:
             continue
@@ -77,12 +77,17 @@ def _table(scope: Scope, division: str, benchmark: str) -> Table:
     return Table(scope.name, division, benchmark, (*scope.rows, *scope.ends))
 
 
+def own_tables(rules: Round, benchmark: str) -> list[Table]:
+    """The tables of one benchmark, those of every division."""
+    return [t for t in tables(rules).values() if t.benchmark == benchmark and not t.hidden]
+
+
 def tables_for(rules: Round, benchmark: str, division: str) -> list[Table]:
     """The tables that judge a benchmark's log, innermost first, each without overridden rows."""
     found: list[Table] = []
     # To the official verifier the last scope that lists a key decides it alone
     decided: set[str] = set()
-    own = [t for t in tables(rules).values() if t.benchmark == benchmark and not t.hidden]
+    own = own_tables(rules, benchmark)
     outer = [t for t in tables(rules).values() if not t.benchmark and t.division in ("", division)]
     for table in (*(t for t in own if t.division == division), *reversed(outer)):
         lines = tuple(

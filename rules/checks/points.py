@@ -52,6 +52,12 @@ def position(record: Record, names: Iterable[str] = POSITIONS) -> tuple[str, flo
     return None
 
 
+def members_for(unit: str) -> tuple[str, ...]:
+    """The metadata members that say how far training is, the one that counts this unit first."""
+    first = "epoch_num" if unit == "epochs" else "samples_count"
+    return (first, *(name for name in POSITIONS if name != first))
+
+
 def where_is(at: tuple[str, float] | None) -> str:
     """A position as messages give it."""
     return "an earlier evaluation" if at is None else f"{at[0]} {show(at[1])}"

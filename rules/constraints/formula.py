@@ -96,9 +96,12 @@ def _combine(
 
 
 def _formula(what: Formula | float) -> Formula:
-    if isinstance(what, Formula):
-        return what
-    return Formula(number_text(what), lambda _: what)
+    return what if isinstance(what, Formula) else constant(what)
+
+
+def constant(value: float) -> Formula:
+    """A number as a formula."""
+    return Formula(number_text(value), lambda _: value)
 
 
 def number_text(value: float) -> str:

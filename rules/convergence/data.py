@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 
 from podium.rules.package_data import read_beside
+from podium.rules.run import as_number
 
 SCHEMA = "podium.rcp/1"
 
@@ -156,7 +156,7 @@ def _official_point(name: str, record: Any) -> Point:
 def _is_number(value: Any) -> bool:
     # To isinstance, true is an integer as well
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    return numeric and math.isfinite(value)
+    return numeric and as_number(value) is not None
 
 
 def _batch_size(value: Any, where: str) -> float:

@@ -6,6 +6,7 @@ and goes by the benchmark named so far. Where it would crash, `problem` says on 
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import msgspec
@@ -43,7 +44,7 @@ def read(run: Run, rules: Round, train_samples: bool = False) -> Reading:
         return reader.reading()
     except _Crash as crash:
         size = reader.batch_size
-        reading = Reading(size if isinstance(size, int | float) else None, reader.benchmark)
+        reading = Reading(size if _is_number(size) else None, reader.benchmark)
         reading.problem = str(crash)
         return reading
 
@@ -156,8 +157,11 @@ class _Reader:
             ("global_batch_size", self.batch_size),
             ("the point of convergence", self.to_converge),
         ):
-            if value is not None and not isinstance(value, int | float):
-                raise _Crash(f"{name} is {value!r:.60}, which is not a number")
+            if value is None or _is_number(value):
+                continue
+            if isinstance(value, int):
+                raise _Crash(f"{name} is larger than any float")
+            raise _Crash(f"{name} is {value!r:.60}, which is not a number")
         return Reading(
             self.batch_size,
             self.benchmark,
@@ -165,6 +169,12 @@ class _Reader:
             self.converged,
             quality_number(self.quality),
         )
+
+
+def _is_number(value: Any) -> bool:
+    # JSON integers have no bound; the arithmetic is done in floats, which have
+    whole = isinstance(value, int) and abs(value) <= sys.float_info.max
+    return whole or isinstance(value, float)
 
 
 def _member(record: Record, name: str) -> Any:

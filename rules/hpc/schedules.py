@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podium.rules.model.schedule import BATCH, Grid, Schedule, constant
+from podium.rules.constraints.benchmark_constraints import BATCH
+from podium.rules.constraints.formula import constant
+from podium.rules.model.schedule import Grid, Schedule
 
 _EVERY_EPOCH = Schedule(
     (Grid(constant(1), constant(1), "epochs", slack=0.25, per_batch=0),), positions=("epoch_num",)

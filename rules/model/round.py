@@ -221,8 +221,9 @@ class Round(msgspec.Struct, frozen=True, dict=True):
                 return called[0]
         return None
 
-    def listed(self, division: str) -> tuple[str, ...]:
-        """Benchmarks that the round runs in a division."""
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The benchmarks that the round runs."""
         return tuple(name for name in self.benchmarks if name not in self.retired_with_rules)
 
     def __repr__(self) -> str:
@@ -301,7 +302,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         return None
 
     def _name_row(self, division: str) -> Row:
-        names = self.listed(division)
+        names = self.listed
         accepted = tuple(
             n for n in names if division == "closed" or n not in self.omitted_from_open_list
         )

@@ -13,13 +13,10 @@ import msgspec
 
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints.formula import Formula, number_text, show
-from podium.rules.constraints.formula import logged as logged_value
+from podium.rules.constraints.formula import Formula, show
 from podium.rules.run import Run
 
 Unit = Literal["samples", "tokens", "epochs"]
-
-BATCH = logged_value(k.GLOBAL_BATCH_SIZE)
 
 UNIT_SLIP = 0.01
 """Positions below this share of an interval are counted in some other unit: not judged."""
@@ -79,7 +76,6 @@ class Due(msgspec.Struct, frozen=True):
 class Miss(msgspec.Struct, frozen=True):
     """What is off: the evaluation at fault (by its place among the points), and why."""
 
-    kind: Literal["first", "interval"]
     index: int
     message: str
     expected: str
@@ -194,7 +190,6 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         rarely = "at the latest " if self.often else ""
         formula = due.grid.first or due.grid.interval
         return Miss(
-            "first",
             0,
             f"the first evaluation is at {_number(point)} {due.unit}; must be {rarely}at "
             f"{_number(first)} {due.unit}",
@@ -209,7 +204,6 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         gap = points[place] - before
         most = "at most " if self.often else ""
         return Miss(
-            "interval",
             place,
             f"the interval before the evaluation at {_number(points[place])} {due.unit} is "
             f"{_number(gap)} {due.unit} ({len(bad)} of {len(points)} evaluations are off); must be "
@@ -234,8 +228,3 @@ def _worked_out(formula: Formula, value: float, unit: str) -> str:
     if formula.needs:
         return f"{formula.text} {unit} (= {_number(value)})"
     return f"{_number(value)} {unit}"
-
-
-def constant(value: float) -> Formula:
-    """A number as a formula."""
-    return Formula(number_text(value), lambda _: value)

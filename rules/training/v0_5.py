@@ -104,8 +104,7 @@ class counted_up(Constraint, frozen=True):  # noqa: N801 - reads like the policy
         return wrong
 
     def holds(self, record: Record, run: Run) -> bool:
-        here = run.position
-        return here not in self.broken(run.where[record.key], run)
+        return run.position not in self.broken(run.where[record.key], run)
 
     def text(self) -> str:
         return "counted up from 0"

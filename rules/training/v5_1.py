@@ -5,10 +5,9 @@ from msgspec.structs import replace
 from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import computes, equals, not_empty
-from podium.rules.constraints.formula import as_of, ceil
+from podium.rules.constraints.formula import as_of, ceil, constant
 from podium.rules.model.benchmark import Amend, Change
 from podium.rules.model.reasons import PRESENCE
-from podium.rules.model.schedule import constant
 from podium.rules.table import row
 from podium.rules.training.benchmarks.flux1 import FLUX1
 from podium.rules.training.benchmarks.llama31_8b import LLAMA31_8B

@@ -32,7 +32,7 @@ def lacking_points(rules: Round) -> list[str]:
         return []
     return [
         name
-        for name in rules.listed("closed")
+        for name in rules.listed
         if rules.benchmarks[name].convergence.tested
         and not rules.benchmarks[name].convergence.without_points
         and not points_of(rules.usage, rules.name, name)
@@ -52,12 +52,12 @@ def test_every_benchmark_has_reference_points_or_says_why_not(rules: Round) -> N
 def test_a_round_to_come_does_not_lose_its_reference_points_in_silence(usage: str) -> None:
     before = newest(usage)
     new = before.next("99.0", package=replace(before.package, columns=()))
-    assert lacking_points(new) == [*before.listed("closed")]
+    assert lacking_points(new) == [*before.listed]
     reason = ConvergenceRules(without_points="the reference is being run again")
-    excused = new.listed("closed")[0]
+    excused = new.listed[0]
     changed = replace(new.benchmarks[excused], convergence=reason)
     new = replace(new, benchmarks={**new.benchmarks, excused: changed})
-    assert lacking_points(new) == [name for name in before.listed("closed") if name != excused]
+    assert lacking_points(new) == [name for name in before.listed if name != excused]
 
 
 @by_round
@@ -129,8 +129,8 @@ def test_the_unit_of_convergence(where: tuple[str, str, str]) -> None:
 
 @by_round
 def test_a_name_that_people_use_is_not_that_of_another_benchmark_of_the_round(rules: Round) -> None:
-    for name in rules.listed("closed"):
-        others = {*rules.listed("closed")} - {name, rules.benchmarks[name].lineage}
+    for name in rules.listed:
+        others = {*rules.listed} - {name, rules.benchmarks[name].lineage}
         assert not others & {*rules.benchmarks[name].also_called}, name
 
 

@@ -166,10 +166,10 @@ def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
 
 
 def _status(report: Outcome) -> Exit:
-    from podium.compliance.checking.session import is_internal
+    from podium.compliance.logs.broken_rule import crashed
 
     # A fault of podium outranks the verdict: what it failed on has not been judged
-    if is_internal(report):
+    if crashed(report.findings):
         return Exit.INTERNAL
     # The verdict and not the number of errors: with --strict warnings reject, too
     return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN

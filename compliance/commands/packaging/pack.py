@@ -203,10 +203,10 @@ def _bundle(tree: Path, archive: Path) -> None:
 
 
 def _status(packed: Packed, *, force: bool) -> Exit:
-    from podium.compliance.checking.session import is_internal
+    from podium.compliance.logs.broken_rule import crashed
 
     # A tree that podium failed to judge is neither accepted nor rejected
-    if packed.report is not None and is_internal(packed.report):
+    if packed.report is not None and crashed(packed.report.findings):
         return Exit.INTERNAL
     # A dry run fails where the real call would refuse, so that a script can ask first
     planned = packed.state == "planned" and not packed.plan.stopped(force=force)

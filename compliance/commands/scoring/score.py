@@ -199,9 +199,9 @@ def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
 
 
 def _status(scores: Scores) -> Exit:
-    from podium.compliance.logs.broken_rule import RULE_CRASHED
+    from podium.compliance.logs.broken_rule import crashed
 
     # A result that podium failed on is not known to be invalid
-    if any(one.id == RULE_CRASHED for one in scores.findings):
+    if crashed(scores.findings):
         return Exit.INTERNAL
     return Exit.FOUND if scores.faulty else Exit.CLEAN

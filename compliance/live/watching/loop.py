@@ -14,14 +14,14 @@ from msgspec.structs import asdict
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.exit_codes import Exit
+from podium.compliance.inputs.round_selection import rules_of
 from podium.compliance.live.watching.outputs import Json, Live, Output, Plain, document, print_page
 from podium.compliance.live.watching.status import Status
 from podium.compliance.live.watching.watched import Watched, WatchOptions
-from podium.compliance.logs.broken_rule import RULE_CRASHED
+from podium.compliance.logs.broken_rule import crashed
 from podium.compliance.report.console import print_text, width
-from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude
+from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude, fails
 from podium.compliance.report.json_text import json_text
-from podium.rules.finding import Severity
 
 GRACE_S = 30
 """Seconds that a command started by --exec has after the watch has ended."""
@@ -93,7 +93,7 @@ class Watch:
         ends = None if options.timeout is None else self.now() + options.timeout
         first = True
         while True:
-            changed = [log.poll()[0] for log in self.logs]
+            changed = [log.poll() for log in self.logs]
             # A status costs most of a poll, and is the same while nothing happens.
             if first or any(changed) or isinstance(output, Live):
                 output.show(self._statuses(), first or any(changed))
@@ -166,15 +166,14 @@ class Watch:
 
     def report(self, logs: Sequence[Watched]) -> Outcome:
         """The report that `podium check` gives on these logs."""
-        files, failing = [], self._failing()
+        files, strict = [], self.options.strict
         for log in logs:
             verdict = log.judge()
-            failed = any(found.severity in failing for found in verdict.findings)
             files.append(
                 FileEntry(
                     path=log.path,
                     kind="log",
-                    verdict="fail" if failed else "pass",
+                    verdict="fail" if fails(verdict.findings, strict=strict) else "pass",
                     benchmark=verdict.benchmark,
                     division=verdict.division,
                     minutes=verdict.minutes,
@@ -182,7 +181,7 @@ class Watch:
                 )
             )
         findings = [found for log in logs for found in log.judge().findings]
-        return conclude(self._rules(), files, findings, strict=self.options.strict)
+        return conclude(self._rules(), files, findings, strict=strict)
 
     def _status(self) -> Exit:
         found = [
@@ -192,25 +191,12 @@ class Watch:
             for each in (log.verdict.findings if log.verdict else log.guard.findings)
         ]
         # A rule that crashed may have hidden an error, so neither verdict would be true
-        if any(each.id == RULE_CRASHED for each in found):
+        if crashed(found):
             return Exit.INTERNAL
-        failing = self._failing()
-        return Exit.FOUND if any(each.severity in failing for each in found) else Exit.CLEAN
-
-    def _failing(self) -> set[Severity]:
-        strict = self.options.strict
-        return {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+        return Exit.FOUND if fails(found, strict=self.options.strict) else Exit.CLEAN
 
     def _rules(self) -> Rules:
-        choices = {(log.choice.rules.usage, log.choice.rules.name) for log in self.logs}
-        first = self.logs[0].choice
-        several = len(choices) > 1
-        return Rules(
-            usage="several" if several else first.rules.usage,
-            round="several" if several else first.rules.name,
-            profile=self.options.judging.profile.value,
-            chosen_by=first.chosen_by,
-        )
+        return rules_of([log.choice for log in self.logs], self.options.judging.profile)
 
     # --- what is shown ---
 

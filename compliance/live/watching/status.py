@@ -13,9 +13,9 @@ from podium.compliance.live.partial.reference import Expected
 from podium.compliance.live.watching.forecast import Forecast, Goal, Point, forecast, goal_of
 from podium.rules.checks.lifecycle import init_limit
 from podium.rules.checks.points import (
-    POSITIONS,
     evaluations,
     first_passing,
+    members_for,
     position,
     status_of,
     target_of,
@@ -124,7 +124,7 @@ def _add_times(found: Status, guard: Guard, now_ms: float) -> None:
 def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     run, context = guard.run, guard.context
     target, due = target_of(context), _due(guard)
-    names = _members(expected.unit, due)
+    names = members_for(due.unit if due is not None else expected.unit)
     found.goal = goal_of(target)
     if target is not None:
         wanted = target.some if found.goal is None else (found.goal.constraint,)
@@ -150,13 +150,6 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
         end = found.forecast.position
     if end is not None and expected.minimum is not None:
         found.margin = end - expected.minimum
-
-
-def _members(unit: str, due: Due | None) -> tuple[str, ...]:
-    """The metadata members with an evaluation's position, the preferred one first."""
-    epochs = (due.unit if due is not None else unit) == "epochs"
-    first = "epoch_num" if epochs else "samples_count"
-    return (first, *(name for name in POSITIONS if name != first))
 
 
 def _due(guard: Guard) -> Due | None:

@@ -66,33 +66,32 @@ class Watched:
         guard.run.line_of = lambda index: self.log.log.line(index)
         return guard
 
-    def poll(self) -> tuple[bool, list[Finding]]:
-        """Read what is new: whether there was any, and the findings that are certain with it."""
-        found: list[Finding] = []
-        any_ = False
+    def poll(self) -> bool:
+        """Read what is new and have the guard judge it; returns whether there was any."""
+        self.quiet = True
         for piece in self.tail.poll():
-            any_ = True
-            found += self._take(piece)
-        self.quiet = not any_
-        if any_:
+            self.quiet = False
+            self._take(piece)
+        if not self.quiet:
             self.verdict = None
-        return any_, found
+        return not self.quiet
 
-    def _take(self, piece: Piece) -> list[Finding]:
+    def _take(self, piece: Piece) -> None:
         if piece.kind == "anew":
             self._pending = None
             self._begin()
-            return []
+            return
         if piece.kind == "replaced":
             # Only its first records show whether a new file goes on with the run
             self._pending = b""
-            return []
+            return
         records = self._feed(piece.data)
         if self.log.begun_anew:
             self.log.begun_anew = False
             # A newer line format makes all lines before it void, with what was found in them
             self.guard, records = self._guard(), self.log.log.records[:]
-        return [*self._judge(records), *self._judge_faults()]
+        self._judge(records)
+        self._judge_faults()
 
     def _feed(self, data: bytes) -> list[Record]:
         """The records that new bytes complete; those of a new file once it is recognised."""
@@ -108,21 +107,18 @@ class Watched:
             self._begin()
         return self.log.feed(pending)
 
-    def _judge(self, records: list[Record]) -> list[Finding]:
+    def _judge(self, records: list[Record]) -> None:
         # Rules of another line format say nothing of single records; the end judges the whole
         if self.log.log.generation != self.choice.rules.generation:
-            return []
-        found: list[Finding] = []
+            return
         for record in records:
-            found += self.guard(record)
-        return found
+            self.guard(record)
 
-    def _judge_faults(self) -> list[Finding]:
+    def _judge_faults(self) -> None:
         log = self.log.log
         new, self.faults = log.faults[self.faults :], len(log.faults)
-        if not new:
-            return []
-        return [*self.guard.report(line_findings(log, new, self.choice.rules, self.path))]
+        if new:
+            self.guard.report(line_findings(log, new, self.choice.rules, self.path))
 
     # --- what is known ---
 

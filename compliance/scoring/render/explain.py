@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
+from podium.compliance.scoring.render.numbers import figure
 from podium.compliance.scoring.render.table import table
 from podium.compliance.scoring.render.text import heading_of
 
@@ -22,14 +23,6 @@ _CASES = {
     "above_range": "none as large",
     "none": "none",
 }
-
-
-def figure(value: float | None) -> str:
-    """A mean: six digits, never in powers of ten."""
-    if value is None:
-        return numbers.NONE
-    # Samples run into millions, which the format `g` would write in powers of ten
-    return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
 
 
 def explain(scored: ScoredResult, width: int = 80) -> str:

@@ -31,6 +31,14 @@ def count(value: float | None) -> str:
     return str(int(value)) if value == int(value) else f"{value:.6f}".rstrip("0").rstrip(".")
 
 
+def figure(value: float | None) -> str:
+    """A mean, a minimum: six digits, never in powers of ten."""
+    if value is None:
+        return NONE
+    # Samples run into millions, which the format `g` would write in powers of ten
+    return f"{value:.0f}" if abs(value) >= 100_000 else f"{value:.6g}"
+
+
 def energy(joules: float | None) -> str:
     """Joules, in the unit that leaves few digits."""
     if joules is None:

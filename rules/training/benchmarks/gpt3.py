@@ -3,11 +3,10 @@
 from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import BATCH, by_batch_size
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals, one_of
-from podium.rules.constraints.formula import ceil, logged
+from podium.rules.constraints.formula import ceil, constant, logged
 from podium.rules.constraints.members import has
 from podium.rules.model.benchmark import Benchmark, ConvergenceRules
 from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES
-from podium.rules.model.schedule import constant
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GPT3 = Benchmark(

@@ -5,11 +5,10 @@ from msgspec.structs import replace
 from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import BATCH, rounded
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, product_equals
-from podium.rules.constraints.formula import ceil
+from podium.rules.constraints.formula import ceil, constant
 from podium.rules.constraints.members import has
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET, PRESENCE
-from podium.rules.model.schedule import constant
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 WARMUP = ceil(constant(8000) * 1152 / BATCH)

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from podium.rules.constraints.formula import Formula, ceil, floor
-from podium.rules.model.schedule import BATCH, Grid, Schedule, constant
+from podium.rules.constraints.benchmark_constraints import BATCH
+from podium.rules.constraints.formula import Formula, ceil, constant, floor
+from podium.rules.model.schedule import Grid, Schedule
 
 CRITEO = 4_195_197_692
 """Training samples of the Criteo data sets."""

@@ -112,6 +112,11 @@ def test_own_form_is_read_for_any_round_or_for_one() -> None:
         ('{"a": {"BS": 8, "Epochs to converge": [1, 2]}}', "has 2 values; must have 3 or more"),
         ('{"a": {"BS": 8, "Epochs to converge": [1, 2, null]}}', "finite numbers above 0"),
         ('{"a": {"BS": 8, "Epochs to converge": [1, 2, Infinity]}}', "finite numbers above 0"),
+        (
+            f'{{"a": {{"BS": 8, "Epochs to converge": [1, 2, 1{"0" * 400}]}}}}',
+            "finite numbers above 0",
+        ),
+        (f'{{"a": {{"BS": 1{"0" * 400}, "Epochs to converge": [1, 2, 3]}}}}', "a number above 0"),
         ('{"schema": "other"}', "podium.rcp/1"),
         ('{"schema": "podium.rcp/1", "points": [1]}', "points[0] must be an object"),
         ('{"schema": "podium.rcp/1", "points": [], "rounds": {"5.1": [3]}}', "rounds must map"),

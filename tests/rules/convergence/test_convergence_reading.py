@@ -151,6 +151,9 @@ def test_two_words_that_share_a_letter_are_both_seen() -> None:
         (log(record("eval_accuracy", 0.8)), "eval_accuracy has no epoch_num"),
         (log(record("eval_accuracy", 0.8, epoch_num="2")), "an epoch_num that is not a number"),
         (log(record("eval_accuracy", 0.8, epoch_num=2), size="256"), "which is not a number"),
+        (log(record("eval_accuracy", 0.8, epoch_num=10**400)), "larger than any float"),
+        (log(record("eval_accuracy", 0.8, epoch_num=2), size=10**400), "larger than any float"),
+        (log(size=-(10**400)), "no evaluation stands before it"),
         ([record("run_stop", at=1)], "run_stop has no status"),
         ([Record("run_stop", 1, None, "")], "run_stop has no status"),
         (log(record("eval_accuracy", 0.8, epoch_num=1), benchmark="flux1"), "no samples_count"),
@@ -162,6 +165,8 @@ def test_what_crashes_the_verifier_is_reported_and_does_not_crash_us(
     facts = read(records, Profile.VERIFIER, "5.1")
     assert problem in facts.problem
     assert not facts.converged
+    # What cannot be computed with is not handed on
+    assert facts.batch_size in (None, 256)
     read(records, Profile.POLICY, "5.1")
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -16,7 +17,7 @@ from podium.compliance.live import rules as live
 from podium.compliance.logs.log_rules import RULE_OF_FAULT
 from podium.compliance.rulebook.catalogue import FIXED, all_rules
 from podium.compliance.rulebook.explain import example_of, explain
-from podium.compliance.tables.examples import counter_example
+from podium.compliance.tables.candidates import COMMON_VALUES
 from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule, rules_of
 from podium.compliance.tables.settings import settings
@@ -26,9 +27,10 @@ from podium.logging_spec.reader.record import Record
 from podium.rules.catalogue import USAGES, find_round, newest, rounds_of
 from podium.rules.constraints import bounds as c
 from podium.rules.constraints import formula
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.finding import StatedBy
 from podium.rules.model.round import Round
-from podium.rules.run import Run
+from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
 from tests.compliance import command_line
 from tests.compliance.command_line import Done
@@ -343,6 +345,38 @@ def test_every_id_named_in_the_sources_is_explained() -> None:
 
 
 # --- counter-examples -----------------------------------------------------------------------------
+
+
+def counter_example(constraint: Constraint, run: Run | None = None) -> tuple[Any, Any] | None:
+    """A value that breaks a constraint on values and one that obeys; None where there is none.
+
+    `run` holds the keys that formulas look at; raises NotLogged where it lacks one.
+    """
+    # Placed behind all records, so that a formula may look at any of them
+    run = run or Run([])
+    run.position = len(run.records)
+    good = bad = _NONE
+    for value in (*constraint.candidates(run), *COMMON_VALUES):
+        if _passes(constraint, value, run):
+            good = value if good is _NONE else good
+        elif bad is _NONE:
+            bad = value
+        if good is not _NONE and bad is not _NONE:
+            return bad, good
+    return None
+
+
+_NONE: Any = object()
+
+
+def _passes(constraint: Constraint, value: Any, run: Run) -> bool:
+    run.position = len(run.records)
+    try:
+        return constraint.test(value, run)
+    except NotLogged:
+        raise
+    except Exception:
+        return False
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,17 @@ def test_a_result_that_converges_too_soon_fails(corpus: Path) -> None:
     assert "margin" in quiet
 
 
+def test_millions_of_samples_are_never_in_powers_of_ten(tmp_path: Path) -> None:
+    made = usual(tmp_path / "training_results_v5.1")
+    far = record(1152, [3_000_000] * 5, "llama31_405b")
+    far["samples to converge"] = far.pop("Epochs to converge")
+    result = podium("check", made.root, "--rcps", official(tmp_path, far=far))
+    assert result.exit_code == 1
+    margin = next(line for line in result.output.splitlines() if "margin" in line)
+    assert "-2" in margin
+    assert "e+" not in margin
+
+
 def test_where_the_verifier_differs_is_said(corpus: Path) -> None:
     root = corpus / "training_results_v1.0" / "Google"
     found = document("check", root)["results"]

@@ -139,6 +139,15 @@ def test_mixed_batch_sizes_and_absurd_convergence_are_findings(submission: Submi
     assert document["results"][0]["batch_size"] is None
 
 
+@pytest.mark.parametrize("profile", ["policy", "verifier"])
+def test_integers_beyond_any_float_are_findings(submission: Submission, profile: str) -> None:
+    submission.log(0, lambda log: log.set("global_batch_size", 10**400))
+    submission.log(1, lambda log: log.meta("eval_accuracy", samples_count=10**400))
+    document = scores(submission.root, "--profile", profile)
+    assert "score.mixed-batch-sizes" in ids(document)
+    assert document["results"][0]["batch_size"] is None
+
+
 def test_a_run_that_ends_before_it_starts(submission: Submission) -> None:
     submission.log(1, lambda log: timed(log, -5))
     assert "score.negative-time" in ids(scores(submission.root))
