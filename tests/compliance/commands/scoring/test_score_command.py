@@ -18,6 +18,7 @@ from rich.cells import cell_len
 from podium.compliance import score
 from podium.compliance.commands.scoring.score import Format
 from podium.compliance.errors import NothingToJudge
+from podium.compliance.files import optional_imports
 from podium.compliance.scoring.compare import comparable
 from podium.compliance.scoring.render import BINARY, sheets
 from podium.compliance.scoring.render.table import Heading, table
@@ -322,7 +323,8 @@ def test_a_missing_extra_is_one_line(
     def missing(module: str) -> ModuleType:
         raise ImportError(module)
 
-    monkeypatch.setattr(sheets, "import_module", missing)
+    for module in (sheets, optional_imports):
+        monkeypatch.setattr(module, "import_module", missing)
     output = tmp_path / f"scores.{name}"
     result = podium(submission.root, "--format", name, "--output", output)
     assert result.exit_code == 2
