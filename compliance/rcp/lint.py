@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from podium.compliance.rcp.points import references_for
 from podium.compliance.rcp.rules import (
     BATCH_SIZE,
     BENCHMARK,
@@ -30,6 +29,7 @@ from podium.compliance.rcp.rules import (
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.results.convergence import references
 from podium.compliance.scoring.render import numbers
 from podium.compliance.tables.settings import settings
 from podium.rules.convergence.data import rounds_with_points
@@ -181,13 +181,9 @@ def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) ->
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
-    drop = rules.benchmark(benchmark).dropped
-    # No mean is left of fewer values, which _run_count reports
-    usable = [point for point in points if len(point.to_converge) > 2 * drop]
-    if not usable:
-        return
-    named = {point.id: point for point in usable}
-    methods = {p: references_for(p, rules, benchmark, usable) for p in Profile}
+    named = {point.id: point for point in points}
+    # Not of points with too few values to have a mean, which _run_count reports
+    methods = {p: references(p, rules, benchmark, points) for p in Profile}
     used = {p: {one.ids[0] for one in methods[p].used} for p in Profile}
     for one in methods[Profile.POLICY].every:
         name = one.ids[0]
