@@ -112,9 +112,9 @@ def _absurd(scored: ScoredResult) -> Iterator[Finding]:
 
 
 def _usual(scored: ScoredResult, values: list[float]) -> float | None:
-    convergence = scored.result.convergence
-    if convergence is not None and convergence.mean is not None:
-        return convergence.mean
+    mean = scored.result.convergence.mean
+    if mean is not None:
+        return mean
     # Of two runs that differ neither can be called the odd one
     return statistics.median(values) if len(values) > 2 else None
 
