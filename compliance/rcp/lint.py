@@ -28,7 +28,7 @@ from podium.compliance.rcp.rules import (
 )
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.text import plural
-from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.report.terminal import clean, join_limited, wrap
 from podium.compliance.results.convergence import references
 from podium.compliance.scoring.render import numbers
 from podium.compliance.tables.settings import settings
@@ -102,9 +102,9 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     # 1.4826 median distances are a standard deviation of normal values; with most values
     # equal that is 0, and half the median keeps their neighbours from being outliers
     limit = max(FAR * 1.4826 * distance, 0.5 * middle)
-    far = [value for value in point.to_converge if abs(value - middle) > limit]
+    far = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
     if far:
-        yield _found(OUTLIER, point, values=_join_limited(far), median=middle)
+        yield _found(OUTLIER, point, values=join_limited(far, 4), median=middle)
     if point.batch_size != int(point.batch_size):
         yield _found(BATCH_SIZE, point, size=point.batch_size)
 
@@ -124,11 +124,6 @@ def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
         missing=needed - given,
         detail=f"; none is left once {drop} at each end are dropped" if none_left else "",
     )
-
-
-def _join_limited(values: Sequence[float]) -> str:
-    more = f" and {len(values) - 4} more" if len(values) > 4 else ""
-    return ", ".join(numbers.count(value) for value in values[:4]) + more
 
 
 def _unit(rules: Round, point: Point) -> Iterator[Finding]:

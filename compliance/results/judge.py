@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
 from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency import one_kind
-from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.run_rules import (
     BAD_SCALING,

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.judge import judge_reference_points
-from podium.compliance.results.model import join_limited
 from podium.compliance.scoring.result import ScoredResult
 from podium.compliance.scoring.rules import (
     ABSURD_CONVERGENCE,
