@@ -173,6 +173,18 @@ class LogBuilder:
             key, lambda r: msgspec.structs.replace(r, time_ms=int(r.time_ms + delta)), only
         )
 
+    def shift_all(self, minutes: float) -> Self:
+        """Move the times of all records."""
+        log = self
+        for key in self.names():
+            log = log.shift(key, minutes)
+        return log
+
+    def lasting(self, minutes: float) -> Self:
+        """Let the run stop so many minutes after its start."""
+        start, stop = self.first("run_start").time_ms, self.first("run_stop").time_ms
+        return self.shift("run_stop", minutes - (stop - start) / 60_000)
+
     def drop(self, *keys: str, only: int | None = None) -> Self:
         """Leave out every record of some keys."""
         gone = {place for key in keys for place in self.where(key)}

@@ -45,14 +45,18 @@ class Hang(BaseException):
 
 
 @pytest.fixture
-def never_hangs() -> Iterator[None]:
-    """End a test that waits for ever, or whose time grows with the square of its input."""
+def never_hangs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """End a test that waits for ever, or whose time grows with the square of its input.
+
+    A module's LIMIT_S is the seconds that its tests have.
+    """
+    limit = getattr(request.module, "LIMIT_S", 60)
 
     def stop(*_: object) -> None:
-        raise Hang("longer than a minute")
+        raise Hang(f"longer than {limit} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(60)
+    signal.alarm(limit)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

@@ -15,12 +15,10 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.version import VERSION
+from tests.architecture.source import PACKAGES
 from tests.builders import build
 from tests.compliance.trees import usual
 from tests.locations import ROOT
-
-PARTS = ("compliance", "logging_spec", "reference_runs", "rules")
-"""The folders at the repository's top, each a common name of modules and folders elsewhere."""
 
 PUBLIC = (
     *("check", "score", "mllog", "Logger", "MLLogger", "read_log", "read_system", "rounds"),
@@ -79,7 +77,7 @@ def test_the_wheel_has_every_source_file_and_its_data(built: Path) -> None:
     names = set(contents(wheel_in(built)))
     wanted = {
         f"podium/{path.relative_to(ROOT).as_posix()}"
-        for part in PARTS
+        for part in PACKAGES
         for pattern in ("*.py", "*.json")
         for path in (ROOT / part).rglob(pattern)
     }
@@ -144,7 +142,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "work"
     path.mkdir()
     if request.param != "an empty folder":
-        for part in PARTS:
+        for part in PACKAGES:
             (path / part).mkdir()
             (path / part / "__init__.py").write_text(f"raise RuntimeError('this is not {part}')\n")
     return path
@@ -243,7 +241,7 @@ def imported(*arguments: str) -> list[str]:
 def test_no_folder_at_the_top_is_imported_by_its_own_name(words: list[str]) -> None:
     names = imported(*words)
     assert "podium.compliance.cli" in names
-    assert [name for name in names if name.partition(".")[0] in PARTS] == []
+    assert [name for name in names if name.partition(".")[0] in PACKAGES] == []
 
 
 def test_no_folder_at_the_top_is_on_the_path_of_an_editable_install() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from podium.compliance.checking.session import check_paths
 from podium.compliance.errors import NothingToJudge
 from podium.compliance.inputs.discover import Kind, kind_of
 from podium.compliance.report.terminal import clean, wrap
+from podium.rules.fixed.former_ids import matches
 
 if TYPE_CHECKING:
     from podium.compliance.checking.options import Options
@@ -117,16 +117,12 @@ def by_step(report: Outcome) -> list[Part]:
         if finding.waived or finding.severity == "note":
             continue
         # There always is one, as the last step takes every rule
-        part = next(part for part in parts if _matches(finding.id, part.step.rules))
-        if finding.severity == "error" or _matches(finding.id, part.step.missing):
+        part = next(part for part in parts if matches(finding.id, part.step.rules))
+        if finding.severity == "error" or matches(finding.id, part.step.missing):
             part.to_do.append(finding)
         else:
             part.advised += 1
     return parts
-
-
-def _matches(rule: str, globs: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(rule, glob) for glob in globs)
 
 
 # --- text ---

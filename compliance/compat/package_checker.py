@@ -7,8 +7,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from podium.compliance.checking.options import Options
 from podium.compliance.checking.session import check_paths
 from podium.compliance.compat.desc_and_repo import compat_repo
@@ -29,7 +27,7 @@ from podium.rules.model.benchmark import Benchmark
 from podium.rules.run import Run
 
 if TYPE_CHECKING:
-    from podium.compliance.report.data import Outcome, ResultEntry
+    from podium.compliance.report.data import FileEntry, Outcome, ResultEntry
 
 GOOD = "INFO - PACKAGE CHECKER FOUND NO ERRORS, SUCCESS !"
 BAD = "INFO - PACKAGE CHECKER FOUND ERRORS, LOOK INTO ERROR LOG LINES AND FIX THEM."
@@ -53,27 +51,6 @@ def compat_package(folder: Path, usage: str, ruleset: str, flags: Flags) -> tupl
 
     Where the official checker crashes, the submission is not accepted.
     """
-    text, passed, _ = _checked(folder, usage, ruleset, flags)
-    return text, passed
-
-
-def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
-    """Package check, summary of results, repository check; whether both checks pass.
-
-    The flags are those of the submission's own package_checker_params, as the official script has
-    it; here in every spelling.
-    """
-    _must_be_submission(folder, RoundRequest(usage, ruleset))
-    # As the policy reads it: the official scripts drop a last line without a line end
-    params = Params(folder, Profile.POLICY, str)
-    flags = Flags(bypass=params.flags(""))
-    text, accepted, _ = _checked(folder, usage, ruleset, flags)
-    summary, _ = summarize(str(folder), usage, ruleset, None, None)
-    repository, clean_tree = compat_repo(folder, usage, ruleset)
-    return f"{text}{summary}{repository}", accepted and clean_tree
-
-
-def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str, bool, Outcome]:
     _must_be_submission(folder, RoundRequest(usage, ruleset))
     options = Options(
         usage, ruleset, Profile.VERIFIER, strict=flags.werror, waivers=_waivers(flags)
@@ -90,7 +67,23 @@ def _checked(folder: Path, usage: str, ruleset: str, flags: Flags) -> tuple[str,
         passed, more = _by_train_samples(folder, report, passed, flags)
         lines += more
     text = "\n".join([*lines, RULE, GOOD if passed else BAD, RULE])
-    return f"{text}\n", passed, report
+    return f"{text}\n", passed
+
+
+def compat_verify(folder: Path, usage: str, ruleset: str) -> tuple[str, bool]:
+    """Package check, summary of results, repository check; whether both checks pass.
+
+    The flags are those of the submission's own package_checker_params, as the official script has
+    it; here in every spelling.
+    """
+    _must_be_submission(folder, RoundRequest(usage, ruleset))
+    # As the policy reads it: the official scripts drop a last line without a line end
+    params = Params(folder, Profile.POLICY, str)
+    flags = Flags(bypass=params.flags(""))
+    text, accepted = compat_package(folder, usage, ruleset, flags)
+    summary, _ = summarize(str(folder), usage, ruleset, None, None)
+    repository, clean_tree = compat_repo(folder, usage, ruleset)
+    return f"{text}{summary}{repository}", accepted and clean_tree
 
 
 def _must_be_submission(folder: Path, request: RoundRequest) -> None:
@@ -113,10 +106,13 @@ def _waivers(flags: Flags) -> tuple[Waivers, ...]:
 
 
 def _fails_strictly(entry: ResultEntry, report: Outcome) -> bool:
-    logs = [f for f in report.files if f.kind == "log" and f.path.rpartition("/")[0] == entry.path]
-    failed = sum(file.verdict == "fail" for file in logs)
+    failed = sum(file.verdict == "fail" for file in _logs_of(entry, report))
     # One bad log of a result passes (four of unet3d): the olympic mean drops the slowest
     return failed > _benchmark(entry, report).dropped
+
+
+def _logs_of(entry: ResultEntry, report: Outcome) -> list[FileEntry]:
+    return [f for f in report.files if f.kind == "log" and f.path.rpartition("/")[0] == entry.path]
 
 
 def _benchmark(entry: ResultEntry, report: Outcome) -> Benchmark:
@@ -181,12 +177,10 @@ def _tolerated(finding: Finding, report: Outcome) -> bool:
 def _recount(folder: Path, entry: ResultEntry, report: Outcome) -> tuple[str, str]:
     rules = find_round(report.rules.usage, report.rules.round)
     runs = []
-    for file in report.files:
-        if file.kind == "log" and file.path.rpartition("/")[0] == entry.path:
-            log = read_log(str(folder / file.path))
-            run = Run(log.records, log.line)
-            facts = run_facts(run, rules, Profile.VERIFIER, file.path, train_samples=True)
-            runs.append(replace(facts, name=file.path))
+    for file in _logs_of(entry, report):
+        log = read_log(str(folder / file.path))
+        run = Run(log.records, log.line)
+        runs.append(run_facts(run, rules, Profile.VERIFIER, file.path, train_samples=True))
     judged = judge_convergence(
         rules,
         entry.benchmark,

@@ -13,8 +13,9 @@ from typing import Any
 from podium.compliance.history.prior_submission import Earlier, EarlierResult, changed_fields
 from podium.compliance.history.rules import BORROWER_CHANGED, GROUP, NOT_A_GROUP, NOT_ALLOWED
 from podium.compliance.inputs.layout import Tree
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency import canonical_text
-from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.systems.agreement import same_organisation
 from podium.rules.finding import Finding
 

@@ -20,7 +20,8 @@ import msgspec
 from podium.compliance.history.prior_submission import Earlier, EarlierResult
 from podium.compliance.history.rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
 from podium.compliance.inputs.layout import Tree
-from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.report.terminal import join_limited
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.fields import Category, letters
 from podium.compliance.systems.values import SystemDescription, says_nothing

@@ -26,9 +26,10 @@ from podium.compliance.history.rules import (
 )
 from podium.compliance.inputs.layout import Scaling, Tree
 from podium.compliance.inputs.round_selection import Choice, RoundRequest
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency import FingerprintIndex
 from podium.compliance.results.location import place_of
-from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
 from podium.compliance.scoring.session import results_of
 from podium.compliance.systems.agreement import same_organisation

@@ -232,9 +232,10 @@ class _Scan:
         folder = self.tree.disk.folder(path)
         listing = Listing(problem=folder.problem if folder.there else "")
         for item in folder.items:
-            _sort_into(listing, item).append(item.name)
-            # The item was just sorted among the links: one that is followed is a folder, too
-            if listing.links[-1:] == [item.name] and self.tree.disk.follows(item):
+            names = _sort_into(listing, item)
+            names.append(item.name)
+            # A link that is followed is a folder, too
+            if names is listing.links and self.tree.disk.follows(item):
                 listing.folders.append(item.name)
         if listing.problem:
             self._report(UNREADABLE, path or ".", reason=listing.problem)

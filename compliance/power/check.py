@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from podium.compliance.power.file_names import (
     NAME,
-    join_limited,
+    SHOWN,
     official_findings,
     official_reading,
     policy_findings,
@@ -36,6 +36,7 @@ from podium.compliance.power.rules import (
     UNREADABLE,
     VERIFIER_CRASH,
 )
+from podium.compliance.report.terminal import join_limited
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import rounds_of
@@ -146,7 +147,7 @@ class _Judgement:
     def _surplus(self, runs: set[str]) -> None:
         surplus = [name for name in self._names(self.power) or [] if name not in runs]
         if surplus:
-            self._add(SURPLUS, self.power, names=join_limited(surplus))
+            self._add(SURPLUS, self.power, names=join_limited(surplus, SHOWN))
 
     def _too_early(self) -> None:
         if not self.rules.package.power:

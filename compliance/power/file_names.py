@@ -21,9 +21,13 @@ from podium.compliance.power.rules import (
     STRAY_FILE,
     VERIFIER_NAMES,
 )
+from podium.compliance.report.terminal import join_limited
 from podium.rules.finding import Finding, Profile, StatedBy
 
 KINDS = ("node", "sw")
+SHOWN = 5
+"""Names that a message lists of those at fault."""
+
 # No leading zeros: node_00.txt beside node_0.txt would be node 0 twice
 NAME = re.compile(r"(node|sw)_(0|[1-9][0-9]*)\.txt")
 
@@ -142,7 +146,7 @@ def policy_findings(
     for stem, names in listed.items():
         strays = [name for name in names or [] if not NAME.fullmatch(name)]
         if strays:
-            yield STRAY_FILE.found(profile, shown(stem), names=join_limited(strays))
+            yield STRAY_FILE.found(profile, shown(stem), names=join_limited(strays, SHOWN))
 
 
 def _missing(official: Official, profile: Profile, shown: Shown) -> Iterator[Finding]:
@@ -161,7 +165,7 @@ def _numbered(
     for stem, kinds in strict.items():
         numbers = kinds[kind]
         if numbers != list(range(len(numbers))):
-            given = join_limited([str(number) for number in numbers])
+            given = join_limited([str(number) for number in numbers], SHOWN)
             yield (
                 stem,
                 NUMBERING.found(
@@ -202,9 +206,3 @@ def _stated_by(official: bool) -> StatedBy:
 def _usual(counts: list[int]) -> int:
     # Of equally frequent counts the first, for the runs that the verifier blames hang on it
     return max(counts, key=counts.count)
-
-
-def join_limited(names: list[str]) -> str:
-    """The first few names, and how many there are more."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from podium.compliance.rcp.points import references_for
 from podium.compliance.rcp.rules import (
     BATCH_SIZE,
     BENCHMARK,
@@ -29,7 +28,8 @@ from podium.compliance.rcp.rules import (
 )
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.text import plural
-from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.report.terminal import clean, join_limited, wrap
+from podium.compliance.results.convergence import references
 from podium.compliance.scoring.render import numbers
 from podium.compliance.tables.settings import settings
 from podium.rules.convergence.data import rounds_with_points
@@ -102,9 +102,9 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     # 1.4826 median distances are a standard deviation of normal values; with most values
     # equal that is 0, and half the median keeps their neighbours from being outliers
     limit = max(FAR * 1.4826 * distance, 0.5 * middle)
-    far = [value for value in point.to_converge if abs(value - middle) > limit]
+    far = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
     if far:
-        yield _found(OUTLIER, point, values=_join_limited(far), median=middle)
+        yield _found(OUTLIER, point, values=join_limited(far, 4), median=middle)
     if point.batch_size != int(point.batch_size):
         yield _found(BATCH_SIZE, point, size=point.batch_size)
 
@@ -124,11 +124,6 @@ def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
         missing=needed - given,
         detail=f"; none is left once {drop} at each end are dropped" if none_left else "",
     )
-
-
-def _join_limited(values: Sequence[float]) -> str:
-    more = f" and {len(values) - 4} more" if len(values) > 4 else ""
-    return ", ".join(numbers.count(value) for value in values[:4]) + more
 
 
 def _unit(rules: Round, point: Point) -> Iterator[Finding]:
@@ -181,13 +176,9 @@ def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) ->
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:
-    drop = rules.benchmark(benchmark).dropped
-    # No mean is left of fewer values, which _run_count reports
-    usable = [point for point in points if len(point.to_converge) > 2 * drop]
-    if not usable:
-        return
-    named = {point.id: point for point in usable}
-    methods = {p: references_for(p, rules, benchmark, usable) for p in Profile}
+    named = {point.id: point for point in points}
+    # Not of points with too few values to have a mean, which _run_count reports
+    methods = {p: references(p, rules, benchmark, points) for p in Profile}
     used = {p: {one.ids[0] for one in methods[p].used} for p in Profile}
     for one in methods[Profile.POLICY].every:
         name = one.ids[0]

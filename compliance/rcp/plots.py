@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.optional_imports import needed
 from podium.compliance.report.console import write_bytes
 from podium.compliance.report.terminal import wrap
 from podium.compliance.scoring.render import numbers
@@ -149,10 +150,7 @@ def check_plot(path: Path) -> None:
     """Refuse a plot that cannot be written, before any work is done."""
     if path.suffix.lower() not in FILES:
         raise UsageFault(f"--plot {path} must end in {' or '.join(FILES)}")
-    try:
-        import_module("matplotlib")
-    except ImportError:
-        raise UsageFault(f"--plot needs matplotlib: pip install 'podium[{EXTRA}]'") from None
+    needed("matplotlib", "--plot", EXTRA)
 
 
 def write_plot(curves: Sequence[Curve], path: Path) -> None:

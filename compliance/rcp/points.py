@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.results.convergence import references
 from podium.rules.convergence.data import Point, PointError, parse_points, points_of
 
 if TYPE_CHECKING:
-    from podium.rules.convergence.method import References
-    from podium.rules.finding import Profile
     from podium.rules.model.round import Round
 
 
@@ -38,13 +34,6 @@ def points_for(rules: Round, benchmark: str, file: Path | None) -> tuple[Point, 
         listed = ", ".join(sorted(rules.listed))
         raise UsageFault(f"{benchmark} is no benchmark of {rules.title}; must be one of {listed}")
     return points
-
-
-def references_for(
-    profile: Profile, rules: Round, benchmark: str, points: Sequence[Point]
-) -> References:
-    """The references that points give."""
-    return references(profile, rules, benchmark, points)
 
 
 def all_points(rules: Round) -> tuple[Point, ...]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from podium.compliance.rcp.plots import Curve, chart, curve_of
-from podium.compliance.rcp.points import references_for
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.results.convergence import references
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.numbers import figure
 from podium.compliance.scoring.render.table import table
@@ -26,7 +26,7 @@ def show(rules: Round, benchmark: str, points: Sequence[Point], name: str, width
     """The points as text or JSON."""
     # Always both: llama2_70b_lora and dlrm_dcnv2, for instance, are pruned differently by each
     ways = {
-        profile: references_for(profile, rules, benchmark, points)
+        profile: references(profile, rules, benchmark, points)
         for profile in (Profile.POLICY, Profile.VERIFIER)
     }
     if name == "json":

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Printable by the Unicode tables, yet without ink: joiners, fillers, variation selectors.
 _INVISIBLE = re.compile(
@@ -40,6 +40,12 @@ def _escape(char: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def join_limited(names: Sequence[str], most: int = 8) -> str:
+    """Join the first names for a message, and say how many more there are."""
+    listed = ", ".join(names[:most])
+    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
 
 
 def columns(text: str) -> int:

@@ -15,7 +15,7 @@ from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import Case, Reference, References, references_of
 from podium.rules.convergence.policy_method import POLICY
 from podium.rules.convergence.result import Convergence, Verdict, converged_at, places_of
-from podium.rules.convergence.statistics import maximum_speedup, trimmed
+from podium.rules.convergence.statistics import maximum_speedup, normalisation, trimmed
 from podium.rules.convergence.verifier_method import VERIFIER
 from podium.rules.finding import Profile
 from podium.rules.model.benchmark import Benchmark
@@ -225,7 +225,7 @@ class _Judge:
             lowest,
             submission,
             # Who needs longer than the reference is not rewarded: no factor is below 1
-            max(1.0, reference.mean / submission) if passed else 1.0,
+            normalisation(reference.mean, submission) if passed else 1.0,
             self.unit,
             reference.deviation,
             allowance,

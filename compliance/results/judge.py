@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
 from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency import one_kind
-from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.run_rules import (
     BAD_SCALING,
@@ -24,7 +25,6 @@ from podium.compliance.results.run_rules import (
     TOO_MANY_FAILED_RUNS,
     TOO_MANY_RUNS,
 )
-from podium.compliance.results.score import median_window
 from podium.rules.finding import Finding, Severity, StatedBy
 
 _MOST = 20
@@ -113,13 +113,12 @@ def _first_converging(verdict: ResultVerdict, context: JudgingContext) -> bool:
 
 def _scored(verdict: ResultVerdict, context: JudgingContext) -> list[Run]:
     """The runs among which failures count: the median window where there are more than needed."""
-    benchmark, runs = context.rules.benchmark(verdict.folder.benchmark), verdict.result.runs
-    windows = context.rules.package.median_window and not verdict.result.weak
-    if context.verifier or not windows or len(runs) <= benchmark.runs:
-        return runs
-    facts = [run.facts.run for run in runs]
-    _, outside = median_window(facts, benchmark.runs, benchmark.dropped)
-    return [run for index, run in enumerate(runs) if index not in outside]
+    result = verdict.result
+    # Of NCF's runs those outside the score count, too: see `_failures`
+    if context.verifier or result.weak or _first_converging(verdict, context):
+        return result.runs
+    parts = zip(result.runs, result.score.runs, strict=True)
+    return [run for run, part in parts if part.role != "outside"]
 
 
 # --- which may fail ---

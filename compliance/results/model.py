@@ -47,9 +47,3 @@ class JudgingContext(msgspec.Struct, frozen=True):
     def verifier(self) -> bool:
         """Whether only the official verifier's rules count."""
         return self.profile is Profile.VERIFIER
-
-
-def join_limited(names: list[str], most: int = 8) -> str:
-    """A list for a message: the first names, and how many more there are."""
-    listed = ", ".join(names[:most])
-    return listed if len(names) <= most else f"{listed} and {len(names) - most} more"

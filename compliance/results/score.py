@@ -62,11 +62,6 @@ class Score(msgspec.Struct, frozen=True):
         """A mean of the scored runs, such as of their time or energy, after scaling."""
         return None if mean is None else mean * self.factor.value
 
-    @property
-    def failed(self) -> int:
-        """How many runs count as failed."""
-        return sum(run.role == "failed" for run in self.runs)
-
 
 class Throughput(msgspec.Struct, frozen=True):
     """HPC's second metric: M' models at scale S, of a system of scale T, in so many minutes."""

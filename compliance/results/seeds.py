@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from podium.compliance.logs.seeds import SeededRun, SeedRecord
+from podium.compliance.results.consistency import shortened
 from podium.compliance.results.seed_rules import (
     NO_PLACE,
     NONE,
@@ -112,7 +113,7 @@ class _Judgement:
             try:
                 int(value)
             except (TypeError, ValueError, OverflowError):
-                return self._found(NOT_INTEGER, run, line, self.asked, seed=_short(value))
+                return self._found(NOT_INTEGER, run, line, self.asked, seed=shortened(repr(value)))
             if file is None or lineno is None:
                 missing = "metadata.file" if file is None else "metadata.lineno"
                 return self._found(NO_PLACE, run, line, self.asked, missing=missing)
@@ -136,7 +137,7 @@ class _Judgement:
             count = f" ({len(inside)} such records)" if len(inside) > 1 else ""
             at = f"{file}:{lineno}"
             yield self._found(
-                REPEATED_IN_RUN, run, line, seed=_short(value), source=at, count=count
+                REPEATED_IN_RUN, run, line, seed=shortened(repr(value)), source=at, count=count
             )
         if across:
             yield self._about_across(run, *across[0], len(across) - 1)
@@ -149,7 +150,7 @@ class _Judgement:
         if _canonical(value) != _canonical(before[0]):
             # The verifier compares int(seed), so that 1.5 and 1.9 are one seed.
             stated_by = StatedBy.VERIFIER
-            remark += f"; the official verifier takes {_short(before[0])} for the same"
+            remark += f"; the official verifier takes {shortened(repr(before[0]))} for the same"
         elif self.pruned:
             stated_by = StatedBy.BOTH
             remark += _PRUNE
@@ -159,7 +160,7 @@ class _Judgement:
             line,
             stated_by,
             remark,
-            seed=_short(value),
+            seed=shortened(repr(value)),
             source=f"{file}:{lineno}",
             other=other.path,
             other_line=before[1],
@@ -191,7 +192,9 @@ class _Judgement:
                 remark = _more_seeds(len(again) - 1)
                 remark += _PRUNE if self.pruned else "; each run must draw its own"
                 other = first[again[0]].path
-                yield self._found(SHARED, run, line, None, remark, seed=_short(value), other=other)
+                yield self._found(
+                    SHARED, run, line, None, remark, seed=shortened(repr(value)), other=other
+                )
             for key in own:
                 first.setdefault(key, run)
 
@@ -259,8 +262,3 @@ def _canonical(value: Any) -> str:
         digits = whole[2].lstrip("0") or "0"
         return f"-{digits}" if whole[1] == "-" and digits != "0" else digits
     return repr(value)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

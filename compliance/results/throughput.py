@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from podium.compliance.inputs.layout import PRUNED, Tree
-from podium.compliance.results.model import JudgingContext, ResultVerdict, join_limited
+from podium.compliance.report.terminal import join_limited
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule, policy

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.judge import judge_reference_points
-from podium.compliance.results.model import join_limited
 from podium.compliance.scoring.result import ScoredResult
 from podium.compliance.scoring.rules import (
     ABSURD_CONVERGENCE,
@@ -112,9 +112,9 @@ def _absurd(scored: ScoredResult) -> Iterator[Finding]:
 
 
 def _usual(scored: ScoredResult, values: list[float]) -> float | None:
-    convergence = scored.result.convergence
-    if convergence is not None and convergence.mean is not None:
-        return convergence.mean
+    mean = scored.result.convergence.mean
+    if mean is not None:
+        return mean
     # Of two runs that differ neither can be called the odd one
     return statistics.median(values) if len(values) > 2 else None
 

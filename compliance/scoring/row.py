@@ -10,6 +10,7 @@ from podium.compliance.results.result import Result
 from podium.compliance.results.score import final_quality
 from podium.compliance.results.summary import rcp_entry
 from podium.compliance.scoring.report import RunEntry, ScoreEntry, SpreadEntry
+from podium.rules.convergence.result import converged_at
 from podium.rules.convergence.spread import Spread
 from podium.rules.convergence.statistics import olympic_mean
 from podium.rules.finding import Profile
@@ -82,13 +83,8 @@ def _mean_convergence(result: Result) -> float | None:
     if result.convergence.submission is not None:
         return result.convergence.submission
     # Not compared with any reference, as in the open division: the mean is still worth a column
-    drop = result.score.dropped
-    values = [
-        # As in the score a run that did not converge takes the place of the slowest
-        run.to_converge if run.converged and run.to_converge is not None else math.inf
-        for run in result.chosen
-    ]
-    mean = olympic_mean(values, drop) if len(values) > 2 * drop else math.nan
+    # As in the score a run that did not converge takes the place of the slowest
+    mean = olympic_mean([converged_at(run) for run in result.chosen], result.score.dropped)
     return mean if math.isfinite(mean) else None
 
 

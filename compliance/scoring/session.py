@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -82,7 +83,8 @@ def results_of(
 ) -> Iterator[Result]:
     """Every result among the logs; `points` stand in for the rounds' reference points."""
     wish = RoundRequest(options.usage, options.round)
-    described = _Descriptions()
+    # A system has a folder for each benchmark, and one description for all of them
+    described = cache(_description)
     for folder, display_path, judged in _folders(gathered):
         # A path may hold several rounds: each folder is scored by its own
         rules = wish.choose(folder).rules
@@ -131,25 +133,11 @@ def _groups(runs: list[Run], folder: str, rules: Round) -> list[list[Run]]:
     return list(groups.values())
 
 
-class _Descriptions:
-    """System descriptions, each read once."""
-
-    # A system has a folder for each benchmark, and one description for all of them
-    def __init__(self) -> None:
-        self.known: dict[Path, SystemDescription | None] = {}
-
-    def __call__(self, path: Path | None) -> SystemDescription | None:
-        if path is None:
-            return None
-        if path not in self.known:
-            self.known[path] = self._read(path)
-        return self.known[path]
-
-    def _read(self, path: Path) -> SystemDescription | None:
-        if not path.is_file():
-            return None
-        document = read_description(path)
-        return describe(document.fields) if document.is_object else None
+def _description(path: Path | None) -> SystemDescription | None:
+    if path is None or not path.is_file():
+        return None
+    document = read_description(path)
+    return describe(document.fields) if document.is_object else None
 
 
 def _broken_files(gathered: DiscoveredInputs) -> Iterator[Finding]:

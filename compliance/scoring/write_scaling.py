@@ -34,8 +34,7 @@ def write_scaling(results: Iterable[ScoredResult]) -> Iterator[str]:
 
 def _kept(scored: ScoredResult, path: Path) -> str:
     given, _ = read_scaling(path.parent)
-    judged = scored.result.convergence
-    implied = 1.0 if judged is None else judged.scaling_factor
+    implied = scored.result.convergence.scaling_factor
     if given is None:
         return f"kept: {path}, though it gives no factor"
     # Some published files give the factor with six decimals

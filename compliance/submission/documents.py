@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from podium.compliance.inputs.benchmark_names import is_early
 from podium.compliance.inputs.layout import ResultFolder, Tree
 from podium.compliance.inputs.source_files import CODE_FOLDERS, Code
-from podium.compliance.results.model import JudgingContext, join_limited
+from podium.compliance.report.terminal import join_limited
+from podium.compliance.results.model import JudgingContext
 from podium.compliance.results.result import Run
 from podium.compliance.submission.code_rules import (
     NO_CODE,

@@ -8,26 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-import msgspec
 from msgspec.structs import replace
 
 from podium.compliance.waivers.waiver_rules import EXPIRED, UNUSED
-from podium.compliance.waivers.waivers import Waiver, Waivers
+from podium.compliance.waivers.waivers import Waivers
 from podium.rules.finding import Finding, Profile
-
-
-class Waived(msgspec.Struct, frozen=True):
-    """One waiver and how many findings it covered: a line of the report's summary."""
-
-    waiver: Waiver
-    line: int | None
-    count: int
-
-
-def apply_waivers(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
-    """The findings, those that a waiver of today covers marked, and those about waivers."""
-    marked = mark(findings, waivers, today)
-    return [*marked, *_about(waivers, marked, today)]
 
 
 def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Finding]:
@@ -41,7 +26,8 @@ def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Fin
     ]
 
 
-def _about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Finding]:
+def about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[Finding]:
+    """Findings about the waivers themselves: expired, or covering none of these findings."""
     for waiver, line in zip(waivers.items, waivers.lines, strict=True):
         what = f"the waiver of {waiver.rule} at {waiver.place} (by {waiver.who})"
         if waiver.until < today:
@@ -58,19 +44,3 @@ def _about(waivers: Waivers, findings: list[Finding], today: date) -> Iterator[F
         # One that has expired covers nothing by that alone, and is reported once
         elif not any(waiver.covers(finding) for finding in findings):
             yield UNUSED.found(Profile.POLICY, waivers.path, line=line, key="rule", waiver=what)
-
-
-def summary(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Waived]:
-    """Each waiver that holds and covers findings, with their number: the first one counts."""
-    held = [
-        (waiver, line)
-        for waiver, line in zip(waivers.items, waivers.lines, strict=True)
-        if waiver.until >= today
-    ]
-    counts = [0] * len(held)
-    for finding in findings:
-        for index, (waiver, _) in enumerate(held):
-            if waiver.covers(finding):
-                counts[index] += 1
-                break
-    return [Waived(*each, count) for each, count in zip(held, counts, strict=True) if count]

@@ -8,7 +8,7 @@ from datetime import date
 import msgspec
 from msgspec.structs import replace
 
-from podium.compliance.waivers.apply import apply_waivers, mark
+from podium.compliance.waivers.apply import about, mark
 from podium.compliance.waivers.waivers import Waivers
 from podium.rules.finding import Finding
 
@@ -41,10 +41,7 @@ class Suppressions(msgspec.Struct, frozen=True):
 
     def about(self, findings: list[Finding]) -> list[Finding]:
         """Findings about the tree's own waivers: expired, or covering nothing."""
-        if self.own is None:
-            return []
-        # The findings come first, as many as were given; what follows is about the waivers
-        return apply_waivers(findings, self.own, date.today())[len(findings) :]
+        return [] if self.own is None else [*about(self.own, findings, date.today())]
 
 
 NOTHING_LEFT_OUT = Suppressions()

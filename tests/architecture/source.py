@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.locations import ROOT
 
 PACKAGES = ("logging_spec", "rules", "compliance", "reference_runs")
+"""The folders at the repository's top, each a common name of modules and folders elsewhere."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from tests.architecture.source import Module, by_name, modules, of
+from tests.architecture.source import PACKAGES, Module, by_name, modules, of
 from tests.locations import ROOT
 
 LAYERS = {
@@ -101,7 +101,7 @@ def test_circles_are_found() -> None:
     assert _circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
-NAME = re.compile(r"podium\.(compliance|rules|logging_spec|reference_runs)(\.\w*)*")
+NAME = re.compile(rf"podium\.({'|'.join(PACKAGES)})(\.\w*)*")
 """A text that `import_module` would take for one of the project's modules, or the begin of one."""
 
 

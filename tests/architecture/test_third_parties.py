@@ -13,7 +13,7 @@ from tests.architecture.source import PACKAGES, Import, Module, modules, of, par
 from tests.locations import ROOT
 
 ALLOWED = {
-    "logging_spec": {"msgspec", "zstandard", "orjson", "ahocorasick_rs"},
+    "logging_spec": {"msgspec", "zstandard", "ahocorasick_rs"},
     "rules": {"msgspec", "scipy", "numpy"},
     "compliance": {
         *("msgspec", "pydantic", "jsonschema", "typer", "rich"),
@@ -23,16 +23,11 @@ ALLOWED = {
 }
 """What each package may import beside podium itself and the standard library."""
 
-OPTIONAL = {
-    "logging_spec/callbacks/": {"torch", "transformers", "lightning", "pytorch_lightning", "keras"},
-}
-"""Adapters to frameworks import the framework that the user has installed already."""
-
 ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
     "git": ("compliance/packing/git/",),
     "scipy": ("rules/convergence/",),
-    "numpy": ("rules/convergence/", "logging_spec/", "reference_runs/"),
+    "numpy": ("rules/convergence/", "reference_runs/"),
     "detect_secrets": ("compliance/repository/secret",),
     "ahocorasick_rs": ("logging_spec/reader/words.py",),
 }
@@ -48,19 +43,13 @@ def third_parties(module: Module) -> list[Import]:
     ]
 
 
-def _optional(module: Module) -> set[str]:
-    return {
-        name for where, names in OPTIONAL.items() if module.name.startswith(where) for name in names
-    }
-
-
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_imports_the_libraries_it_may(package: str) -> None:
     wrong = [
         f"{module.name}:{each.line} imports {each.module}"
         for module in of(package)
         for each in third_parties(module)
-        if top(each.module) not in ALLOWED[package] | _optional(module)
+        if top(each.module) not in ALLOWED[package]
     ]
     assert wrong == []
 
@@ -93,7 +82,7 @@ def test_what_is_imported_is_declared() -> None:
         top(each.module)
         for module in modules()
         for each in third_parties(module)
-        if not each.only_for_types and top(each.module) not in _optional(module)
+        if not each.only_for_types
     }
     assert {DISTRIBUTIONS.get(name, name) for name in used} - declared == set()
 

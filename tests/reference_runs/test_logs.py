@@ -113,7 +113,6 @@ SHORT: dict[str, dict[str, Any]] = {
 # --- keys that closed rules fix at the full problem's size, which a smoke run has not ---
 
 SAMPLES = ("train_samples", "eval_samples")
-GAMES = ("min_selfplay_games_per_generation", "actual_selfplay_games_per_generation")
 OF_GPT_OSS = ("opt_learning_rate_decay_steps", "eval_samples", "max_steps")
 OF_8B = ("max_sequence_length", "eval_samples", "max_steps", "opt_learning_rate_decay_steps")
 OF_405B = ("max_sequence_length", "eval_samples", "opt_base_learning_rate")

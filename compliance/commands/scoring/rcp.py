@@ -130,12 +130,13 @@ def plan(
     from podium.compliance.inputs.round_selection import named_round
     from podium.compliance.rcp.plan import finished_values, plan_json, plan_text
     from podium.compliance.rcp.plan import plan as plan_runs
-    from podium.compliance.rcp.points import points_for, references_for
+    from podium.compliance.rcp.points import points_for
     from podium.compliance.report.console import print_text, width
+    from podium.compliance.results.convergence import references
 
     rules = named_round(usage, round)
     points = points_for(rules, benchmark, rcps)
-    known = references_for(profile, rules, benchmark, points)
+    known = references(profile, rules, benchmark, points)
     values = None if finished is None else finished_values(finished)
     made = plan_runs(rules, benchmark, known, gbs, values)
     print_text(plan_json(made) if format is AnswerFormat.JSON else plan_text(made, width()))
@@ -168,9 +169,9 @@ def show(
 
 def _draw(rules: Round, benchmark: str, points: tuple[Point, ...], plot: Path) -> None:
     from podium.compliance.rcp.plots import Curve, curve_of, write_plot
-    from podium.compliance.rcp.points import references_for
+    from podium.compliance.results.convergence import references
 
-    known = references_for(Profile.POLICY, rules, benchmark, points)
+    known = references(Profile.POLICY, rules, benchmark, points)
     unit = rules.benchmark(benchmark).convergence.unit
     write_plot([Curve(*curve_of(known), unit=unit, title=f"{benchmark}, {rules.title}")], plot)
 

@@ -23,6 +23,7 @@ from podium.compliance.packing.writing.pack import (
 )
 from podium.compliance.packing.writing.summary import number
 from podium.compliance.packing.writing.write import Stage, clear, locked
+from podium.compliance.report.render.text import plural
 from podium.compliance.repository.check import REFUSED
 from podium.compliance.repository.file_names import official_rule
 
@@ -150,7 +151,7 @@ def message(receipt: Receipt) -> str:
 
 def _lines(receipt: Receipt) -> Iterator[str]:
     rules, counts = receipt.rules, receipt.gate.counts
-    results = f"{len(receipt.results)} result{'' if len(receipt.results) == 1 else 's'}"
+    results = plural(len(receipt.results), "result")
     yield f"{receipt.submitter}: {rules.usage} {rules.round}, {results}"
     yield ""
     for one in receipt.results:

@@ -24,6 +24,7 @@ from podium.compliance.packing.planning.sources import (
     log_source,
     shown_path,
 )
+from podium.compliance.report.render.text import plural
 from podium.rules.finding import Severity
 from podium.rules.model.round import Round
 
@@ -182,8 +183,7 @@ def _about(one: Candidate) -> str:
     """A note on a run, printed beside its path."""
     # A run that only misses the target violates no rule
     if one.errors and not (one.facts and one.facts.missed_only):
-        count = len(one.errors)
-        return f"its log violates {count} rule{'s' if count > 1 else ''}: {one.errors[0]}"
+        return f"its log violates {plural(len(one.errors), 'rule')}: {one.errors[0]}"
     if one.facts is not None and not one.facts.run.converged:
         return "did not converge; kept, as it counts as slowest"
     return ""

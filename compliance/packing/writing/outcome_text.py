@@ -9,6 +9,7 @@ from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.writing.gate import errors_of
 from podium.compliance.packing.writing.pack import Packed
 from podium.compliance.packing.writing.summary import number, size_text
+from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
 
 MOST = 20
@@ -22,7 +23,7 @@ def to_text(packed: Packed, width: int) -> str:
 
 def _reason(plan: Plan) -> str:
     if plan.conflicts:
-        return f"{len(plan.conflicts)} conflict{'s' if len(plan.conflicts) > 1 else ''}"
+        return plural(len(plan.conflicts), "conflict")
     if not plan.entries:
         return "there is nothing to pack"
     return f"{len(plan.absent)} of the things named are absent (--force ignores them)"

@@ -11,6 +11,7 @@ from podium.compliance.packing.planning.plan import Entry, Plan
 from podium.compliance.packing.writing.pack import Packed
 from podium.compliance.packing.writing.summary import size_text
 from podium.compliance.report.json_text import json_text
+from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, columns, wrap
 
 MOST = 40
@@ -95,7 +96,7 @@ def _row(
         notes = [entries[0].why] if entries[0].why else []
     else:
         folder = next(f for f in plan.folders if path.startswith(f"{f}/"))
-        count = f"{len(entries)} file{'s' if len(entries) > 1 else ''}"
+        count = plural(len(entries), "file")
         source, label = plan.folders[folder], f"{clean(name)}/ ({count})"
         notes = []
     if existing.exists and any(entry.path in existing.different for entry in entries):

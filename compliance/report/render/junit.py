@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from podium.compliance.report.render.text import counted, grouped, judged, plural, remarks
+from podium.compliance.report.render.text import grouped, plural, remarks, summary
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def render(report: Outcome) -> str:
     suite = ET.SubElement(root, "testsuite", {"name": f"podium {clean(report.rules.round)}"})
     suite.attrib |= {**counts, "time": "0"}
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = f"{judged(report)}: {counted(report)}"
+    ET.SubElement(suite, "system-out").text = summary(report)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
 

@@ -85,7 +85,7 @@ def _mean(scored: ScoredResult, width: int) -> Iterator[str]:
 
 def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
     entry, factor, judged = scored.entry, scored.result.score.factor, scored.result.convergence
-    if judged is not None and judged.submission is not None and judged.mean is not None:
+    if judged.submission is not None and judged.mean is not None:
         text = (
             f"3. The runs converge after {figure(judged.submission)} {judged.unit} on average, "
             f"those of the reference at batch size {numbers.count(judged.batch_size)} after "
@@ -98,7 +98,7 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
                 f"{judged.scaling_factor!r}."
             )
     else:
-        why = "" if judged is None else "; ".join(judged.messages)
+        why = "; ".join(judged.messages)
         text = f"3. No reference convergence point scales this result{': ' if why else ''}{why}."
     yield from wrap(clean(text), width, "", "   ")
     source = {

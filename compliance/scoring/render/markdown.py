@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from podium.compliance.report.terminal import clean
-from podium.compliance.scoring.render import numbers
-from podium.compliance.scoring.render.text import summary
+from podium.compliance.scoring.render.text import strong_numbers, summary, weak_numbers
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import ScoreEntry, Scores
@@ -59,37 +58,12 @@ def sections(
     scores: Scores,
 ) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
     """(title, heads, rows) of each table of results that is not empty."""
-    strong = [strong_cells(e) for e in scores.results if e.scaling == "strong"]
-    weak = [weak_cells(e) for e in scores.results if e.scaling == "weak"]
+    strong = [(*_words(e), *strong_numbers(e)) for e in scores.results if e.scaling == "strong"]
+    weak = [(*_words(e), *weak_numbers(e)) for e in scores.results if e.scaling == "weak"]
     if strong:
         yield "Time to train", STRONG, strong
     if weak:
         yield "Throughput", WEAK, weak
-
-
-def strong_cells(entry: ScoreEntry) -> tuple[str, ...]:
-    """The cells of a time-to-train row."""
-    return (
-        *_words(entry),
-        f"{entry.converged}/{entry.runs}",
-        numbers.minutes(entry.minutes),
-        numbers.factor(entry.factor),
-        numbers.minutes(entry.score),
-        numbers.share(entry.spread.relative if entry.spread else None),
-        numbers.energy(entry.energy_joules),
-    )
-
-
-def weak_cells(entry: ScoreEntry) -> tuple[str, ...]:
-    """The cells of a throughput row."""
-    return (
-        *_words(entry),
-        numbers.count(entry.models),
-        numbers.count(entry.instance_scale),
-        numbers.count(entry.total_scale),
-        numbers.minutes(entry.time_to_train_all),
-        numbers.minutes(entry.models_per_minute),
-    )
 
 
 def _words(entry: ScoreEntry) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium.compliance.errors import UsageFault
+from podium.compliance.files.optional_imports import needed
 from podium.compliance.report.console import write_bytes
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.render.rows import result_columns, result_rows, run_columns, run_rows
@@ -41,9 +41,7 @@ def _finding(found: FindingEntry) -> dict[str, Any]:
 
 def write_sheets(sheets: Iterable[_Sheet], output: Path) -> None:
     """Write a workbook by whichever of the two libraries for it is installed."""
-    found = _first_of("openpyxl", "xlsxwriter")
-    if found is None:
-        raise UsageFault(_needs("xlsx", "openpyxl"))
+    found = _first_of("openpyxl", "xlsxwriter") or needed("openpyxl", "xlsx", EXTRA)
     stream = io.BytesIO()
     if found.__name__ == "openpyxl":
         _by_openpyxl(found, sheets, stream)
@@ -85,9 +83,8 @@ def _plain(value: Any) -> Any:
 
 def write_parquet(scores: Scores, output: Path, *, long: bool) -> None:
     """Write one row per result, or with `long` one per run."""
-    if _first_of("pyarrow") is None:
-        raise UsageFault(_needs("parquet", "pyarrow"))
-    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    arrow = needed("pyarrow", "parquet", EXTRA)
+    parquet = import_module("pyarrow.parquet")
     columns = run_columns() if long else result_columns()
     rows = list(run_rows(scores) if long else result_rows(scores))
     typed = {name: _typed(arrow, name, long=long) for name in columns}
@@ -147,10 +144,6 @@ def _first_of(*names: str) -> Any:
         except ImportError:
             continue
     return None
-
-
-def _needs(what: str, library: str) -> str:
-    return f"{what} needs {library}: pip install 'podium[{EXTRA}]'"
 
 
 def _write(output: Path, data: bytes) -> None:

@@ -48,22 +48,14 @@ def tables(scores: Scores, width: int) -> Iterator[str]:
 
 def _strong(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
     energy = any(entry.energy_joules is not None for entry in entries)
-    heads = ["benchmark", "runs", "minutes", "factor", "score", "spread"]
-    heads += ["energy"] * energy
+    heads = ["benchmark", "runs", "minutes", "factor", "score", "spread", "energy"]
     rows: list[Row] = []
     for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
         rows.append(Heading(heading))
         for entry in group:
-            cells = [
-                f"  {clean(entry.benchmark)}",
-                f"{entry.converged}/{entry.runs}",
-                numbers.minutes(entry.minutes),
-                numbers.factor(entry.factor),
-                numbers.minutes(entry.score),
-                numbers.share(entry.spread.relative if entry.spread else None),
-            ]
-            rows.append([*cells, *[numbers.energy(entry.energy_joules)] * energy])
-    return table(heads, rows, width)
+            cells = (f"  {clean(entry.benchmark)}", *strong_numbers(entry))
+            rows.append(cells if energy else cells[:-1])
+    return table(heads if energy else heads[:-1], rows, width)
 
 
 def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
@@ -71,18 +63,31 @@ def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
     rows: list[Row] = []
     for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
         rows.append(Heading(heading))
-        rows.extend(
-            (
-                f"  {clean(entry.benchmark)}",
-                numbers.count(entry.models),
-                numbers.count(entry.instance_scale),
-                numbers.count(entry.total_scale),
-                numbers.minutes(entry.time_to_train_all),
-                numbers.minutes(entry.models_per_minute),
-            )
-            for entry in group
-        )
+        rows.extend((f"  {clean(entry.benchmark)}", *weak_numbers(entry)) for entry in group)
     return table(heads, rows, width)
+
+
+def strong_numbers(entry: ScoreEntry) -> tuple[str, ...]:
+    """The numbers of a time-to-train row, energy last."""
+    return (
+        f"{entry.converged}/{entry.runs}",
+        numbers.minutes(entry.minutes),
+        numbers.factor(entry.factor),
+        numbers.minutes(entry.score),
+        numbers.share(entry.spread.relative if entry.spread else None),
+        numbers.energy(entry.energy_joules),
+    )
+
+
+def weak_numbers(entry: ScoreEntry) -> tuple[str, ...]:
+    """The numbers of a throughput row."""
+    return (
+        numbers.count(entry.models),
+        numbers.count(entry.instance_scale),
+        numbers.count(entry.total_scale),
+        numbers.minutes(entry.time_to_train_all),
+        numbers.minutes(entry.models_per_minute),
+    )
 
 
 def heading_of(entry: ScoreEntry, *, several: bool) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.systems.fields import (
     CANONICAL,
     COUNTS,
@@ -162,14 +163,11 @@ def offer_nodes(draft: Draft, probes: Sequence[Probe]) -> None:
         if len(by_value) == 1:
             draft.offer_one(field_name, next(iter(by_value)), "probe")
             continue
-        values = (f"{value or 'nothing'} ({_some(hosts)})" for value, hosts in by_value.items())
+        values = (
+            f"{value or 'nothing'} ({join_limited(hosts, 3)})" for value, hosts in by_value.items()
+        )
         draft.differences.append(f"{field_name}: {', '.join(values)}")
     draft.offer_one(NODES, str(len(probes)), "probe" if len(probes) > 1 else "one node")
-
-
-def _some(hosts: list[str]) -> str:
-    more = len(hosts) - 3
-    return ", ".join(hosts[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def offer_found(draft: Draft, found: Found, sources: Mapping[str, str] | str) -> None:

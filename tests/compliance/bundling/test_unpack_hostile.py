@@ -94,7 +94,6 @@ def damaged(data: bytes, place: int, size: int = 4) -> bytes:
 
 
 GOOD = tar(folder("t"), member("t/a", b"alpha" * 900), member("t/b", b"beta"))
-NEGATIVE = damaged(header("t/minus"), 124, 0)[:124] + b"\xff" * 12
 
 HOSTILE: dict[str, tuple[Making, str]] = {
     # traversal

@@ -32,10 +32,7 @@ def result(tree: Submission, nodes: int, minutes: float, status: str, **fields: 
             if key in log.names():
                 told = {"submission_platform": name, "number_of_nodes": nodes}
                 log = log.set(key, told.get(key, value))
-        begin, end = (log.lines[log.where(key)[0]].record for key in ("run_start", "run_stop"))
-        assert begin is not None
-        assert end is not None
-        return log.shift("run_stop", minutes - (end.time_ms - begin.time_ms) / 60_000)
+        return log.lasting(minutes)
 
     return tree.code().result(name, change=change, start=start)
 

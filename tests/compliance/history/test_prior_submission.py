@@ -13,7 +13,6 @@ from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.report.data import Outcome
 from podium.rules.finding import Finding, Profile
-from tests.builders import LogBuilder
 from tests.compliance.trees import Submission, as_run, compared, usual
 
 SYSTEM = "systems/ex_n8.json"
@@ -108,13 +107,8 @@ def test_an_old_log_at_a_new_time_is_found(tmp_path: Path) -> None:
     tree = new(tmp_path)
     earlier = before(tree)
 
-    def later(log: LogBuilder) -> LogBuilder:
-        for key in log.names():
-            log = log.shift(key, 600)
-        return log
-
     tree.result(start=40)
-    later(as_run(tree.which, 1)).write(tree.root / tree.folder() / "result_1.txt")
+    as_run(tree.which, 1).shift_all(600).write(tree.root / tree.folder() / "result_1.txt")
     found = told(checked(tree, earlier))
     assert set(found) == {"earlier.shifted-log"}
     assert found["earlier.shifted-log"].path == f"{tree.folder()}/result_1.txt"

@@ -41,13 +41,17 @@ def readings(
 GOOD = began() + readings() + ended()
 
 
-@pytest.fixture
-def result(tmp_path: Path) -> Path:
+def measured(tmp_path: Path) -> Path:
     """A result of ten runs, each with one good node log."""
     folder = tmp_path / "results" / "system" / "bert"
     for index in range(10):
         write(folder, {"node_0.txt": GOOD}, index)
     return folder
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    return measured(tmp_path)
 
 
 def write(folder: Path, files: dict[str, str], index: int = 3) -> Path:

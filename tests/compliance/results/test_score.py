@@ -21,14 +21,12 @@ from podium.compliance.results.score import (
     score_result,
     score_throughput,
 )
-from podium.logging_spec.reader.read import read_log
-from podium.rules.catalogue import find_round
-from podium.rules.convergence.facts import RunFacts, run_facts
+from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.result import Convergence
 from podium.rules.convergence.spread import spread_of
 from podium.rules.finding import Profile
-from podium.rules.run import Run
 from tests.locations import CORPUS
+from tests.published import facts_of
 
 
 def runs(minutes: list[float | None], first: int = 0) -> list[RunFacts]:
@@ -68,7 +66,7 @@ def test_a_failed_run_is_the_slowest() -> None:
     assert result.minutes == pytest.approx(11 / 3)
     assert roles(result) == ["scored", "fastest", "failed", "scored", "scored"]
     assert result.runs[2].why == "it did not converge: it counts as slowest"
-    assert result.failed == 1
+    assert [run.role for run in result.runs].count("failed") == 1
 
 
 def test_a_run_that_breaks_rules_is_the_slowest_where_it_is_refused() -> None:
@@ -266,16 +264,6 @@ def test_energy_of_a_result_drops_what_its_score_drops() -> None:
 
 
 # --- published results ---
-
-
-def facts_of(folder: Path, usage: str, round_name: str, profile: Profile) -> list[RunFacts]:
-    rules, found = find_round(usage, round_name), []
-    for path in sorted(folder.glob("result_*.txt")):
-        log = read_log(path)
-        lenient = profile is Profile.POLICY
-        records = [one for _, one in log.all_records()] if lenient else log.records
-        found.append(run_facts(Run(records), rules, profile, path.name))
-    return found
 
 
 PUBLISHED = {

@@ -187,13 +187,7 @@ def _slower(log: LogBuilder) -> LogBuilder:
 
 def _side_by_side(minutes: float) -> Judge:
     """The second run begins so many minutes after the first, whose clock it has but for that."""
-
-    def second(log: LogBuilder) -> LogBuilder:
-        for key in set(log.names()):
-            log = log.shift(key, minutes - 60)
-        return log
-
-    return _tree(lambda tree: tree.log(1, second))
+    return _tree(lambda tree: tree.log(1, lambda log: log.shift_all(minutes - 60)))
 
 
 def _hpc(edit: Callable[[Submission], object]) -> Judge:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.rules.finding import Finding, Profile
-from tests.builders import LogBuilder
 from tests.compliance.history import test_hyperparameter_borrowing as borrowing
 from tests.compliance.history import test_preview_followup as preview
 from tests.compliance.history import test_prior_submission as prior
@@ -48,13 +47,8 @@ def again(change: Callable[[Submission, Path], object] | None = None) -> Reporte
 
 
 def shifted(tree: Submission, _: Path) -> None:
-    def later(log: LogBuilder) -> LogBuilder:
-        for key in log.names():
-            log = log.shift(key, 600)
-        return log
-
     tree.result(start=40)
-    later(as_run(tree.which, 1)).write(tree.root / tree.folder() / "result_1.txt")
+    as_run(tree.which, 1).shift_all(600).write(tree.root / tree.folder() / "result_1.txt")
 
 
 def renewed(tree: Submission, _: Path) -> None:

@@ -18,6 +18,7 @@ from tests.compliance.power.test_check import (
     checked,
     ended,
     line,
+    measured,
     readings,
     runs,
     write,
@@ -25,13 +26,6 @@ from tests.compliance.power.test_check import (
 from tests.compliance.rulebook.case import Case, Reported
 
 Change = Callable[[Path], object]
-
-
-def measured(tmp_path: Path) -> Path:
-    folder = tmp_path / "results" / "system" / "bert"
-    for index in range(10):
-        write(folder, {"node_0.txt": GOOD}, index)
-    return folder
 
 
 def nothing(folder: Path) -> None:

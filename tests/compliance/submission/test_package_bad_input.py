@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,25 +17,11 @@ from podium.compliance.report.render import FORMATS
 from tests.compliance.trees import Submission, usual
 from tests.locations import ROOT
 
+pytestmark = pytest.mark.usefixtures("never_hangs")
 LIMIT_S = 30
 """What takes longer hangs: reading five gigabytes, waiting for somebody to write to a pipe."""
 
 Breaking = Callable[[Submission], object]
-
-
-class Hang(BaseException):
-    """No kind of error that anything catches."""
-
-
-@pytest.fixture(autouse=True)
-def _never_a_hang() -> Iterator[None]:
-    def hangs(*_: object) -> None:
-        raise Hang(f"longer than {LIMIT_S} s")
-
-    signal.signal(signal.SIGALRM, hangs)
-    signal.alarm(LIMIT_S)
-    yield
-    signal.alarm(0)
 
 
 def checked(tree: Submission, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:

@@ -53,13 +53,8 @@ def test_a_copy_with_another_seed_is_found(tmp_path: Path) -> None:
 
 def test_a_copy_at_another_time_is_found(tmp_path: Path) -> None:
     tree = usual(tmp_path)
-
-    def moved(log: LogBuilder) -> LogBuilder:
-        for key in log.names():
-            log = log.shift(key, 600)
-        return log
-
-    moved(as_run(tree.which, 1)).set("seed", 9999).write(tree.root / tree.folder() / "result_2.txt")
+    copy = as_run(tree.which, 1).shift_all(600).set("seed", 9999)
+    copy.write(tree.root / tree.folder() / "result_2.txt")
     [finding] = together(tree)["result.copied-run"]
     assert "at another time" in finding.message
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.waivers.apply import Waived, apply_waivers, summary
+from podium.compliance.waivers.apply import about, mark
 from podium.compliance.waivers.file import read_waivers, waivers_in_tree
 from podium.compliance.waivers.waivers import Waivers
 from podium.rules.finding import Finding, Severity
@@ -154,7 +154,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, what: str) -> None:
 
 
 def test_a_finding_of_the_rule_at_the_place_is_waived(tmp_path: Path) -> None:
-    [waived] = apply_waivers([finding()], loaded(tmp_path), TODAY)
+    waivers = loaded(tmp_path)
+    [waived] = mark([finding()], waivers, TODAY)
+    assert [*about(waivers, [waived], TODAY)] == []
     assert waived.waived
     assert waived.severity is Severity.ERROR
 
@@ -170,7 +172,7 @@ def test_a_finding_of_the_rule_at_the_place_is_waived(tmp_path: Path) -> None:
     ],
 )
 def test_rule_and_place_both_must_match(tmp_path: Path, rule: str, path: str, waived: bool) -> None:
-    assert apply_waivers([finding(rule, path)], loaded(tmp_path), TODAY)[0].waived is waived
+    assert mark([finding(rule, path)], loaded(tmp_path), TODAY)[0].waived is waived
 
 
 @pytest.mark.parametrize(
@@ -178,27 +180,29 @@ def test_rule_and_place_both_must_match(tmp_path: Path, rule: str, path: str, wa
 )
 def test_places_are_paths_folders_or_globs(tmp_path: Path, place: str) -> None:
     waivers = loaded(tmp_path, GOOD.replace("results/big/bert", place))
-    assert apply_waivers([finding()], waivers, TODAY)[0].waived
+    assert mark([finding()], waivers, TODAY)[0].waived
 
 
 @pytest.mark.parametrize("old", ["pairing.left-open", "pairing.left-*"])
 def test_an_id_that_a_rule_had_before_still_waives_it(old: str, tmp_path: Path) -> None:
     waivers = loaded(tmp_path, GOOD.replace("power.*", old))
     for rule, waived in (("pairing.unclosed-interval", True), ("pairing.final-position", False)):
-        assert apply_waivers([finding(rule)], waivers, TODAY)[0].waived is waived
+        assert mark([finding(rule)], waivers, TODAY)[0].waived is waived
 
 
 @pytest.mark.parametrize("rule", ["internal.rule-crashed", "waivers.invalid"])
 def test_faults_of_podium_and_of_waivers_are_never_waived(tmp_path: Path, rule: str) -> None:
     waivers = loaded(tmp_path, GOOD.replace("power.*", "*"))
-    assert not apply_waivers([finding(rule)], waivers, TODAY)[0].waived
+    assert not mark([finding(rule)], waivers, TODAY)[0].waived
 
 
 def test_a_waiver_holds_on_its_last_day_and_not_after(tmp_path: Path) -> None:
     waivers = loaded(tmp_path, OTHER)
     none = finding("seeds.none")
-    assert [each.waived for each in apply_waivers([none], waivers, TODAY)] == [True]
-    kept, expired = apply_waivers([none], waivers, date(2026, 3, 2))
+    assert [each.waived for each in mark([none], waivers, TODAY)] == [True]
+    assert [*about(waivers, [none], TODAY)] == []
+    [kept] = mark([none], waivers, date(2026, 3, 2))
+    [expired] = about(waivers, [kept], date(2026, 3, 2))
     assert not kept.waived
     assert (expired.id, expired.severity, expired.line) == ("waivers.expired", "warning", 2)
     assert "seeds.none" in expired.message
@@ -206,18 +210,11 @@ def test_a_waiver_holds_on_its_last_day_and_not_after(tmp_path: Path) -> None:
 
 
 def test_a_waiver_that_covers_nothing_is_a_note(tmp_path: Path) -> None:
-    [unused] = apply_waivers([], loaded(tmp_path), TODAY)
+    [unused] = about(loaded(tmp_path), [], TODAY)
     assert (unused.id, unused.severity, unused.line) == ("waivers.unused", "note", 2)
 
 
 def test_findings_stay_in_order_and_no_waivers_change_nothing() -> None:
     findings = [finding("b"), finding("a")]
-    assert apply_waivers(findings, Waivers(), TODAY) == findings
-
-
-def test_the_summary_counts_each_finding_once(tmp_path: Path) -> None:
-    text = GOOD + GOOD + OTHER
-    waivers = loaded(tmp_path, text)
-    findings = apply_waivers([finding(), finding("power.markers"), finding("x")], waivers, TODAY)
-    assert summary(findings, waivers, TODAY) == [Waived(waivers.items[0], 2, 2)]
-    assert summary(findings, waivers, date(2027, 1, 1)) == []
+    assert mark(findings, Waivers(), TODAY) == findings
+    assert [*about(Waivers(), findings, TODAY)] == []

@@ -196,6 +196,14 @@ def test_faster_than_the_mean_is_scaled_and_too_fast_fails(profile: Profile) -> 
     assert "sooner than" in fast.messages[0]
 
 
+def test_runs_that_converge_at_0_pass_where_the_points_have_no_lowest() -> None:
+    wide = Point("wide", "resnet", 128, (1, 1, 1, 2, 2, 2, 50, 100, 100, 100))
+    facts = runs([0.0] * 5, name="resnet")
+    rules = find_round("training", "4.0")
+    found = judge_convergence(rules, "resnet", facts, Profile.POLICY, points=[wide])
+    assert (found.verdict, found.minimum, found.scaling_factor) == ("pass", 0, math.inf)
+
+
 @pytest.mark.parametrize("profile", Profile)
 def test_faulty_results_say_what_is_wrong(profile: Profile) -> None:
     one = judge([None, 16, 16, 16, 16], profile)

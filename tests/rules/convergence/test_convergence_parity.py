@@ -18,15 +18,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from podium.compliance.results.convergence import judge_convergence
-from podium.logging_spec.reader.read import read_log
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.data import points_of
-from podium.rules.convergence.facts import RunFacts, run_facts
+from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.result import Convergence
 from podium.rules.finding import Profile
-from podium.rules.run import Run
 from tests.locations import CORPUS
+from tests.published import facts_of
 
 _ROUND = re.compile(r"(training|hpc)_results_v([\d.]+)")
 
@@ -51,23 +50,15 @@ class Folder(NamedTuple):
 
     def facts(self) -> list[RunFacts]:
         """Its runs, as the verifier reads them."""
-        return facts_of(self.path, self.usage, self.round_name)
+        return facts_of(self.path, self.usage, self.round_name, Profile.VERIFIER)
 
     def judge(self) -> Convergence:
         """Its judgement in the verifier profile."""
         return judge(self.path, self.usage, self.round_name)
 
 
-def facts_of(folder: Path, usage: str, round_name: str) -> list[RunFacts]:
-    rules = find_round(usage, round_name)
-    return [
-        run_facts(Run(read_log(path).records), rules, Profile.VERIFIER, path.name)
-        for path in sorted(folder.glob("result_*.txt"))
-    ]
-
-
 def judge(folder: Path, usage: str, round_name: str) -> Convergence:
-    facts = facts_of(folder, usage, round_name)
+    facts = facts_of(folder, usage, round_name, Profile.VERIFIER)
     benchmark = str(facts[0].benchmark) if facts else ""
     return judge_convergence(find_round(usage, round_name), benchmark, facts, Profile.VERIFIER)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.rcp import plots
+from podium.compliance.files import optional_imports
 from podium.compliance.rcp.lint import lint
 from podium.compliance.rcp.plan import finished_values, progress_of
 from podium.compliance.rcp.plots import Curve, chart
@@ -151,7 +151,7 @@ def test_a_plot_needs_its_extra(
     def missing(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr(plots, "import_module", missing)
+    monkeypatch.setattr(optional_imports, "import_module", missing)
     arguments = ["show", "resnet", "--round", "4.0", "--rcps", example, "--plot"]
     result = podium(*arguments, tmp_path / "x.svg")
     assert result.exit_code == 2

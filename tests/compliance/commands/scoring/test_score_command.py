@@ -18,6 +18,7 @@ from rich.cells import cell_len
 from podium.compliance import score
 from podium.compliance.commands.scoring.score import Format
 from podium.compliance.errors import NothingToJudge
+from podium.compliance.files import optional_imports
 from podium.compliance.scoring.compare import comparable
 from podium.compliance.scoring.render import BINARY, sheets
 from podium.compliance.scoring.render.table import Heading, table
@@ -46,19 +47,12 @@ def ids(document: dict[str, Any], severity: str = "error") -> list[str]:
     return [one["id"] for one in document["findings"] if one["severity"] == severity]
 
 
-def timed(log: LogBuilder, minutes: float) -> LogBuilder:
-    """The log of a run that takes so many minutes."""
-    start = log.first("run_start").time_ms
-    now = log.first("run_stop").time_ms
-    return log.shift("run_stop", minutes - (now - start) / 60_000)
-
-
 @pytest.fixture
 def submission(tmp_path: Path) -> Submission:
     """One result of 405B in training 5.1, of runs that take 30, 31 and 32 minutes."""
     made = usual(tmp_path / "training_results_v5.1")
     for number in range(3):
-        made.log(number, lambda log, n=number: timed(log, 30 + n))  # type: ignore[misc]
+        made.log(number, lambda log, n=number: log.lasting(30 + n))  # type: ignore[misc]
     return made
 
 
@@ -90,7 +84,7 @@ def test_the_function_gives_the_same(submission: Submission) -> None:
 
 
 def test_a_run_that_missed_the_target_is_the_slowest(submission: Submission) -> None:
-    submission.log(0, lambda log: timed(log, 1).meta("run_stop", status="aborted"))
+    submission.log(0, lambda log: log.lasting(1).meta("run_stop", status="aborted"))
     (entry,) = scores(submission.root)["results"]
     assert entry["converged"] == 2
     assert [run["role"] for run in entry["run_list"]] == ["failed", "fastest", "scored"]
@@ -125,7 +119,7 @@ def test_too_few_runs_have_a_mean_but_no_score(tmp_path: Path) -> None:
 
 def test_more_runs_than_needed_are_scored_by_the_median_window(submission: Submission) -> None:
     for number, minutes in ((3, 40), (4, 20)):
-        submission.log(number, lambda log, m=minutes: timed(log, m))  # type: ignore[misc]
+        submission.log(number, lambda log, m=minutes: log.lasting(m))  # type: ignore[misc]
     (entry,) = scores(submission.root)["results"]
     assert sum(run["role"] == "outside" for run in entry["run_list"]) == 2
     assert entry["minutes"] == pytest.approx(32)  # windows 31, 32, 32
@@ -149,7 +143,7 @@ def test_integers_beyond_any_float_are_findings(submission: Submission, profile:
 
 
 def test_a_run_that_ends_before_it_starts(submission: Submission) -> None:
-    submission.log(1, lambda log: timed(log, -5))
+    submission.log(1, lambda log: log.lasting(-5))
     assert "score.negative-time" in ids(scores(submission.root))
 
 
@@ -173,7 +167,7 @@ def test_logs_that_are_no_logs(tmp_path: Path) -> None:
 
 
 def test_a_log_that_breaks_rules_counts_unless_the_verifier_says(submission: Submission) -> None:
-    submission.log(0, lambda log: timed(log, 30).set("submission_org", 3))
+    submission.log(0, lambda log: log.lasting(30).set("submission_org", 3))
     document = scores(submission.root)
     assert document["results"][0]["minutes"] == pytest.approx(31)
     if "score.broken-run-counted" in ids(document, "warning"):
@@ -233,9 +227,7 @@ def instances(tmp_path: Path) -> Submission:
         back = -number * HOUR_MS / 60_000
 
         def at_once(one: LogBuilder, back: float = back, late: int = number) -> LogBuilder:
-            for key in one.names():
-                one = one.shift(key, back)
-            return timed(one, 30 + late)
+            return one.shift_all(back).lasting(30 + late)
 
         made.log(number, at_once, scaling="weak")
     return made
@@ -331,7 +323,8 @@ def test_a_missing_extra_is_one_line(
     def missing(module: str) -> ModuleType:
         raise ImportError(module)
 
-    monkeypatch.setattr(sheets, "import_module", missing)
+    for module in (sheets, optional_imports):
+        monkeypatch.setattr(module, "import_module", missing)
     output = tmp_path / f"scores.{name}"
     result = podium(submission.root, "--format", name, "--output", output)
     assert result.exit_code == 2
@@ -389,7 +382,7 @@ def test_explaining_says_why_there_is_no_score(submission: Submission) -> None:
 def test_two_trees_are_compared(submission: Submission, tmp_path: Path) -> None:
     other = usual(tmp_path / "old" / "training_results_v5.1")
     for number in range(3):
-        other.log(number, lambda log: timed(log, 62))
+        other.log(number, lambda log: log.lasting(62))
     other.log(0, system="gone")
     text = podium(submission.root, "--compare", other.root).output
     assert "-50.00%" in text
