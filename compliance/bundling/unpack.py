@@ -18,7 +18,6 @@ from podium.compliance.bundling.format.members import Limits, Member, Members, M
 from podium.compliance.bundling.format.paths import Kind, TakenPaths, parts_of
 from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.bundling.format.tree import stays_below
-from podium.compliance.bundling.verify import check_against
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.files.atomic import draft_folder, is_empty_folder
 from podium.compliance.report.terminal import clean
@@ -71,6 +70,8 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
             unpacking.all(source, os.fstat(stream.fileno()).st_size)
         if options.receipt is not None:
             # A bundle without a receipt need not wait for the library that reads receipts.
+            from podium.compliance.bundling.verify import check_against
+
             check_against(options.receipt, draft)
         return Unpacked(
             archived.how, unpacking.files, unpacking.size, _checks(stated, options), archived.old
