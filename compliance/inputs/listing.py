@@ -126,7 +126,7 @@ class Disk:
 
 def holds(folder: str, path: str) -> bool:
     """Whether a path is a folder, or lies in it; both as `os.path.realpath` returns them."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def _listed(full: str, path: str) -> Folder:
