@@ -126,6 +126,7 @@ class Disk:
 
 def holds(folder: str, path: str) -> bool:
     """Whether a path is a folder, or lies in it; both as `os.path.realpath` returns them."""
+    # The separator keeps /tree-2 from passing for a path in /tree
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
