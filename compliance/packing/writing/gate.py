@@ -29,6 +29,7 @@ from podium.compliance.packing.writing.copying import Copied
 from podium.compliance.report.data import Rules, conclude
 from podium.compliance.report.models import FindingEntry, Report, ResultEntry, Tool, publish
 from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.submission.layout_rules import NO_DESCRIPTION, NO_RESULTS
 from podium.compliance.waivers.file import waivers_in_tree
 from podium.compliance.waivers.waivers import WAIVERS_FILE, Waiver
 from podium.rules.finding import Finding, Profile, Severity
@@ -71,9 +72,9 @@ def as_packed(one: Judged, tree: Path, path: str) -> Judged:
 
 
 def _lacking(name: str) -> Finding:
-    rule = "tree.no-results" if name == "results" else "tree.no-system-description"
+    rule = NO_RESULTS if name == "results" else NO_DESCRIPTION
     message = f"there is no {name} folder: this is not a submission"
-    return Finding(rule, Severity.ERROR, name, None, None, message, hint="see podium init")
+    return Finding(rule.id, Severity.ERROR, name, None, None, message, hint="see podium init")
 
 
 def errors_of(report: Report) -> list[FindingEntry]:
