@@ -18,9 +18,8 @@ from podium.compliance.bundling.format.members import Limits, Member, Members, M
 from podium.compliance.bundling.format.paths import Kind, TakenPaths, parts_of
 from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.bundling.format.tree import stays_below
-from podium.compliance.bundling.verify import check_against
-from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.files.atomic import draft_folder, is_empty_folder
+from podium.compliance.errors import NothingToJudge
+from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -55,8 +54,7 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     match its hash or the receipt; UsageFault for what the caller did wrong.
     """
     options = options or UnpackOptions()
-    if output.is_symlink() or (output.exists() and not is_empty_folder(output)):
-        raise UsageFault(f"{output} already exists; choose a new folder")
+    refuse_occupied(output)
     # One open file for hashes and content: nobody can exchange the archive in between
     with _archive(archive) as stream, draft_folder(output) as draft:
         stated = stated_hashes(archive)
@@ -71,6 +69,8 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
             unpacking.all(source, os.fstat(stream.fileno()).st_size)
         if options.receipt is not None:
             # A bundle without a receipt need not wait for the library that reads receipts.
+            from podium.compliance.bundling.verify import check_against
+
             check_against(options.receipt, draft)
         return Unpacked(
             archived.how, unpacking.files, unpacking.size, _checks(stated, options), archived.old

@@ -8,7 +8,6 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from podium.compliance.bundling.format.archive import CHUNK
 from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.packing.receipt import RECEIPT_FILE, PackedFile, Receipt
 from podium.compliance.report.terminal import clean
@@ -91,7 +90,7 @@ def _difference(path: Path, stated: PackedFile) -> str | None:
         if about.st_size != stated.size:
             return f"has {about.st_size} bytes; must have {stated.size}"
         with path.open("rb") as stream:
-            digest = _sha256(iter(lambda: stream.read(CHUNK), b""))
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     if digest != stated.sha256:
@@ -105,10 +104,3 @@ def _link_difference(target: str, stated: PackedFile) -> str | None:
     if stated.link is None:
         return "is a link; must be a file"
     return None if target == stated.link else f"links to {clean(target)}; must to {stated.link}"
-
-
-def _sha256(pieces: Iterator[bytes]) -> str:
-    digest = hashlib.sha256()
-    for data in pieces:
-        digest.update(data)
-    return digest.hexdigest()

@@ -12,7 +12,13 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 
 
-def is_empty_folder(folder: Path) -> bool:
+def refuse_occupied(folder: Path) -> None:
+    """Raise UsageFault where a new folder cannot have this path: only an empty one may be there."""
+    if folder.is_symlink() or (folder.exists() and not _is_empty_folder(folder)):
+        raise UsageFault(f"{folder} already exists; choose a new folder")
+
+
+def _is_empty_folder(folder: Path) -> bool:
     """Whether this is a folder that can be read and holds nothing."""
     try:
         return folder.is_dir() and not any(folder.iterdir())

@@ -126,7 +126,8 @@ class Disk:
 
 def holds(folder: str, path: str) -> bool:
     """Whether a path is a folder, or lies in it; both as `os.path.realpath` returns them."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    # The separator keeps /tree-2 from passing for a path in /tree
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def _listed(full: str, path: str) -> Folder:

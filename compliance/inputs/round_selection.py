@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import stat
@@ -116,7 +117,10 @@ def _configured(folder: str) -> tuple[str | None, str | None]:
 
 
 def config_bytes(path: str | Path) -> bytes:
-    """What a podium.toml holds; raises OSError, or UsageFault for no file or a large one."""
+    """What a podium.toml holds, without the byte order mark that some editors put.
+
+    Raises OSError, or UsageFault for no file or a large one.
+    """
     # Before it is opened: opening a pipe would wait for somebody to write
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
@@ -124,12 +128,12 @@ def config_bytes(path: str | Path) -> bytes:
     if status.st_size > LARGEST_CONFIG:
         raise UsageFault(f"{path} cannot be read: it is larger than 1 MiB")
     with open(path, "rb") as stream:
-        return stream.read()
+        return stream.read().removeprefix(codecs.BOM_UTF8)
 
 
 def _read_config(path: str) -> tuple[str | None, str | None] | None:
     try:
-        text = config_bytes(path).decode("utf-8")
+        text = config_bytes(path).decode()
         import tomllib  # most folders have no such file
 
         data = tomllib.loads(text)

@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from podium.compliance.inputs.listing import holds
+
 MOST_FILES = 200_000
 """A tree of code beyond this many files is not listed in full."""
 
@@ -109,9 +111,9 @@ class Code:
     def _open(self, path: str) -> BinaryIO:
         # The path as resolved is opened, not the one given: the link may be exchanged meanwhile
         real = os.path.realpath(self.root / path)
-        if not Path(real).is_relative_to(os.path.realpath(self.root)):
+        if not holds(os.path.realpath(self.root), real):
             raise OSError(0, "it leads out of the submission")
-        return open_plain(Path(real))
+        return open_plain(real)
 
 
 def _walk(root: Path, top: str) -> Iterator[str]:
@@ -139,8 +141,10 @@ def _reaches(stream: BinaryIO, lineno: int) -> bool:
 def open_plain(path: Path | str) -> BinaryIO:
     """Open a regular file; raises OSError for links, pipes, devices and folders."""
     # Without O_NONBLOCK the opening of a pipe would wait for a writer; O_NOFOLLOW refuses a link,
-    # and the kind is asked of the handle, where nobody can exchange the file any more
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    # and the kind is asked of the handle, where nobody can exchange the file any more. Not every
+    # system has the two flags
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(0, "it is not a regular file")

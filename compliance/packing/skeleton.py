@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.files.atomic import draft_folder, is_empty_folder
+from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.inputs.benchmark_names import about_name, benchmark_names
 from podium.compliance.inputs.layout import has_scalings
 from podium.compliance.packing.planning.config import example
@@ -49,8 +49,7 @@ def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
     Raises UsageFault where the folder is not empty, or a name is invalid.
     """
     _check_names(skeleton)
-    if folder.is_symlink() or (folder.exists() and not is_empty_folder(folder)):
-        raise UsageFault(f"{folder} already exists; choose a new folder")
+    refuse_occupied(folder)
     files, folders = _files(skeleton), _folders(skeleton)
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from functools import lru_cache
 
 import msgspec
 
+from podium.compliance.inputs.source_files import open_plain
 from podium.logging_spec.reader.log import HEAD as LOG_HEAD
 from podium.logging_spec.reader.log import RECORD, Log
 from podium.logging_spec.reader.words import finder
@@ -133,21 +133,11 @@ def secrets_in(data: bytes, *, is_log: bool = False) -> Secrets | None:
 
 def read_head(full: str, most: int) -> bytes:
     """The first bytes of a regular file; none where it cannot be read, or is a link or a pipe."""
-    # Not every system has the two flags; with them a pipe is not waited for, nor a link followed
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        handle = os.open(full, flags)
+        with open_plain(full) as stream:
+            return stream.read(most)
     except OSError:
         return b""
-    try:
-        # Asked of the handle: the name may stand for something else by now
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return b""
-        return os.read(handle, most)
-    except OSError:
-        return b""
-    finally:
-        os.close(handle)
 
 
 def _at_marks(found: list[tuple[int, int, int]], data: bytes, *, is_log: bool) -> Secrets | None:

@@ -36,7 +36,8 @@ class Field(msgspec.Struct, frozen=True):
 
     `since` is the first period whose policy demands a meaningful response, None where it never
     does; `advised` the period that recommends it beforehand. `official` says that the official
-    verifier demands the key, `crashes` that it fails on any value there that is no string.
+    verifier demands the key, `crashes` that it fails on any value there that is no string; `least`
+    is the lowest value of a count.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Field(msgspec.Struct, frozen=True):
     example: str = ""
     official: bool = True
     crashes: bool = False
-    least: int = 1
+    least: int = 0
     advised: Period | None = None
 
     def required(self, period: Period) -> bool:
@@ -80,8 +81,8 @@ _TABLE = (
     Field("system_type", "datacenter or edge", V1, Kind.SYSTEM_TYPE, "datacenter", official=False),
     Field("system_type_detail", "kind of installation", example="on-premise", official=False),
     Field("system_name", "name of the system as shown", OLD, example="ex_n8", crashes=True),
-    Field("number_of_nodes", "nodes in the system", OLD, _COUNT, "8"),
-    Field("host_processors_per_node", "processors in a node", OLD, _COUNT, "2"),
+    Field("number_of_nodes", "nodes in the system", OLD, _COUNT, "8", least=1),
+    Field("host_processors_per_node", "processors in a node", OLD, _COUNT, "2", least=1),
     Field("host_processor_model_name", "processor", OLD, example="CPU 9", crashes=True),
     Field(CORES, "cores of one processor", None, _COUNT, "64", crashes=True),
     Field(VCPUS, "virtual processors, where cores are not known", None, _COUNT, "128"),
@@ -95,8 +96,8 @@ _TABLE = (
     _late("host_network_card_count", "network cards of a node", "1 100Gbe", official=False),
     _late("host_networking_topology", "topology of the network", "N/A"),
     _late("host_memory_configuration", "memory modules of a node", "24x 16GB"),
-    # At least 0: a system may compute on its processors alone
-    Field("accelerators_per_node", "accelerators in a node", OLD, _COUNT, "8", True, True, 0),
+    # May be 0: a system may compute on its processors alone
+    Field("accelerators_per_node", "accelerators in a node", OLD, _COUNT, "8", crashes=True),
     Field("accelerator_model_name", "accelerator", OLD, example="ACC-100", crashes=True),
     _late("accelerator_host_interconnect", "link from host to accelerator", "PCIe 5.0 x16"),
     Field("accelerator_frequency", "clock of the accelerator", example="1230MHz"),

@@ -252,8 +252,7 @@ class _Inspection:
 
     def _count(self, each: Field, value: Any) -> Iterator[Finding]:
         count = read_count(value)
-        least = each.least if each.name in COUNTS else 0
-        if count.value is None or count.value < least:
+        if count.value is None or count.value < each.least:
             yield from self._bad_count(each, repr(short(value)))
         elif count.odd:
             yield from self._found(

@@ -98,11 +98,11 @@ def _status(rules: Round, required: bool) -> Schema:
 def _count(field: Field, rules: Round) -> Schema:
     """A count: a string of digits, or an integer where the official verifier bears one."""
     main = field.name in COUNTS
-    digits = r"^0*[1-9]\d{0,8}$" if main and field.least else _DIGITS
+    digits = r"^0*[1-9]\d{0,8}$" if field.least else _DIGITS
     text: Schema = {"type": "string", "pattern": digits if main else r"^(\d{1,9}|[\s-]*)$"}
     if field.crashes and rules.verified:
         return text
-    number: Schema = {"type": "integer", "minimum": field.least if main else 0}
+    number: Schema = {"type": "integer", "minimum": field.least}
     return {"anyOf": [text, number, *([] if main else [_EMPTY])]}
 
 

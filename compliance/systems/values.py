@@ -11,7 +11,6 @@ import msgspec
 
 from podium.compliance.systems.fields import (
     CANONICAL,
-    COUNTS,
     DIVISIONS,
     FIELDS,
     SYSTEM_TYPES,
@@ -136,8 +135,7 @@ def is_good(name: str, text: str) -> bool:
         return False
     if each.kind is Kind.COUNT:
         count = read_count(text)
-        least = each.least if name in COUNTS else 0
-        return count.value is not None and count.value >= least and not count.odd
+        return count.value is not None and count.value >= each.least and not count.odd
     if each.kind is Kind.STATUS:
         # Other spellings are good in some rounds only, and need the round's own rules
         return text in CANONICAL

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from podium.compliance.bundling.bundle import bundle
 from tests.architecture.source import modules, top
 from tests.compliance.trees import usual
 from tests.locations import ROOT
@@ -72,6 +73,15 @@ def checking(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_a_check_loads_nothing_that_it_does_not_need(checking: str) -> None:
     assert loaded(checking) & {*HEAVY, "statistics", "tomllib"} == set()
+
+
+def test_unpacking_without_a_receipt_loads_nothing_that_reads_one(tmp_path: Path) -> None:
+    (tmp_path / "Acme").mkdir()
+    bundle(tmp_path / "Acme", tmp_path / "a.tar.gz")
+    words = ["unpack", str(tmp_path / "a.tar.gz"), "--output", str(tmp_path / "out"), "--quiet"]
+    names = loaded(f"import podium.compliance.cli; podium.compliance.cli.run({words!r})")
+    assert (tmp_path / "out/Acme").is_dir()
+    assert "pydantic" not in names
 
 
 def test_what_every_check_loads_makes_no_dataclass(checking: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from podium.compliance.bundling.format.paths import Kind, TakenPaths, parts_of
 from podium.compliance.bundling.format.refusal import Refused
+from podium.compliance.inputs.listing import holds
 from podium.compliance.report.terminal import clean
 
 
@@ -98,5 +99,4 @@ def stays_below(path: str, target: str, root: str) -> bool:
         end = os.path.realpath(path)
     except OSError:
         return False  # a loop of links, or a name too long
-    # The separator keeps /tree-2 from passing for a path below /tree
-    return end == root or end.startswith(root.rstrip(os.sep) + os.sep)
+    return holds(root, end)

@@ -11,14 +11,12 @@ from podium.compliance.checking.session import check_paths
 from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.packing.git.clone import Change, Clone
-from podium.compliance.packing.writing.gate import errors_of
+from podium.compliance.packing.writing.gate import error_lines
 from podium.compliance.report.models import Report, publish
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.repository.check import LARGE
 from podium.rules.catalogue import find_round, rounds_of
 from podium.rules.model.round import Round
-
-MOST = 20
 
 
 @dataclass(slots=True)
@@ -106,9 +104,4 @@ def _lines(changes: Changes, width: int) -> Iterator[str]:
             f"{clean(name)}, {rules.usage} {rules.round}: {report.verdict}; {counts_.error} "
             f"errors, {counts_.warning} warnings"
         )
-        errors = errors_of(report)
-        for finding in errors[:MOST]:
-            text = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
-            yield from wrap(text, width, "  - ", "    ")
-        if len(errors) > MOST:
-            yield f"  - and {len(errors) - MOST} more"
+        yield from error_lines(report, width)

@@ -146,7 +146,7 @@ TABLES: dict[str, type[BaseModel]] = {"results": ResultConfig, "code": CodeConfi
 def read_config(path: Path) -> dict[str, Any]:
     """The fields of a podium.toml as TOML has them; raises UsageFault."""
     try:
-        return tomllib.loads(config_bytes(path).decode("utf-8-sig"))
+        return tomllib.loads(config_bytes(path).decode())
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

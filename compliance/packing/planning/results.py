@@ -10,6 +10,7 @@ from podium.compliance.checking.discovery import gather
 from podium.compliance.checking.options import Options
 from podium.compliance.inputs.benchmark_names import about_name, benchmark_called
 from podium.compliance.inputs.layout import POWER, PRUNED, SCALING_FILE, has_scalings, is_log
+from podium.compliance.inputs.listing import holds
 from podium.compliance.logs.facts import Facts
 from podium.compliance.packing.planning.choice import Candidate, Choice, Chooser, find_copies
 from podium.compliance.packing.planning.config import ResultConfig
@@ -88,7 +89,7 @@ class _Results:
         """The files that globs match, without the tree that an earlier call wrote."""
         target = os.path.realpath(self.base / self.config.into / self.config.submitter)
         found = expand(patterns, self.base)
-        return [path for path in found if not os.path.realpath(path).startswith(f"{target}/")]
+        return [path for path in found if not holds(target, os.path.realpath(path))]
 
     def _names(self, result: ResultConfig) -> dict[str, Source]:
         """The logs that the submitter names one by one, by their names in the tree."""

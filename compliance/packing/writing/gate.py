@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -28,9 +28,14 @@ from podium.compliance.packing.receipt import (
 from podium.compliance.packing.writing.copying import Copied
 from podium.compliance.report.data import Rules, conclude
 from podium.compliance.report.models import FindingEntry, Report, ResultEntry, Tool, publish
+from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.submission.layout_rules import NO_DESCRIPTION, NO_RESULTS
 from podium.compliance.waivers.file import waivers_in_tree
 from podium.compliance.waivers.waivers import WAIVERS_FILE, Waiver
 from podium.rules.finding import Finding, Profile, Severity
+
+MOST = 20
+"""Errors that are named; `podium check` on the tree lists all."""
 
 
 def judge(tree: Path, plan: Plan, jobs: int) -> Report:
@@ -67,14 +72,24 @@ def as_packed(one: Judged, tree: Path, path: str) -> Judged:
 
 
 def _lacking(name: str) -> Finding:
-    rule = "tree.no-results" if name == "results" else "tree.no-system-description"
+    rule = NO_RESULTS if name == "results" else NO_DESCRIPTION
     message = f"there is no {name} folder: this is not a submission"
-    return Finding(rule, Severity.ERROR, name, None, None, message, hint="see podium init")
+    return Finding(rule.id, Severity.ERROR, name, None, None, message, hint="see podium init")
 
 
 def errors_of(report: Report) -> list[FindingEntry]:
     """The findings for which the gate rejects a tree."""
     return [each for each in report.findings if each.severity == "error" and not each.waived]
+
+
+def error_lines(report: Report, width: int) -> Iterator[str]:
+    """The errors of a report for a terminal, and how many more there are."""
+    errors = errors_of(report)
+    for finding in errors[:MOST]:
+        text = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
+        yield from wrap(text, width, "  - ", "    ")
+    if len(errors) > MOST:
+        yield f"  - and {len(errors) - MOST} more"
 
 
 def make_receipt(

@@ -6,14 +6,11 @@ import shlex
 from collections.abc import Iterator
 
 from podium.compliance.packing.planning.plan import Plan
-from podium.compliance.packing.writing.gate import errors_of
+from podium.compliance.packing.writing.gate import error_lines
 from podium.compliance.packing.writing.pack import Packed
 from podium.compliance.packing.writing.summary import number, size_text
 from podium.compliance.report.render.text import plural
 from podium.compliance.report.terminal import clean, wrap
-
-MOST = 20
-"""Errors that are named; `podium check` on the tree lists all."""
 
 
 def to_text(packed: Packed, width: int) -> str:
@@ -44,12 +41,7 @@ def _lines(packed: Packed, width: int) -> Iterator[str]:
         f"{counts.warning} warnings, {counts.waived} waived",
         width,
     )
-    errors = errors_of(report)
-    for finding in errors[:MOST]:
-        text = f"{clean(finding.path)}: {clean(finding.message)} [{finding.id}]"
-        yield from wrap(text, width, "  - ", "    ")
-    if len(errors) > MOST:
-        yield f"  - and {len(errors) - MOST} more"
+    yield from error_lines(report, width)
     for result in report.results:
         score = f"{number(result.score)} minutes" if result.score is not None else "no score"
         yield f"  {clean(result.path)}: {result.verdict}, {score}"

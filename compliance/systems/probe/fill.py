@@ -120,9 +120,9 @@ def spelt(each: Field, text: str, rules: Round) -> str:
         raise ValueError(f"{each.name} is empty")
     if each.kind is Kind.COUNT:
         count = read_count(text).value
-        least = each.least if each.name in COUNTS else 0
-        if count is None or count < least:
-            raise ValueError(f"{each.name} is {text!r}; must be a whole number of at least {least}")
+        if count is None or count < each.least:
+            wanted = f"a whole number of at least {each.least}"
+            raise ValueError(f"{each.name} is {text!r}; must be {wanted}")
         return str(count)
     if each.kind is Kind.DIVISION:
         division = read_division(text)

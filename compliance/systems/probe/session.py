@@ -80,7 +80,7 @@ def _configured(file: Path) -> Found:
         if not path.is_file():
             continue
         try:
-            config = tomllib.loads(config_bytes(path).decode("utf-8"))
+            config = tomllib.loads(config_bytes(path).decode())
         except (OSError, ValueError, RecursionError) as error:
             raise UsageFault(f"{path} cannot be read: {error}") from None
         for name in ("submitter", "division"):

@@ -95,6 +95,13 @@ def test_a_config_may_give_the_round_alone(
     assert chosen(place("a")) == ("training", "4.1", "config")
 
 
+def test_a_config_may_begin_with_a_byte_order_mark(
+    chosen: Chosen, place: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "podium.toml").write_text('round = "4.1"\n', encoding="utf-8-sig")
+    assert chosen(place("a")) == ("training", "4.1", "config")
+
+
 def test_the_nearest_config_counts(
     chosen: Chosen, place: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from podium.compliance.packing.planning.config import (
     ResultConfig,
     config_schema,
     example,
+    read_config,
     setting,
     validate,
     with_options,
@@ -149,6 +150,11 @@ def test_a_folder_without_podium_toml_says_what_to_do(
     assert run(["pack", str(tmp_path)]) == Exit.USAGE
     assert "podium init" in capsys.readouterr().err
     assert run(["pack", str(tmp_path / "nowhere.toml")]) == Exit.USAGE
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "podium.toml").write_text('round = "4.1"\n', encoding="utf-8-sig")
+    assert read_config(tmp_path / "podium.toml") == {"round": "4.1"}
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"= 3", b"a" * (1 << 20) + b"b", b"x = [" * 5000])

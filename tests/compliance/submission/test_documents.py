@@ -216,6 +216,16 @@ def test_pipes_are_not_opened(tmp_path: Path) -> None:
         open_plain(tmp_path / "pipe")
 
 
+def test_files_are_opened_where_the_system_has_no_flags_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_NOFOLLOW")
+    monkeypatch.delattr(os, "O_NONBLOCK")
+    (tmp_path / "README.md").write_text("to be read")
+    with open_plain(tmp_path / "README.md") as stream:
+        assert stream.read() == b"to be read"
+
+
 def test_files_are_listed_in_order_and_up_to_a_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -252,6 +252,12 @@ def test_the_first_source_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert fields["accelerator_model_name"] == "ACC-100"
 
 
+def test_a_config_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "podium.toml").write_text('submitter = "by toml"\n', encoding="utf-8-sig")
+    init(tmp_path / "s.json")
+    assert told(tmp_path / "s.json")["submitter"] == "by toml"
+
+
 def test_counts_that_sources_tell_differently_are_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
