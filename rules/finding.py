@@ -35,7 +35,10 @@ class Finding(msgspec.Struct):
     """One fault at one place; never changed once made (`frozen` would make making it costly).
 
     `line` is the line of the file, from 1; None where the fault is an absence. `key` is the log key
-    or JSON field, None where no single key is at fault.
+    or JSON field, None where no single key is at fault. `waived_by` says what excuses a waived one:
+    a file of waivers, a bypass flag, or that its run is dropped as the slowest. `caused_by` is the
+    id of the finding that this one follows from. `official`: the official verifier rejects the
+    file, or the result, for it.
     """
 
     id: str
@@ -50,6 +53,9 @@ class Finding(msgspec.Struct):
     cites: str = ""
     stated_by: StatedBy = StatedBy.BOTH
     waived: bool = False
+    waived_by: str = ""
+    caused_by: str = ""
+    official: bool = False
 
     def sort_key(self) -> tuple[str, int, str, str]:
         """Report order: by path, then line (absences last), then id."""

@@ -114,11 +114,12 @@ def by_step(report: Outcome) -> list[Part]:
     parts = [Part(step) for step in STEPS]
     for finding in report.findings:
         # Neither asks for anything to be done
-        if finding.waived or finding.severity == "note":
+        if finding.waived or (finding.severity == "note" and not finding.official):
             continue
         # There always is one, as the last step takes every rule
         part = next(part for part in parts if matches(finding.id, part.step.rules))
-        if finding.severity == "error" or matches(finding.id, part.step.missing):
+        rejects = finding.severity == "error" or finding.official
+        if rejects or matches(finding.id, part.step.missing):
             part.to_do.append(finding)
         else:
             part.advised += 1

@@ -43,13 +43,17 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """One file judged, small enough to travel between processes."""
+    """One file judged, small enough to travel between processes.
+
+    `verified`: its round has an official verifier.
+    """
 
     path: str
     display_path: str
     kind: Literal["log", "system"]
     round: str
     verdict: LogVerdict
+    verified: bool
 
 
 def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bool) -> Task:
@@ -121,14 +125,18 @@ def _judge(task: Task) -> Judged:
     # One file that podium fails on must not hide what is wrong with the others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
-    return Judged(task.path, task.display_path, task.kind, f"{task.usage} {task.round}", verdict)
+    title = f"{task.usage} {task.round}"
+    return Judged(task.path, task.display_path, task.kind, title, verdict, rules.verified)
 
 
 def _judge_system(task: Task, rules: Round) -> LogVerdict:
     from podium.compliance.systems.check import check_system
 
-    found = check_system(Path(task.path), task.display_path, rules, task.profile)
-    return LogVerdict(found.findings)
+    place = (Path(task.path), task.display_path, rules)
+    verdict = LogVerdict(check_system(*place, task.profile).findings)
+    if task.profile is Profile.POLICY and rules.verified:
+        verdict.official = LogVerdict(check_system(*place, Profile.VERIFIER).findings)
+    return verdict
 
 
 def internal_fault(display_path: str, error: Exception) -> Finding:

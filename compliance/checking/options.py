@@ -31,10 +31,15 @@ class Options(msgspec.Struct, frozen=True):
     waivers: tuple[Waivers, ...] = ()
     waivers_in_tree: bool = True
 
+    @property
+    def selected(self) -> Callable[[str], bool] | None:
+        """Which rules a report is to hold findings of; None where it holds those of all."""
+        return self.wants if self.select or self.ignore else None
+
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
         # A fault of podium is always reported: the rest of the file was not judged
-        if rule == RULE_CRASHED or not (self.select or self.ignore):
+        if rule == RULE_CRASHED:
             return True
         if self.select and not matches(rule, self.select):
             return False

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from podium.compliance.checking.discovery import DiscoveredInputs, find, judge_rest
-from podium.compliance.checking.files import (
-    Judged,
-    internal_fault,
-)
+from podium.compliance.checking.files import Judged, internal_fault
 from podium.compliance.checking.gc_tuning import fewer_collections
+from podium.compliance.checking.official import deciding, marked, passes, with_official
 from podium.compliance.checking.options import Options, Progress
 from podium.compliance.inputs.listing import Disk
 from podium.compliance.inputs.round_selection import RoundRequest, rules_of, several
@@ -22,9 +20,11 @@ from podium.compliance.report.data import (
     FileEntry,
     Outcome,
     ResultEntry,
+    Rules,
     SubmissionEntry,
     conclude,
     fails,
+    verdict_of,
 )
 from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round
@@ -32,6 +32,7 @@ from podium.rules.model.round import Round
 if TYPE_CHECKING:
     from podium.compliance.inputs.layout import Tree
     from podium.compliance.report.models import Report
+    from podium.compliance.submission.judge import Judged as Package
     from podium.compliance.submission.judge import RoundState
     from podium.compliance.submission.together import Comparator
     from podium.compliance.waivers.suppressions import Suppressions
@@ -83,14 +84,7 @@ def check_paths(
     session.take_files()
     session.take_folders(gathered.nearly, gathered.linked)
     session.finish()
-    return conclude(
-        rules_of(gathered.choices, options.profile),
-        session.files,
-        session.findings,
-        submissions=session.submissions,
-        results=session.results,
-        strict=options.strict,
-    )
+    return session.outcome(rules_of(gathered.choices, options.profile))
 
 
 class _Session:
@@ -108,7 +102,10 @@ class _Session:
         self.findings: list[Finding] = []
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
+        # Errors of the official verifier, and the logs whose errors it lets pass
+        self.rejecting: list[Finding] = []
         self.tolerated: set[str] = set()
+        self.officially_tolerated: set[str] = set()
         self.comparators = comparators
         self.rounds: dict[tuple[str, str], RoundState] = {}
 
@@ -130,33 +127,55 @@ class _Session:
         from podium.compliance.results.model import JudgingContext
         from podium.compliance.submission.judge import judge_submission
 
-        inside = f"{tree.root}/"
-
-        def verdict(path: str) -> LogVerdict | None:
-            one = self.judged.get(inside + path)
-            return None if one is None else one.verdict
-
         package = judge_submission(
             tree,
             JudgingContext(rules, self.options.profile),
-            verdict,
+            lambda path: self._verdict(tree, path),
             self._suppressions(),
             beside=self._round(rules),
         )
-        self.findings += [f for f in package.findings if self.options.wants(f.id)]
-        self.submissions.append(package.entry)
-        self.results += package.results
         # Logs of no result decide nothing: pruned and misplaced ones are reported apart.
         counted = {tree.place(path) for folder in tree.results for path in folder.logs}
-        self.tolerated |= package.tolerated
-        self.tolerated |= {
+        apart = {
             display_path
             for path in self.logs_of.get(str(tree.root), ())
             if (display_path := self.judged[path].display_path) not in counted
         }
-        for path, passed in package.systems:
-            state: Literal["pass", "fail"] = "pass" if passed else "fail"
-            self.files.append(FileEntry(path=path, kind="system", verdict=state))
+        self.findings += package.findings
+        self.tolerated |= package.tolerated | apart
+        official = self._officially(tree, rules, package)
+        if official is None:
+            self.submissions.append(package.entry)
+            self.results += package.results
+        else:
+            self.rejecting += deciding(official.findings)
+            self.officially_tolerated |= official.tolerated | apart
+            self.submissions.append(with_official(package.entry, official.entry))
+            self.results += map(with_official, package.results, official.results)
+        for path, passed in package.systems.items():
+            theirs = None if official is None else passes(official.systems[path])
+            entry = FileEntry(
+                path=path, kind="system", verdict=passes(passed), official_verdict=theirs
+            )
+            self.files.append(entry)
+
+    def _verdict(self, tree: Tree, path: str) -> LogVerdict | None:
+        one = self.judged.get(f"{tree.root}/{path}")
+        return None if one is None else one.verdict
+
+    def _officially(self, tree: Tree, rules: Round, package: Package) -> Package | None:
+        """The same submission as the official verifier judges it, which knows no waivers."""
+        from podium.compliance.results.model import JudgingContext
+        from podium.compliance.submission.judge import judge_submission
+
+        if not rules.verified or self.options.profile is Profile.VERIFIER:
+            return package if rules.verified else None
+
+        def verdict(path: str) -> LogVerdict | None:
+            ours = self._verdict(tree, path)
+            return None if ours is None else ours.official
+
+        return judge_submission(tree, JudgingContext(rules, Profile.VERIFIER), verdict)
 
     def _round(self, rules: Round) -> RoundState:
         from podium.compliance.submission.judge import RoundState
@@ -168,22 +187,32 @@ class _Session:
     def _suppressions(self) -> Suppressions:
         from podium.compliance.waivers.suppressions import Suppressions
 
-        options = self.options
-        some = options.select or options.ignore
-        wants = options.wants if some else None
-        return Suppressions(options.waivers, options.waivers_in_tree, wants=wants)
+        return Suppressions(self.options.waivers, self.options.waivers_in_tree)
 
     def take_files(self) -> None:
         """Add every file's own verdict and findings; a tolerated failure is marked as waived."""
         for one in self.judged.values():
             self._waive(one.verdict)
-            kept = [f for f in one.verdict.findings if self.options.wants(f.id)]
+            found, theirs = one.verdict.findings, self._official_part(one)
             # The file fails all the same: only its result is accepted with it
-            self.files.append(self._entry(one, kept))
+            self.files.append(self._entry(one, theirs))
+            if theirs is not None and one.display_path not in self.officially_tolerated:
+                self.rejecting += deciding(theirs.findings)
             if one.display_path in self.tolerated:
                 # Its warnings reject nothing, and so need no waiver
-                kept = [replace(f, waived=True) if f.severity == "error" else f for f in kept]
-            self.findings += kept
+                found = [self._excused(f) if f.severity == "error" else f for f in found]
+            self.findings += found
+
+    def _excused(self, finding: Finding) -> Finding:
+        if finding.waived:
+            return finding
+        from podium.compliance.submission.judge import DROPPED_RUN
+
+        return replace(finding, waived=True, waived_by=DROPPED_RUN)
+
+    def _official_part(self, one: Judged) -> LogVerdict | None:
+        own = self.options.profile is Profile.VERIFIER and one.verified
+        return one.verdict if own else one.verdict.official
 
     def take_folders(self, nearly: list[str], linked: list[str]) -> None:
         """Tell of folders judged as loose logs that look like submissions, and of links to some."""
@@ -191,8 +220,7 @@ class _Session:
         if (nearly or linked) and self.options.profile is Profile.POLICY:
             from podium.compliance.submission.layout_rules import linked_folder, no_systems
 
-            reported = [*map(no_systems, nearly), *map(linked_folder, linked)]
-            self.findings += [finding for finding in reported if self.options.wants(finding.id)]
+            self.findings += [*map(no_systems, nearly), *map(linked_folder, linked)]
 
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:
@@ -205,15 +233,32 @@ class _Session:
 
             self.findings += Suppressions(own=waivers).about(self.findings)
 
-    def _entry(self, one: Judged, kept: list[Finding]) -> FileEntry:
+    def _entry(self, one: Judged, theirs: LogVerdict | None) -> FileEntry:
         verdict = one.verdict
         return FileEntry(
             path=one.display_path,
             kind=one.kind,
-            verdict="fail" if fails(kept, strict=self.options.strict) else "pass",
+            verdict=passes(not fails(verdict.findings, strict=self.options.strict)),
+            official_verdict=None if theirs is None else passes(not deciding(theirs.findings)),
             benchmark=verdict.benchmark,
             division=verdict.division,
             minutes=verdict.minutes,
             converged=verdict.converged,
             round=one.round if self.several else None,
+        )
+
+    def outcome(self, rules: Rules) -> Outcome:
+        """The report."""
+        judged_officially = any(one.official_verdict for one in self.files) or any(
+            one.official_verdict for one in self.submissions
+        )
+        return conclude(
+            rules,
+            self.files,
+            marked(self.findings, self.rejecting),
+            submissions=self.submissions,
+            results=self.results,
+            official_verdict=verdict_of(self.rejecting) if judged_officially else None,
+            selected=self.options.selected,
+            strict=self.options.strict,
         )

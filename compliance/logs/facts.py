@@ -120,6 +120,17 @@ def gather(
     )
 
 
+def as_official(facts: Facts, run: Run, rules: Round, ids: set[str]) -> Facts:
+    """The facts of the same log as the verifier's profile has them; `ids` are its errors'."""
+    return Facts(
+        run=run_facts(run, rules, Profile.VERIFIER, facts.run.name),
+        seeds=facts.seeds,
+        settings=facts.settings,
+        broken=bool(ids),
+        missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
+    )
+
+
 @cache
 def secrets_finder() -> Callable[[Log], Secrets | None]:
     """What finds the secrets in a log, loaded when asked for: the verifier's profile never asks."""

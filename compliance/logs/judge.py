@@ -25,7 +25,11 @@ MOST_PER_RULE = 20
 
 
 class LogVerdict(msgspec.Struct):
-    """What is known of one log once judged. `minutes` is run_start to run_stop."""
+    """What is known of one log once judged. `minutes` is run_start to run_stop.
+
+    `official` is the official verifier's verdict beside one by the policy: its errors and its
+    facts, None in a round that has no verifier.
+    """
 
     findings: list[Finding] = msgspec.field(default_factory=list)
     benchmark: str | None = None
@@ -33,6 +37,7 @@ class LogVerdict(msgspec.Struct):
     minutes: float | None = None
     converged: bool | None = None
     facts: Facts | None = None
+    official: LogVerdict | None = None
 
 
 def judge_log(
@@ -46,11 +51,19 @@ def judge_log(
     """All findings about one log; `with_facts` also what the checks of a submission need of it."""
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
+    official = verdict.official
     if with_facts:
-        errors = {f.id for f in verdict.findings if f.severity is Severity.ERROR}
         gather = _gather()
-        verdict.facts = gather(log, judgement.run, rules, profile, path, errors)
+        verdict.facts = gather(log, judgement.run, rules, profile, path, _errors(verdict))
+        if official is not None:
+            from podium.compliance.logs.facts import as_official
+
+            official.facts = as_official(verdict.facts, judgement.run, rules, _errors(official))
     return verdict
+
+
+def _errors(verdict: LogVerdict) -> set[str]:
+    return {found.id for found in verdict.findings if found.severity is Severity.ERROR}
 
 
 def load_facts(profile: Profile) -> None:
@@ -77,23 +90,33 @@ class _Judgement:
 
     def verdict(self) -> LogVerdict:
         verdict = LogVerdict()
-        broken = [*self.verifier.review()]
+        theirs = broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
-            broken = [*PolicyReading(self.verifier).review(broken)]
-        # Lines first: they may be what the verifier crashes on, which `_findings` reports
-        verdict.findings = [*self._line_findings(), *self._findings(broken)]
+            broken = [*PolicyReading(self.verifier).review(theirs)]
+        # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
+        lines = [*self._line_findings()]
+        verdict.findings = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
+        verdict.official = self._official(lines, theirs)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
         verdict.minutes = self.run.minutes()
         verdict.converged = self._converged(broken)
         return verdict
 
+    def _official(
+        self, lines: Iterable[Finding], theirs: Iterable[RuleViolation]
+    ) -> LogVerdict | None:
+        """What the official verifier rejects; what is wrong with a line weighs alike for both."""
+        if self.profile is Profile.VERIFIER or not self.rules.verified:
+            return None
+        errors = [rule for rule in theirs if rule.severity is Severity.ERROR]
+        found = [*lines, *self._findings(errors), *self._about_crash(Profile.VERIFIER)]
+        return LogVerdict([each for each in found if each.severity is Severity.ERROR])
+
     def _findings(self, broken: Iterable[RuleViolation]) -> Iterator[Finding]:
         for rule in broken:
             for violation, more in _few(rule.violations):
                 yield self._finding(rule, violation, violation.message + more)
-        if self.verifier.crash:
-            yield self._about_crash(self.verifier.crash)
 
     def _finding(self, rule: RuleViolation, violation: Violation, message: str) -> Finding:
         line = None if violation.position is None else rule.run.line(violation.position)
@@ -111,11 +134,15 @@ class _Judgement:
             rule.stated_by,
         )
 
-    def _about_crash(self, why: str) -> Finding:
+    def _about_crash(self, profile: Profile) -> Iterator[Finding]:
+        if not self.verifier.crash:
+            return
         # The policy knows what an older name of a benchmark means; the verifier has no rules for it
-        excused = self.profile is Profile.POLICY and self.verifier.known_as
+        excused = profile is Profile.POLICY and self.verifier.known_as
         severity = Severity.WARNING if excused else None
-        return VERIFIER_CRASH.found(self.profile, self.path, severity=severity, reason=why)
+        yield VERIFIER_CRASH.found(
+            profile, self.path, severity=severity, reason=self.verifier.crash
+        )
 
     def _line_findings(self) -> Iterator[Finding]:
         crashing = next((fault for fault in self.log.faults if fault.kind in CRASHING), None)

@@ -108,9 +108,14 @@ class PackedResult(_Model):
 
 
 class Gate(_Model):
-    """The verdict of `podium check` on the whole tree; `errors` are rule ids with counts."""
+    """The verdict of `podium check` on the whole tree; `errors` are rule ids with counts.
+
+    `rejected_by` are the judges that reject it, of whom one suffices.
+    """
 
     verdict: Literal["accepted", "rejected"]
+    official_verdict: Literal["accepted", "rejected"] | None = None
+    rejected_by: tuple[Literal["policy", "verifier"], ...] = ()
     counts: Counts
     errors: dict[str, int] = {}
 
@@ -163,3 +168,9 @@ def receipt_schema() -> dict[str, Any]:
     """The JSON Schema of receipts."""
     schema: dict[str, Any] = Receipt.model_json_schema(by_alias=True)
     return schema
+
+
+def official(verdict: str | None) -> str:
+    """What the official verifier says of a tree, for a sentence."""
+    says = {None: "gives no verdict", "accepted": "accepts"}
+    return f"the official verifier {says.get(verdict, 'rejects')}"

@@ -6,7 +6,8 @@ importing pydantic takes longer than judging a log, so that no command waits for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,6 +18,13 @@ from podium.rules.finding import Finding, Severity
 SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 
 Verdict = Literal["accepted", "rejected"]
+
+OfficialVerdict = Annotated[
+    Verdict | None,
+    msgspec.Meta(
+        description="what the official verifier says; null in a round that has none of its own"
+    ),
+]
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,12 +46,13 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Findings by severity; waived ones are counted apart."""
+    """Findings by severity; apart from them the waived ones, and those that another has caused."""
 
     error: int = 0
     warning: int = 0
     note: int = 0
     waived: int = 0
+    caused: int = 0
 
 
 class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +61,7 @@ class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
     submitter: str
     path: str
     verdict: Verdict
+    official_verdict: OfficialVerdict = None
 
 
 class RcpEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +87,7 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     # Training has no such folders: its results count as strong, as in the official summary
     scaling: Literal["strong", "weak"] = "strong"
     verdict: Verdict
+    official_verdict: OfficialVerdict = None
     runs: int
     failed_runs: int
     minutes: float | None = None
@@ -90,6 +101,12 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     kind: Literal["log", "system", "power", "other"]
     verdict: Literal["pass", "fail"]
+    official_verdict: Annotated[
+        Literal["pass", "fail"] | None,
+        msgspec.Meta(
+            description="what the official verifier says; null in a round that has none of its own"
+        ),
+    ] = None
     benchmark: str | None = None
     division: str | None = None
     minutes: float | None = None
@@ -106,7 +123,18 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
     schema_: Literal["podium.report/1"] = SCHEMA
     tool: Tool
     rules: Rules
-    verdict: Verdict
+    verdict: Annotated[
+        Verdict | Literal["not judged"],
+        msgspec.Meta(description="not judged: only some rules were selected for this report"),
+    ]
+    official_verdict: OfficialVerdict = None
+    rejected_by: Annotated[
+        Sequence[Literal["policy", "verifier"]],
+        msgspec.Meta(
+            description="who rejects, by all rules, what is waived left out: the exit status is 1 "
+            "where anyone does"
+        ),
+    ] = ()
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()
     results: Sequence[ResultEntry] = ()
@@ -120,6 +148,20 @@ def fails(findings: Iterable[Finding], *, strict: bool) -> bool:
     return any(found.severity in failing and not found.waived for found in findings)
 
 
+def counts_of(findings: Iterable[Finding]) -> Counts:
+    """How many findings there are of each severity, not waived and of their own cause."""
+    counts: Counter[str] = Counter()
+    for finding in findings:
+        apart = "waived" if finding.waived else finding.caused_by and "caused"
+        counts[apart or finding.severity.value] += 1
+    return Counts(**counts)
+
+
+def verdict_of(findings: Iterable[Finding], *, strict: bool = False) -> Verdict:
+    """The verdict by these findings."""
+    return "rejected" if fails(findings, strict=strict) else "accepted"
+
+
 def conclude(
     rules: Rules,
     files: Iterable[FileEntry],
@@ -127,20 +169,30 @@ def conclude(
     *,
     submissions: Iterable[SubmissionEntry] = (),
     results: Iterable[ResultEntry] = (),
+    official_verdict: Verdict | None = None,
+    selected: Callable[[str], bool] | None = None,
     strict: bool = False,
 ) -> Outcome:
-    """Sort everything, count it and give the verdict; `strict` lets warnings reject."""
+    """Sort everything, count it and give the verdict; `strict` lets warnings reject.
+
+    `selected`, where given, tells the rules whose findings the report is to hold; the verdict is
+    that of all.
+    """
     # Sorted, so that the number of processes does not change the report
     ordered = sorted(findings, key=Finding.sort_key)
-    counted = [finding.severity for finding in ordered if not finding.waived]
-    counts = {severity.value: counted.count(severity) for severity in Severity}
-    counts["waived"] = len(ordered) - len(counted)
-    rejected = counts["error"] or (strict and counts["warning"])
+    verdict = verdict_of(ordered, strict=strict)
+    rejected_by = [rules.profile] if verdict == "rejected" else []
+    if any(finding.official and not finding.waived for finding in ordered):
+        rejected_by.append("verifier")
+    if selected is not None:
+        ordered = [finding for finding in ordered if selected(finding.id)]
     return Outcome(
         tool=Tool(),
         rules=rules,
-        verdict="rejected" if rejected else "accepted",
-        counts=Counts(**counts),
+        verdict=verdict if selected is None else "not judged",
+        official_verdict=official_verdict,
+        rejected_by=sorted({*rejected_by}),
+        counts=counts_of(ordered),
         submissions=sorted(submissions, key=lambda entry: entry.path),
         results=sorted(results, key=lambda entry: entry.path),
         files=sorted(files, key=lambda entry: entry.path),

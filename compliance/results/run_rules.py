@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
 from podium.rules.fixed.fixed_rule import both, policy, verifier
 
@@ -59,6 +60,7 @@ NOT_CONVERGED = policy(
 )
 BROKEN_RUN_DROPPED = policy(
     "result.broken-run-dropped",
+    Severity.ERROR,
     says="a run that is left out as the slowest violates no rule but the target's",
     why="runs may fail to converge; a run that violates rules is no run of the result at all",
     message="this log violates rules beyond missing the target; only a run that did not converge "

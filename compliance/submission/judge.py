@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,9 @@ from podium.rules.finding import Finding, Severity
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
 
+DROPPED_RUN = "dropped run"
+"""What excuses the faults of a run that a result may drop as its slowest."""
+
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""
 
@@ -49,13 +52,14 @@ Verdicts = Callable[[str], LogVerdict | None]
 class Judged(msgspec.Struct):
     """A submission judged: findings beside those of its logs, and an entry for each result.
 
-    `tolerated` are the logs whose failure the result may have: their findings are waived.
+    `systems` are its descriptions, by path, and whether each passes; `tolerated` are the logs whose
+    failure the result may have: their findings are waived.
     """
 
     entry: SubmissionEntry
     findings: list[Finding] = msgspec.field(default_factory=list)
     results: list[ResultEntry] = msgspec.field(default_factory=list)
-    systems: list[tuple[str, bool]] = msgspec.field(default_factory=list)
+    systems: dict[str, bool] = msgspec.field(default_factory=dict)
     tolerated: set[str] = msgspec.field(default_factory=set)
 
 
@@ -146,7 +150,7 @@ class _Submission:
             ),
             [*findings, *self.suppressions.about([*findings, *self.logs])],
             [result_entry(verdict) for verdict in results],
-            [(tree.place(p), self.systems[s].passed) for s, p in tree.systems.items()],
+            {tree.place(p): self.systems[s].passed for s, p in tree.systems.items()},
             {
                 run.display_path
                 for verdict in results
@@ -201,11 +205,10 @@ class _Submission:
         verdict.findings += self._power(verdict)
         # A reviewer who leaves out waivers leaves out these flags as well
         flags = self.params.flags(folder.path) if self.suppressions.in_tree else frozenset()
-        verdict.findings += [replace(found, waived=SEEDS in flags) for found in self._seeds(result)]
+        verdict.findings += _bypassed(self._seeds(result), SEEDS, flags)
         if not context.verifier:
             verdict.findings += self.agreement.judge(result)
-        converges = judge_reference_points(result)
-        verdict.findings += [replace(found, waived=RCP in flags) for found in converges]
+        verdict.findings += _bypassed(judge_reference_points(result), RCP, flags)
         verdict.findings = self.suppressions.mark(verdict.findings)
         return verdict
 
@@ -245,7 +248,9 @@ class _Submission:
             return []
         blamed_only = not any(f.severity is Severity.ERROR for f in verdict.findings)
         tolerated = self.context.verifier and blamed_only and bool(power.blamed)
-        return [replace(found, waived=found.waived or tolerated) for found in power.findings]
+        if not tolerated:
+            return power.findings
+        return [replace(found, waived=True, waived_by=DROPPED_RUN) for found in power.findings]
 
     def _seeds(self, result: Result) -> list[Finding]:
         return check_seeds(
@@ -257,6 +262,12 @@ class _Submission:
             (lambda: self.code.paths) if self.code.present else None,
             weak=result.weak,
         )
+
+
+def _bypassed(findings: Iterable[Finding], flag: str, flags: Collection[str]) -> Iterator[Finding]:
+    """The findings, all waived where the flag that leaves them out is set."""
+    for found in findings:
+        yield replace(found, waived=True, waived_by=flag) if flag in flags else found
 
 
 def _not_read(verdict: SystemVerdict, used: bool, context: JudgingContext) -> bool:

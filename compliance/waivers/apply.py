@@ -21,7 +21,9 @@ def mark(findings: Iterable[Finding], waivers: Waivers, today: date) -> list[Fin
     if not held:
         return list(findings)
     return [
-        replace(finding, waived=True) if any(w.covers(finding) for w in held) else finding
+        replace(finding, waived=True, waived_by=waivers.path)
+        if any(w.covers(finding) for w in held)
+        else finding
         for finding in findings
     ]
 

@@ -1,12 +1,11 @@
-"""What is left out of account: waivers given, those in the tree, and rules not selected."""
+"""What is left out of account: waivers given, and those in the tree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import date
 
 import msgspec
-from msgspec.structs import replace
 
 from podium.compliance.waivers.apply import about, mark
 from podium.compliance.waivers.waivers import Waivers
@@ -17,26 +16,22 @@ class Suppressions(msgspec.Struct, frozen=True):
     """Waivers given, and whether those in the tree count.
 
     `in_tree` is off for reviewers who want to see everything; `own` are the tree's own waivers.
-    `wants` tells the rules that count at all, where not all do.
     """
 
     waivers: tuple[Waivers, ...] = ()
     in_tree: bool = True
     own: Waivers | None = None
-    wants: Callable[[str], bool] | None = None
 
     @property
     def marks(self) -> bool:
         """Whether anything is left out."""
-        return bool(self.waivers) or self.wants is not None
+        return bool(self.waivers)
 
     def mark(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings, those that do not count marked as waived."""
         marked = list(findings)
         for waivers in self.waivers:
             marked = mark(marked, waivers, date.today())
-        if self.wants is not None:
-            marked = [f if self.wants(f.id) else replace(f, waived=True) for f in marked]
         return marked
 
     def about(self, findings: list[Finding]) -> list[Finding]:

@@ -62,6 +62,13 @@ EarlierOption = Annotated[
         metavar="TREE",
     ),
 ]
+PolicyOnlyOption = Annotated[
+    bool,
+    typer.Option("--policy-only", help="Exit by the policy alone, whatever the verifier says."),
+]
+OnlySelectedOption = Annotated[
+    bool, typer.Option("--only-selected", help="Exit by the selected rules alone.")
+]
 ScoreOption = Annotated[
     bool, typer.Option("--score", help="Score the results as well, reading each file once.")
 ]
@@ -76,8 +83,10 @@ def check(
     output: OutputOption = None,
     jobs: JobsOption = None,
     strict: StrictOption = False,
+    policy_only: PolicyOnlyOption = False,
     select: SelectOption = None,
     ignore: IgnoreOption = None,
+    only_selected: OnlySelectedOption = False,
     waivers: WaiversOption = None,
     no_waivers: NoWaiversOption = False,
     score: ScoreOption = False,
@@ -87,29 +96,27 @@ def check(
 ) -> None:
     """Judge logs against their round's rules: what is wrong, where, and how to fix it.
 
-    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, 2 nothing to judge or bad
-    arguments, 3 a fault of podium itself.
+    Exit status: 0 nothing wrong (warnings allowed), 1 at least one error, by the profile or by the
+    official verifier, 2 nothing to judge or bad arguments, 3 a fault of podium itself.
     """
     from podium.compliance.checking.options import Options
 
+    _refuse_policy_only(policy_only, profile)
     # Earlier trees are only read as well, so that a report may not lie in one of them either
     refuse_inside("--output", output, [*paths, *(earlier or ())])
-    options = Options(
-        usage,
-        round,
-        profile,
-        processes(jobs),
-        strict,
-        globs("--select", select),
-        globs("--ignore", ignore),
-        # Read before any log: a faulty file of waivers is a usage fault, and ends the call
-        _read_waivers(waivers),
-        not no_waivers,
-    )
+    chosen = globs("--select", select), globs("--ignore", ignore)
+    # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
+    excused = _read_waivers(waivers), not no_waivers
+    options = Options(usage, round, profile, processes(jobs), strict, *chosen, *excused)
     printing = Printing(_chosen_format(format, score), output, not no_color, quiet)
     compared = _comparators(earlier or (), options)
     report = (_check_and_score if score else _check)(paths, options, printing, compared)
-    raise typer.Exit(_status(report))
+    raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
+
+
+def _refuse_policy_only(given: bool, profile: Profile) -> None:
+    if given and profile is Profile.VERIFIER:
+        raise UsageFault("--policy-only goes with --profile policy")
 
 
 def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
@@ -165,14 +172,19 @@ def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
     return chosen
 
 
-def _status(report: Outcome) -> Exit:
+def _status(report: Outcome, options: Options, *, policy_only: bool, selected: bool) -> Exit:
     from podium.compliance.logs.broken_rule import crashed
+    from podium.compliance.report.data import fails
 
     # A fault of podium outranks the verdict: what it failed on has not been judged
     if crashed(report.findings):
         return Exit.INTERNAL
-    # The verdict and not the number of errors: with --strict warnings reject, too
-    return Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN
+    # Those who reject and not the number of errors: with --strict warnings reject, too
+    rejecting = set(report.rejected_by) - ({"verifier"} if policy_only else set())
+    rejected = bool(rejecting)
+    if selected:
+        rejected = fails(report.findings, strict=options.strict)
+    return Exit.FOUND if rejected else Exit.CLEAN
 
 
 def _read_waivers(path: Path | None) -> tuple[Waivers, ...]:

@@ -10,7 +10,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.packing.git.clone import PUSHES, Clone, branch_name
 from podium.compliance.packing.planning.existing import compare
 from podium.compliance.packing.planning.plan import Plan
-from podium.compliance.packing.receipt import Receipt
+from podium.compliance.packing.receipt import Receipt, official
 from podium.compliance.packing.writing.pack import (
     Packed,
     PackJob,
@@ -161,5 +161,6 @@ def _lines(receipt: Receipt) -> Iterator[str]:
     forced = " (forced)" if receipt.forced else ""
     yield (
         f"podium check by the policy: {receipt.gate.verdict}{forced}; {counts.error} errors, "
-        f"{counts.warning} warnings, {counts.waived} waived"
+        f"{counts.warning} warnings, {counts.waived} waived; "
+        f"{official(receipt.gate.official_verdict)}"
     )

@@ -11,6 +11,7 @@ from podium.compliance.checking.session import check_paths
 from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.packing.git.clone import Change, Clone
+from podium.compliance.packing.receipt import official
 from podium.compliance.packing.writing.gate import error_lines
 from podium.compliance.report.models import Report, publish
 from podium.compliance.report.terminal import clean, wrap
@@ -32,8 +33,8 @@ class Changes:
     @property
     def accepted(self) -> bool:
         """Whether there is no problem and every report accepts."""
-        passed = all(report.verdict == "accepted" for report in self.reports.values())
-        return passed and not self.problems
+        rejected = any(report.rejected_by for report in self.reports.values())
+        return not rejected and not self.problems
 
 
 def check_since(folder: Path, ref: str, request: RoundRequest, jobs: int) -> Changes:
@@ -102,6 +103,6 @@ def _lines(changes: Changes, width: int) -> Iterator[str]:
         rules, counts_ = report.rules, report.counts
         yield (
             f"{clean(name)}, {rules.usage} {rules.round}: {report.verdict}; {counts_.error} "
-            f"errors, {counts_.warning} warnings"
+            f"errors, {counts_.warning} warnings; {official(report.official_verdict)}"
         )
         yield from error_lines(report, width)

@@ -16,6 +16,7 @@ from podium.compliance.checking.session import check_paths
 from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.round_selection import ChosenBy, RoundRequest
 from podium.compliance.logs.facts import Facts
+from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.receipt import (
     Gate,
@@ -26,7 +27,7 @@ from podium.compliance.packing.receipt import (
     Receipt,
 )
 from podium.compliance.packing.writing.copying import Copied
-from podium.compliance.report.data import Rules, conclude
+from podium.compliance.report.data import Rules, conclude, verdict_of
 from podium.compliance.report.models import FindingEntry, Report, ResultEntry, Tool, publish
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.submission.layout_rules import NO_DESCRIPTION, NO_RESULTS
@@ -62,13 +63,21 @@ def _known(plan: Plan) -> list[tuple[str, Judged]]:
 
 def as_packed(one: Judged, tree: Path, path: str) -> Judged:
     """A log's verdict for its path in the tree: only paths differ."""
-    verdict = one.verdict
-    facts = verdict.facts
-    assert isinstance(facts, Facts)
-    facts = replace(facts, run=replace(facts.run, name=path), seeds=replace(facts.seeds, path=path))
-    findings = [replace(each, path=path) for each in verdict.findings]
-    verdict = replace(verdict, findings=findings, facts=facts)
+    verdict = _moved(one.verdict, path)
     return replace(one, path=f"{tree}/{path}", display_path=path, verdict=verdict)
+
+
+def _moved(verdict: LogVerdict, path: str) -> LogVerdict:
+    facts, official = verdict.facts, verdict.official
+    assert isinstance(facts, Facts)
+    return replace(
+        verdict,
+        findings=[replace(each, path=path) for each in verdict.findings],
+        facts=replace(
+            facts, run=replace(facts.run, name=path), seeds=replace(facts.seeds, path=path)
+        ),
+        official=None if official is None else _moved(official, path),
+    )
 
 
 def _lacking(name: str) -> Finding:
@@ -79,7 +88,11 @@ def _lacking(name: str) -> Finding:
 
 def errors_of(report: Report) -> list[FindingEntry]:
     """The findings for which the gate rejects a tree."""
-    return [each for each in report.findings if each.severity == "error" and not each.waived]
+    return [
+        each
+        for each in report.findings
+        if (each.severity == "error" or each.official) and not each.waived
+    ]
 
 
 def error_lines(report: Report, width: int) -> Iterator[str]:
@@ -103,11 +116,13 @@ def make_receipt(
         submitter=plan.config.submitter,
         division=plan.config.division,
         gate=Gate(
-            verdict=report.verdict,
+            verdict=verdict_of(report.findings),
+            official_verdict=report.official_verdict,
+            rejected_by=tuple(report.rejected_by),
             counts=report.counts,
             errors=dict(sorted(Counter(each.id for each in errors_of(report)).items())),
         ),
-        forced=report.verdict == "rejected",
+        forced=bool(report.rejected_by),
         results=tuple(_result(entry, report, waivers) for entry in report.results),
         waivers=tuple(_packed(waiver, count) for waiver, count in waivers),
         files=tuple(_file(one) for one in sorted(copied, key=lambda each: each.entry.path)),

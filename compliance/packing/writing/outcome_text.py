@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from podium.compliance.packing.planning.plan import Plan
+from podium.compliance.packing.receipt import official
 from podium.compliance.packing.writing.gate import error_lines
 from podium.compliance.packing.writing.pack import Packed
 from podium.compliance.packing.writing.summary import number, size_text
@@ -38,7 +39,7 @@ def _lines(packed: Packed, width: int) -> Iterator[str]:
     counts = report.counts
     yield from wrap(
         f"Check by the policy of {plan.rules.title}: {report.verdict}; {counts.error} errors, "
-        f"{counts.warning} warnings, {counts.waived} waived",
+        f"{counts.warning} warnings, {counts.waived} waived; {official(report.official_verdict)}",
         width,
     )
     yield from error_lines(report, width)

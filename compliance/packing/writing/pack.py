@@ -139,7 +139,7 @@ def write(
         packed.state = "unchanged"
         # Judged all the same: since it was packed a waiver in it may have expired
         _judged(job, packed, target)
-        if packed.report and packed.report.verdict == "rejected" and not job.force:
+        if packed.report and packed.report.rejected_by and not job.force:
             packed.state = "rejected"
         return packed
     with stage(target, workshop, job.notify) as made:
@@ -147,7 +147,7 @@ def write(
         packed.copied = made.copied
         receipt = _judged(job, packed, made.tree)
         job.notify("judged")
-        if receipt.gate.verdict == "rejected" and not job.force:
+        if receipt.gate.rejected_by and not job.force:
             packed.state = "rejected"
             return packed
         if job.receipt_in_tree:
@@ -180,7 +180,7 @@ def remade(job: PackJob, plan: Plan, target: Path) -> Packed:
     allow(plan, existing, target, (), (".",))
     packed = Packed(plan, target, existing, "unchanged", copied=hashes(plan, target, job.jobs))
     receipt = _judged(job, packed, target)
-    if plan.conflicts or (receipt.gate.verdict == "rejected" and not job.force):
+    if plan.conflicts or (receipt.gate.rejected_by and not job.force):
         packed.state = "rejected"
     return packed
 

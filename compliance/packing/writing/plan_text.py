@@ -153,6 +153,7 @@ def _data(packed: Packed) -> dict[str, Any]:
         "target": str(packed.target),
         "state": packed.state,
         "verdict": None if packed.report is None else packed.report.verdict,
+        "official_verdict": None if packed.report is None else packed.report.official_verdict,
         "receipt": None if packed.receipt_file is None else str(packed.receipt_file),
         "unchanged": existing.unchanged,
         "files": [

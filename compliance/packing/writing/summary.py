@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podium.compliance.packing.planning.plan import Plan
-from podium.compliance.packing.receipt import PackedResult, Receipt
+from podium.compliance.packing.receipt import PackedResult, Receipt, official
 from podium.compliance.report.terminal import clean
 
 MOST_LEFT_OUT = 12
@@ -27,7 +27,7 @@ def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
     counts = gate.counts
     yield (
         f"`podium check` by the policy: **{gate.verdict}**, {counts.error} errors, "
-        f"{counts.warning} warnings, {counts.waived} waived."
+        f"{counts.warning} warnings, {counts.waived} waived; {official(gate.official_verdict)}."
     )
     if receipt.forced:
         yield ""

@@ -48,6 +48,13 @@ STATED = {
 }
 """Who makes the rule, where it is not both texts."""
 
+
+def stated(finding: Finding) -> str:
+    """Which text makes the rule, where it is not both, and whether the verifier rejects for it."""
+    text = STATED[finding.stated_by]
+    return f"{text}, which rejects for it" if finding.official and text else text
+
+
 _Groups = dict[str, list["Finding"]]
 
 
@@ -64,7 +71,7 @@ def render(report: Outcome, width: int = 80, color: bool = False, quiet: bool = 
     lines += page.submissions(report)
     lines += wrap(summary(report), page.width)
     lines += wrap(passes(report), page.width) if report.files or report.results else []
-    lines.append(page.paint(report.verdict.upper()))
+    lines += page.verdict(report)
     return "\n".join(lines) + "\n"
 
 
@@ -124,6 +131,27 @@ def grouped(findings: Iterable[Finding]) -> _Groups:
     return groups
 
 
+def excused(report: Outcome) -> Iterator[tuple[str, list[Finding]]]:
+    """The waived findings by what excuses them, each with its title."""
+    waived = [found for found in report.findings if found.waived]
+    dropped = [found for found in waived if found.waived_by == "dropped run"]
+    granted = [found for found in waived if found.waived_by != "dropped run"]
+    if granted:
+        yield "Waived in review", granted
+    if dropped:
+        yield "Of runs that are dropped as the slowest", dropped
+
+
+def official(report: Outcome) -> str:
+    """Say what the official verifier does, and for how many findings; empty where there is none."""
+    if report.official_verdict is None or report.rules.profile == "verifier":
+        return ""
+    if report.official_verdict == "accepted":
+        return "OFFICIAL VERIFIER: accepts"
+    reasons = sum(found.official for found in report.findings)
+    return f"OFFICIAL VERIFIER: rejects ({plural(reasons, 'finding')})"
+
+
 def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
     """Say PASS or FAIL: the file's verdict, or its findings' where it was not itself judged."""
     if entry is not None:
@@ -137,7 +165,7 @@ def remarks(finding: Finding) -> list[tuple[str, str]]:
     labelled = (
         ("help", finding.hint),
         ("cites", finding.cites),
-        ("stated", STATED[finding.stated_by]),
+        ("stated", stated(finding)),
     )
     return [(label, text) for label, text in labelled if text]
 
@@ -174,12 +202,13 @@ class _Page:
         if len(report.files) == 1:
             open_ = {report.files[0].path: [], **open_}
         yield from self.groups(open_, entries)
-        waived = grouped(found for found in report.findings if found.waived)
-        if waived:
-            yield from [""] * bool(open_)
-            yield from wrap("Waived in review, not counted in the verdict:", self.width)
+        between = bool(open_)
+        for title, waived in excused(report):
+            yield from [""] * between
+            yield from wrap(f"{title}, not counted in the verdict:", self.width)
             yield ""
-            yield from self.groups(waived, entries)
+            yield from self.groups(grouped(waived), entries)
+            between = True
 
     def groups(self, groups: _Groups, entries: dict[str, FileEntry]) -> Iterator[str]:
         for index, (path, findings) in enumerate(groups.items()):
@@ -258,6 +287,20 @@ class _Page:
             yield from self.painted(lines, verdict)
         if report.submissions:
             yield ""
+
+    def verdict(self, report: Outcome) -> Iterator[str]:
+        """What either judge says; of some rules alone no verdict is given."""
+        theirs = official(report)
+        if theirs:
+            yield from wrap(theirs, self.width)
+        if report.verdict == "not judged":
+            number = len(report.findings)
+            found = plural(number, "finding") if number else "no finding"
+            yield from wrap(f"{found} among the selected rules", self.width)
+            whole = "rejected" if report.rules.profile in report.rejected_by else "accepted"
+            yield from wrap(f"by all rules: {whole}", self.width)
+        else:
+            yield self.paint(report.verdict.upper())
 
     def painted(self, lines: list[str], word: str) -> list[str]:
         """Give the first word of the lines its colour."""

@@ -60,7 +60,13 @@ def test_what_breaks_the_contract_is_no_report(change: dict[str, object]) -> Non
 
 def test_a_finding_in_a_report_says_everything() -> None:
     schema = report.Report.model_json_schema()["$defs"]["FindingEntry"]
-    assert {*schema["properties"]} - {*schema["required"]} == {"actual", "waived"}
+    assert {*schema["properties"]} - {*schema["required"]} == {
+        "actual",
+        "waived",
+        "waived_by",
+        "caused_by",
+        "official",
+    }
     assert tuple(schema["properties"]) == finding.Finding.__struct_fields__
 
 

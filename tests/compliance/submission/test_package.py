@@ -205,20 +205,16 @@ def test_too_few_runs_are_rejected(profile: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_is_left_out_rejects_nothing(profile: str, tmp_path: Path) -> None:
+def test_what_is_left_out_is_judged_all_the_same(profile: str, tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / tree.folder() / "result_2.txt").unlink()
     for left_out in ({"ignore": ["result.*", "rcp.*"]}, {"select": ["seeds.*"]}):
         report = tree.check(profile, **left_out)
         [entry], [result] = report.submissions, report.results
-        assert (report.verdict, entry.verdict, result.verdict) == ("accepted",) * 3
-        assert report.counts.waived == 0
-    # Nor does a log fail, and its result with it, for a rule that is left out.
-    tree.log(2, broken).log(1, broken)
-    assert tree.check(profile).results[0].verdict == "rejected"
-    report = tree.check(profile, ignore=["closed.*"])
-    assert (report.verdict, report.results[0].verdict) == ("accepted", "accepted")
-    assert report.results[0].failed_runs == 0
+        assert report.verdict == "not judged"
+        assert (entry.verdict, result.verdict) == ("rejected", "rejected")
+        assert profile in report.rejected_by
+        assert (report.counts.error, report.counts.waived) == (0, 0)
 
 
 def test_more_runs_are_an_error_to_the_verifier_alone(tmp_path: Path) -> None:
@@ -253,7 +249,8 @@ def test_failures_outside_the_median_window_do_not_count(tmp_path: Path) -> None
     tree = usual(tmp_path)
     for number in (3, 4, 5, 6, 7):
         tree.log(number, aborted if number > 5 else lambda log: log)
-    assert tree.found("result.too-many-failed-runs") == []
+    [finding] = tree.found("result.too-many-failed-runs")
+    assert (finding.severity, finding.stated_by, finding.official) == ("warning", "verifier", True)
     assert [f.severity for f in tree.found("result.too-many-failed-runs", "verifier")] == ["error"]
 
 
@@ -280,7 +277,8 @@ def test_two_runs_that_did_not_converge_are_too_many(profile: str, tmp_path: Pat
 def test_a_run_that_breaks_rules_is_not_dropped_quietly(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, broken)
     [finding] = tree.found("result.broken-run-dropped")
-    assert (finding.path[-12:], finding.severity) == ("result_2.txt", Severity.WARNING)
+    assert (finding.path[-12:], finding.severity) == ("result_2.txt", Severity.ERROR)
+    assert tree.check().results[0].verdict == "rejected"
     assert tree.found("result.broken-run-dropped", "verifier") == []
     assert usual(tmp_path / "other").log(2, aborted).told("result.broken-run-dropped") == []
 

@@ -501,12 +501,15 @@ def test_select_and_ignore_take_globs(check: Podium, good: LogBuilder, log: Path
     assert ids(both) == {i for i in everything if i.startswith("closed")}
 
 
-def test_what_is_left_out_does_not_fail_the_file(check: Podium, bad: LogBuilder, log: Path) -> None:
+def test_what_is_left_out_is_not_reported(check: Podium, bad: LogBuilder, log: Path) -> None:
     bad.write(log)
     said = check(log, "--ignore", "*.opt_adamw_beta_2")
-    assert (said.status, said.report["verdict"]) == (Exit.CLEAN, "accepted")
-    assert said.report["files"][0]["verdict"] == "pass"
-    assert check(log, "--select", "no.such.rule").status == Exit.CLEAN
+    assert (said.status, said.report["verdict"]) == (Exit.FOUND, "not judged")
+    assert said.report["rejected_by"] == ["policy", "verifier"]
+    assert (said.report["findings"], said.report["counts"]["error"]) == ([], 0)
+    assert said.report["files"][0]["verdict"] == "fail"
+    assert check(log, "--ignore", "*.opt_adamw_beta_2", "--only-selected").status == Exit.CLEAN
+    assert check(log, "--select", "closed.*", "--only-selected").status == Exit.FOUND
 
 
 @pytest.mark.parametrize(
