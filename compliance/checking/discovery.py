@@ -18,6 +18,7 @@ from podium.compliance.checking.files import (
 from podium.compliance.checking.gc_tuning import fewer_collections
 from podium.compliance.checking.options import Options, Progress
 from podium.compliance.inputs.discover import (
+    Package,
     Target,
     kinds_of,
     linked_folders,
@@ -32,18 +33,30 @@ from podium.compliance.inputs.round_selection import Choice, RoundRequest, forge
 class DiscoveredInputs(msgspec.Struct, frozen=True):
     """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
 
-    `packages` are the submissions, with the path a report shows; `nearly` look like some, `linked`
+    `packages` are the submissions, or the results of some; `nearly` look like some, `linked`
     are links to folders beside them.
     """
 
     targets: list[Target]
-    packages: list[tuple[Path, str]]
+    packages: list[Package]
     choices: list[Choice]
     nearly: list[str]
     linked: list[str]
     judged: dict[str, Judged]
     tasks: list[Task]
     disks: dict[Path, Disk]
+
+    @property
+    def not_judged(self) -> str:
+        """What the paths leave out that a submission is judged by; empty where nothing is."""
+        if any(package.scope for package in self.packages):
+            return (
+                "the rest of the submission: its tree, other results, code and documents, names "
+                "and secrets"
+            )
+        if not self.packages and len(self.targets) > 1:
+            return "results: how many runs they have, seeds, settings, systems and convergence"
+        return ""
 
 
 def find(
@@ -63,11 +76,11 @@ def find(
     wish = RoundRequest(options.usage, options.round)
     held = kinds_of(paths, wish)
     packages = submissions(held)
-    disks = {root: Disk(root) for root, _ in packages}
+    disks = {package.root: Disk(package.root) for package in packages}
     found = targets(held, disks, empty=bool(packages))
     choices = [wish.choose(target.folder) for target in found]
     # A submission without any log is judged by some round, too
-    choices += [wish.choose(root) for root, _ in packages]
+    choices += [wish.choose(package.root) for package in packages]
     judged = dict(known or {})
     # Not strict: the choices of the packages follow, which are no tasks
     pairs = zip(found, choices, strict=False)
@@ -98,7 +111,7 @@ def gather(
 
 def judge_rest(
     gathered: DiscoveredInputs, jobs: int, progress: Progress | None
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[Package]:
     """Judge the files not judged yet; yields each submission, in order, once all of its are.
 
     So a submission is judged while other processes still read the logs of the next. In one process
@@ -107,7 +120,7 @@ def judge_rest(
     tasks = gathered.tasks
     jobs = worth_spreading(tasks, jobs)
     waiting = Counter(task.submission for task in tasks)
-    packages = deque((str(root), root, display_path) for root, display_path in gathered.packages)
+    packages = deque(gathered.packages)
     done = 0
     for batch in judge_files(tasks, jobs):
         for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
@@ -116,8 +129,8 @@ def judge_rest(
         done += len(batch)
         if progress is not None:
             progress(done, len(tasks))
-        while jobs > 1 and packages and not waiting[packages[0][0]]:
-            yield packages.popleft()[1:]
-    yield from (package[1:] for package in packages)
+        while jobs > 1 and packages and not waiting[str(packages[0].root)]:
+            yield packages.popleft()
+    yield from packages
     # What was gathered is passed on, to be scored: nothing in it is judged a second time
     tasks.clear()

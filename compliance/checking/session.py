@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,7 +14,8 @@ from podium.compliance.checking.files import Judged, internal_fault
 from podium.compliance.checking.gc_tuning import fewer_collections
 from podium.compliance.checking.official import deciding, marked, passes, with_official
 from podium.compliance.checking.options import Options, Progress
-from podium.compliance.inputs.listing import Disk
+from podium.compliance.inputs.discover import Package
+from podium.compliance.inputs.listing import Disk, holds
 from podium.compliance.inputs.round_selection import RoundRequest, rules_of, several
 from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import (
@@ -32,7 +34,7 @@ from podium.rules.model.round import Round
 if TYPE_CHECKING:
     from podium.compliance.inputs.layout import Tree
     from podium.compliance.report.models import Report
-    from podium.compliance.submission.judge import Judged as Package
+    from podium.compliance.submission.judge import Judged as Submission
     from podium.compliance.submission.judge import RoundState
     from podium.compliance.submission.together import Comparator
     from podium.compliance.waivers.suppressions import Suppressions
@@ -77,14 +79,15 @@ def check_paths(
     gathered = gathered or find(paths, options)
     wish = RoundRequest(options.usage, options.round)
     session = _Session(options, gathered, comparators)
-    for root, display_path in judge_rest(gathered, options.jobs, progress):
-        rules = wish.choose(root).rules
+    for package in judge_rest(gathered, options.jobs, progress):
+        rules = wish.choose(package.root).rules
         # Taken out: the listings of a whole round would stay in memory to the end
-        session.take_submission(root, display_path, rules, gathered.disks.pop(root, None))
+        session.take_submission(package, rules, gathered.disks.pop(package.root, None))
     session.take_files()
     session.take_folders(gathered.nearly, gathered.linked)
     session.finish()
-    return session.outcome(rules_of(gathered.choices, options.profile))
+    found = session.outcome(rules_of(gathered.choices, options.profile))
+    return replace(found, not_judged=gathered.not_judged)
 
 
 class _Session:
@@ -109,25 +112,24 @@ class _Session:
         self.comparators = comparators
         self.rounds: dict[tuple[str, str], RoundState] = {}
 
-    def take_submission(
-        self, root: Path, display_path: str, rules: Round, disk: Disk | None = None
-    ) -> None:
+    def take_submission(self, package: Package, rules: Round, disk: Disk | None = None) -> None:
         """Judge a package on top of its logs' verdicts; a fault of podium ends no other's."""
         from podium.compliance.inputs.layout import scan, submitter_of
 
         try:
-            self._take(scan(root, display_path, rules, disk), rules)
+            self._take(scan(package, rules, disk), rules)
         except Exception as error:
-            place = display_path or "."
+            place = package.display_path or "."
             self.findings.append(internal_fault(place, error))
-            entry = SubmissionEntry(submitter=submitter_of(root), path=place, verdict="rejected")
+            submitter = submitter_of(package.root)
+            entry = SubmissionEntry(submitter=submitter, path=place, verdict="rejected")
             self.submissions.append(entry)
 
     def _take(self, tree: Tree, rules: Round) -> None:
         from podium.compliance.results.model import JudgingContext
         from podium.compliance.submission.judge import judge_submission
 
-        package = judge_submission(
+        judged = judge_submission(
             tree,
             JudgingContext(rules, self.options.profile),
             lambda path: self._verdict(tree, path),
@@ -139,37 +141,39 @@ class _Session:
         apart = {
             display_path
             for path in self.logs_of.get(str(tree.root), ())
-            if (display_path := self.judged[path].display_path) not in counted
+            if holds(tree.scope, os.path.relpath(path, tree.root) if tree.scope else "")
+            and (display_path := self.judged[path].display_path) not in counted
         }
-        self.findings += package.findings
-        self.tolerated |= package.tolerated | apart
-        official = self._officially(tree, rules, package)
-        if official is None:
-            self.submissions.append(package.entry)
-            self.results += package.results
-        else:
+        self.findings += judged.findings
+        self.tolerated |= judged.tolerated | apart
+        official = self._officially(tree, rules, judged)
+        entry, results = judged.entry, judged.results
+        if official is not None:
             self.rejecting += deciding(official.findings)
             self.officially_tolerated |= official.tolerated | apart
-            self.submissions.append(with_official(package.entry, official.entry))
-            self.results += map(with_official, package.results, official.results)
-        for path, passed in package.systems.items():
+            entry = with_official(entry, official.entry)
+            results = [*map(with_official, results, official.results)]
+        self.results += results
+        if not tree.scope:
+            self.submissions.append(entry)
+        for path, passed in judged.systems.items():
             theirs = None if official is None else passes(official.systems[path])
-            entry = FileEntry(
-                path=path, kind="system", verdict=passes(passed), official_verdict=theirs
+            verdict = passes(passed)
+            self.files.append(
+                FileEntry(path=path, kind="system", verdict=verdict, official_verdict=theirs)
             )
-            self.files.append(entry)
 
     def _verdict(self, tree: Tree, path: str) -> LogVerdict | None:
         one = self.judged.get(f"{tree.root}/{path}")
         return None if one is None else one.verdict
 
-    def _officially(self, tree: Tree, rules: Round, package: Package) -> Package | None:
+    def _officially(self, tree: Tree, rules: Round, judged: Submission) -> Submission | None:
         """The same submission as the official verifier judges it, which knows no waivers."""
         from podium.compliance.results.model import JudgingContext
         from podium.compliance.submission.judge import judge_submission
 
         if not rules.verified or self.options.profile is Profile.VERIFIER:
-            return package if rules.verified else None
+            return judged if rules.verified else None
 
         def verdict(path: str) -> LogVerdict | None:
             ours = self._verdict(tree, path)

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from podium.compliance.errors import NothingToJudge
-from podium.compliance.inputs.listing import Disk
+from podium.compliance.inputs.listing import Disk, holds
 from podium.compliance.inputs.listing import Kind as OnDisk
 from podium.compliance.inputs.round_selection import RoundRequest
 
@@ -21,6 +21,13 @@ LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
 
 DEEPEST = 3
 """In 0.5 submissions lie up to so many folders lower: of the version, the submitter, a task."""
+
+DEEPEST_RESULT = 3
+"""A result of HPC lies so many folders below `results`: of the system, the metric, the benchmark.
+"""
+
+SCALINGS = ("strong", "weak")
+"""Folders of HPC's two metrics."""
 
 _LOG_NAME = re.compile("|".join(f"(?:{fnmatch.translate(name)})" for name in LOG_NAMES))
 
@@ -32,6 +39,7 @@ class Kind(StrEnum):
     SYSTEM = "system"
     SUBMISSION = "submission"
     ROUND = "round"
+    RESULTS = "results"
     LOOSE = "loose logs"
 
 
@@ -58,13 +66,36 @@ class PathContents(msgspec.Struct, frozen=True):
     """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
 
     `nearly` have the `results` of a submission, but not its `systems`; `linked` are links to
-    folders in a round, which are not followed.
+    folders in a round, which are not followed. `scope` is the folder of results that PATH names,
+    below the one submission that it lies in.
     """
 
     kind: Kind
     submissions: tuple[Path, ...] = ()
     nearly: tuple[Path, ...] = ()
     linked: tuple[Path, ...] = ()
+    scope: str = ""
+
+
+class Package(msgspec.Struct, frozen=True):
+    """A submission to judge; of one with a `scope` only the results in that folder of it.
+
+    `display_path` is what a report puts in front of paths below the submission, or the scope.
+    """
+
+    root: Path
+    display_path: str
+    scope: str = ""
+
+    def place(self, path: str) -> str:
+        """A path below the submission as a report shows it."""
+        if not self.scope:
+            return f"{self.display_path}/{path}" if self.display_path else path
+        return os.path.normpath(f"{self.display_path}/{os.path.relpath(path, self.scope)}")
+
+    def covers(self, other: Package) -> bool:
+        """Whether what another judges is judged by this one as well."""
+        return self.root == other.root and holds(self.scope or other.scope, other.scope)
 
 
 def kind_of(path: Path) -> Kind:
@@ -89,6 +120,9 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
         return PathContents(Kind.SYSTEM if path.suffix == ".json" else Kind.LOG)
     if is_submission(path, request):
         return PathContents(Kind.SUBMISSION, (path,))
+    scope = _results_scope(path, request)
+    if scope is not None:
+        return scope
     folders, links = _folders(path)
     found = tuple(_below(path, folders, request))
     nearly = [path, *(sub for sub in folders if sub not in found)] if request else []
@@ -98,6 +132,25 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
         tuple(each for each in nearly if (each / "results").is_dir()),
         tuple(links) if found else (),
     )
+
+
+def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | None:
+    """The results that a folder in a submission's `results` holds; None for any other folder."""
+    # Normalised, not resolved: a link is judged as the folder whose name it has
+    here = Path(os.path.abspath(path))
+    below = [here, *here.parents][: DEEPEST_RESULT + 1]
+    for folder in below:
+        root = folder.parent
+        if folder.name == "results" and is_submission(root, request):
+            scope = here.relative_to(root)
+            inside = scope.parts[2:]
+            if len(inside) > 1 + (inside[0] in SCALINGS if inside else 0):
+                return None
+            given = len(scope.parts) < len(path.parts) and ".." not in path.parts
+            # As it would be given itself, so that both are seen to be the same
+            root = path.parents[len(scope.parts) - 1] if given else root
+            return PathContents(Kind.RESULTS, (root,), scope=scope.as_posix())
+    return None
 
 
 def is_submission(folder: Path, request: RoundRequest | None = None) -> bool:
@@ -147,14 +200,26 @@ def _folders(path: Path) -> tuple[list[Path], list[Path]]:
     return [each for link, each in found if not link], [each for link, each in found if link]
 
 
-def submissions(contents: Mapping[Path, PathContents]) -> list[tuple[Path, str]]:
+def submissions(contents: Mapping[Path, PathContents]) -> list[Package]:
     """The submissions among the paths and below them, with the path a report shows."""
-    found: dict[Path, str] = {}
-    for path, what in contents.items():
-        for one in what.submissions:
-            # A submission given twice, by its own PATH and by that of its round, is judged once
-            found.setdefault(one, _display_path(one, path, alone=len(contents) == 1))
-    return list(found.items())
+    given = [
+        _package(one, path, what, alone=len(contents) == 1)
+        for path, what in contents.items()
+        for one in what.submissions
+    ]
+    # A submission given twice, by its own PATH and by that of its round, is judged once
+    found: list[Package] = []
+    for one in sorted(given, key=lambda each: len(each.scope)):
+        if not any(other.covers(one) for other in found):
+            found.append(one)
+    return [one for one in given if one in found]
+
+
+def _package(root: Path, path: Path, what: PathContents, *, alone: bool) -> Package:
+    if what.scope:
+        return Package(root, "." if alone else str(path), what.scope)
+    shown = _display_path(root, path, alone=alone)
+    return Package(root, "" if shown == "." else shown)
 
 
 def nearly_submissions(contents: Mapping[Path, PathContents]) -> list[str]:
@@ -218,11 +283,9 @@ def _targets(
         yield Target(str(path), path.name if alone else str(path), kind)
         return
     for top in tops:
-        display_path = top.relative_to(path).as_posix() if alone else str(top)
         # The submission's own checks list the same folders: none is read twice
-        yield from _results(
-            disks.get(top) or Disk(top), "" if display_path == "." else f"{display_path}/"
-        )
+        disk = disks.get(top) or Disk(top)
+        yield from _results(disk, _package(top, path, contents, alone=alone))
     if kind is Kind.LOOSE:
         yield from _loose(path, path, alone=alone)
     elif kind is Kind.ROUND:
@@ -232,14 +295,15 @@ def _targets(
                 yield from _loose(sub, path, alone=alone, without=frozenset(map(str, tops)))
 
 
-def _results(disk: Disk, display_path: str) -> Iterator[Target]:
+def _results(disk: Disk, package: Package) -> Iterator[Target]:
     """The logs of a submission; a folder named like a log is judged, so that it is reported."""
     submission = str(disk.root)
-    for _, folder in disk.walk("results", links=True):
+    for _, folder in disk.walk(package.scope or "results", links=True):
         for item in folder.items:
             if _LOG_NAME.match(item.name):
                 out = item.kind is OnDisk.LINK and disk.leads_out(item.path)
-                yield Target(item.full, display_path + item.path, Kind.LOG, submission, out)
+                shown = package.place(item.path)
+                yield Target(item.full, shown, Kind.LOG, submission, out)
 
 
 def _loose(

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import msgspec
 
 from podium.compliance.inputs.benchmark_names import advice_on, benchmark_called, is_early
-from podium.compliance.inputs.listing import Disk, Item, Kind
+from podium.compliance.inputs.discover import Package
+from podium.compliance.inputs.listing import Disk, Item, Kind, holds
 from podium.compliance.inputs.tree_rules import (
     LINKED_FOLDER,
     MISPLACED,
@@ -70,7 +71,7 @@ class ResultFolder(msgspec.Struct, frozen=True):
 
 
 class Tree(msgspec.Struct):
-    """One submission as it lies on disk. `display_path` is put in front of paths in reports.
+    """One submission as it lies on disk; of a `package` with a scope the results in that alone.
 
     `disk` lists its folders, each once. `misplaced` are the findings about what is not where a
     submission has it; their severity is the same in both profiles. `holding` are the systems whose
@@ -78,8 +79,7 @@ class Tree(msgspec.Struct):
     results, as 0.5 had it.
     """
 
-    root: Path
-    display_path: str
+    package: Package
     submitter: str
     disk: Disk
     systems: dict[str, str] = msgspec.field(default_factory=dict)
@@ -89,9 +89,19 @@ class Tree(msgspec.Struct):
     holding: set[str] = msgspec.field(default_factory=set)
     entries: set[str] = msgspec.field(default_factory=set)
 
+    @property
+    def root(self) -> Path:
+        """The submission's folder."""
+        return self.package.root
+
+    @property
+    def scope(self) -> str:
+        """The folder whose results are judged; empty where the whole submission is."""
+        return self.package.scope
+
     def place(self, path: str) -> str:
         """A path of this submission as a report shows it."""
-        return f"{self.display_path}/{path}" if self.display_path else path
+        return self.package.place(path)
 
 
 class Listing(msgspec.Struct):
@@ -108,9 +118,15 @@ def has_scalings(rules: Round) -> bool:
     return rules.package.scaling_folders
 
 
-def scan(root: Path, display_path: str, rules: Round, disk: Disk | None = None) -> Tree:
+def scan(package: Package, rules: Round, disk: Disk | None = None) -> Tree:
     """Read the shape of a submission; never raises. `disk` is what was listed of it already."""
-    return _Scan(Tree(root, display_path, submitter_of(root), disk or Disk(root)), rules).tree
+    root = package.root
+    tree = _Scan(Tree(package, submitter_of(root), disk or Disk(root)), rules).tree
+    if package.scope:
+        tree.results = [each for each in tree.results if holds(package.scope, each.path)]
+        held = {each.system for each in tree.results}
+        tree.systems = {name: path for name, path in tree.systems.items() if name in held}
+    return tree
 
 
 def submitter_of(root: Path) -> str:
@@ -266,7 +282,10 @@ class _Scan:
     def _report(
         self, rule: FixedRule, path: str, stated_by: StatedBy | None = None, **fields: Any
     ) -> None:
-        where = self.tree.place(path)
+        tree = self.tree
+        if tree.scope and not holds(tree.scope, path):
+            return
+        where = tree.place(path)
         self.tree.misplaced.append(rule.found(Profile.POLICY, where, stated_by=stated_by, **fields))
 
 

@@ -135,6 +135,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
             "where anyone does"
         ),
     ] = ()
+    not_judged: Annotated[
+        str, msgspec.Meta(description="what is judged of a submission and not of these paths")
+    ] = ""
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()
     results: Sequence[ResultEntry] = ()

@@ -26,8 +26,8 @@ from podium.compliance.results.summary import result_entry
 from podium.compliance.results.throughput import judge_throughput
 from podium.compliance.submission.agreement import LogAgreement
 from podium.compliance.submission.documents import judge_documents
-from podium.compliance.submission.layout_rules import judge_tree
-from podium.compliance.submission.together import Comparator, judge_together
+from podium.compliance.submission.layout_rules import judge_tree, reported
+from podium.compliance.submission.together import Comparator, judge_alone, judge_together
 from podium.compliance.systems.check import (
     SystemVerdict,
     judge_description,
@@ -114,10 +114,14 @@ class _Submission:
 
     def judge(self) -> Judged:
         tree, context = self.tree, self.context
-        self.findings += judge_tree(tree, context)
+        self.findings += judge_tree(tree, context) if not tree.scope else reported(tree, context)
         for system, path in tree.systems.items():
             self._system(system, path)
         results = [self._result(folder) for folder in tree.results]
+        if tree.scope:
+            self.findings += judge_alone(tree, results, context)
+            self.findings = self.suppressions.mark(self.findings)
+            return self._judged(results, [])
         beside = self.beside
         self.findings += judge_together(tree, results, context, beside.seen, beside.comparators)
         runs = [(verdict.folder, verdict.result.runs) for verdict in results]
@@ -145,7 +149,7 @@ class _Submission:
         return Judged(
             SubmissionEntry(
                 submitter=tree.submitter,
-                path=tree.display_path or ".",
+                path=tree.package.display_path or ".",
                 verdict="rejected" if rejected else "accepted",
             ),
             [*findings, *self.suppressions.about([*findings, *self.logs])],

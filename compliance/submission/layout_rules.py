@@ -73,7 +73,7 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     yield from _descriptions(tree, context)
     if not context.verifier:
         yield from _surplus(tree, context)
-    yield from _misplaced(tree, context)
+    yield from reported(tree, context)
 
 
 def no_systems(folder: str) -> Finding:
@@ -124,17 +124,18 @@ def _surplus(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
             )
 
 
-def _misplaced(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+def reported(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
+    """What is misplaced, as far as the profile rejects it or warns of it."""
     counts = Counter(finding.id for finding in tree.misplaced)
-    reported: Counter[str] = Counter()
+    named: Counter[str] = Counter()
     for finding in tree.misplaced:
         official = finding.stated_by is not StatedBy.POLICY
         if context.verifier and not official:
             continue
-        reported[finding.id] += 1
+        named[finding.id] += 1
         # What the verifier rejects is listed in full: the verdict may rest on it
-        if reported[finding.id] <= MOST_PER_RULE or official:
-            last = reported[finding.id] == MOST_PER_RULE
+        if named[finding.id] <= MOST_PER_RULE or official:
+            last = named[finding.id] == MOST_PER_RULE
             more = counts[finding.id] - MOST_PER_RULE if last else 0
             yield _with_more(finding, more) if more > 0 else finding
 

@@ -27,12 +27,24 @@ def judge_together(
     """
     if context.verifier:
         return
+    yield from judge_alone(tree, results, context, seen)
+    for compare in comparators:
+        yield from compare(tree, results, context)
+    yield from without_strong(tree, results, context)
+
+
+def judge_alone(
+    tree: Tree,
+    results: Sequence[ResultVerdict],
+    context: JudgingContext,
+    seen: SubmissionIndex | None = None,
+) -> Iterator[Finding]:
+    """The same of some results of a submission: what shows without its others."""
+    if context.verifier:
+        return
     runs = ((run.display_path, run.facts) for each in results for run in each.result.runs)
     # All copies before any score: that copied runs take equally long is no news
     copied = [*copies(runs, context, seen)]
     yield from copied
     yield from same_scores(tree, results, {finding.path for finding in copied}, context, seen)
-    for compare in comparators:
-        yield from compare(tree, results, context)
     yield from overlaps(results, tree.place("results"), context)
-    yield from without_strong(tree, results, context)

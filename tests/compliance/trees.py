@@ -20,6 +20,7 @@ from podium.compliance import check
 from podium.compliance.checking.options import Options
 from podium.compliance.checking.session import check_paths
 from podium.compliance.history.comparators import comparators
+from podium.compliance.inputs.discover import Package
 from podium.compliance.inputs.layout import has_scalings, scan
 from podium.compliance.logs.judge import judge_log
 from podium.compliance.report.data import Outcome
@@ -166,7 +167,7 @@ class Submission:
     def judged(self, profile: str = "policy") -> list[ResultVerdict]:
         """Every result judged by itself, with the pruned logs of throughput results."""
         by = JudgingContext(self.rules, Profile(profile))
-        tree = scan(self.root, "", self.rules)
+        tree = scan(Package(self.root, ""), self.rules)
         verdicts = []
         for folder in tree.results:
             runs = [self._run(path, by) for path in folder.logs]

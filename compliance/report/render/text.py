@@ -290,6 +290,8 @@ class _Page:
 
     def verdict(self, report: Outcome) -> Iterator[str]:
         """What either judge says; of some rules alone no verdict is given."""
+        if report.not_judged:
+            yield from wrap(f"not judged here: {report.not_judged}", self.width)
         theirs = official(report)
         if theirs:
             yield from wrap(theirs, self.width)

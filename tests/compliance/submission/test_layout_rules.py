@@ -10,6 +10,7 @@ import pytest
 from mlperf_logging.benchmark_meta import get_allowed_benchmarks
 
 from podium.compliance.inputs.benchmark_names import about_name, benchmark_called, benchmark_names
+from podium.compliance.inputs.discover import Package
 from podium.compliance.inputs.layout import Tree, has_scalings, natural, scan
 from podium.rules import rounds
 from podium.rules.catalogue import find_round
@@ -28,7 +29,7 @@ def made(root: Path, *paths: str) -> Path:
 
 
 def scanned(root: Path, usage: str = "training", round_: str = "5.1") -> Tree:
-    return scan(root, "", find_round(usage, round_))
+    return scan(Package(root, ""), find_round(usage, round_))
 
 
 def faults(tree: Tree) -> dict[str, str]:
@@ -240,5 +241,5 @@ def test_a_folder_that_is_not_there_has_nothing_in_it(tmp_path: Path) -> None:
 
 def test_paths_are_shown_below_the_submission(tmp_path: Path) -> None:
     rules = find_round("training", "5.1")
-    assert scan(tmp_path, "", rules).place("results/a") == "results/a"
-    assert scan(tmp_path, "Acme", rules).place("results/a") == "Acme/results/a"
+    assert scan(Package(tmp_path, ""), rules).place("results/a") == "results/a"
+    assert scan(Package(tmp_path, "Acme"), rules).place("results/a") == "Acme/results/a"

@@ -9,6 +9,7 @@ import msgspec
 from podium.compliance import check
 from podium.compliance.checking.options import Options
 from podium.compliance.checking.session import check_paths
+from podium.compliance.inputs.discover import Package
 from podium.compliance.inputs.layout import scan
 from podium.compliance.report.models import FindingEntry
 from podium.compliance.results.consistency import copies
@@ -30,7 +31,7 @@ until = 2099-01-01
 def together(tree: Submission, profile: Profile = Profile.POLICY) -> dict[str, list[Finding]]:
     """By rule, what shows only when all results are seen."""
     found: dict[str, list[Finding]] = {}
-    shape = scan(tree.root, "", tree.rules)
+    shape = scan(Package(tree.root, ""), tree.rules)
     for finding in judge_together(
         shape, tree.judged(profile.value), JudgingContext(tree.rules, profile)
     ):
