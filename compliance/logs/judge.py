@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +12,7 @@ import msgspec
 from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.compliance.logs.log_rules import NO_RECORDS, RULE_OF_FAULT, VERIFIER_CRASH
 from podium.compliance.logs.policy import PolicyReading
+from podium.compliance.logs.root_causes import traced
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
 from podium.rules.finding import Finding, Profile, Severity
@@ -95,7 +97,9 @@ class _Judgement:
             broken = [*PolicyReading(self.verifier).review(theirs)]
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
-        verdict.findings = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
+        found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
+        repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
+        verdict.findings = traced(found, lambda finding: finding.id in repeated)
         verdict.official = self._official(lines, theirs)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
@@ -169,7 +173,7 @@ class _Judgement:
         )
 
     def _about_nothing(self) -> Finding:
-        contents = _CONTENTS[self.log.generation]
+        contents = _encoding(self.log.head) or _CONTENTS[self.log.generation]
         if self.verifier.readable and self.log.generation != "none":
             contents = "none of its lines can be read"
         title = self.rules.title
@@ -196,6 +200,27 @@ def _few(found: list[_T]) -> Iterator[tuple[_T, str]]:
         last = more and index == len(kept)
         yield one, f" (and {more} more like it in this log)" if last else ""
 
+
+def _encoding(head: memoryview) -> str:
+    """What a file of another encoding holds, by its first bytes; empty for any other file."""
+    start = bytes(head[:64])
+    for mark, name in _MARKS:
+        if start.startswith(mark):
+            return f"it is {name} text; must be UTF-8"
+    # Of text in a Latin script every other byte is zero, also where no mark begins the file
+    for offset, name in ((1, "UTF-16 (little-endian)"), (0, "UTF-16 (big-endian)")):
+        if len(start) > 8 and not any(start[offset::2]):
+            return f"it is {name} text; must be UTF-8"
+    return ""
+
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32 (little-endian)"),
+    (codecs.BOM_UTF32_BE, "UTF-32 (big-endian)"),
+    (codecs.BOM_UTF16_LE, "UTF-16 (little-endian)"),
+    (codecs.BOM_UTF16_BE, "UTF-16 (big-endian)"),
+)
+"""The marks that text of other encodings begins with; the longer ones first."""
 
 _CONTENTS = {
     "none": "it holds no log line at all",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from podium.compliance.logs.facts import NO_SETTINGS, Facts, RunFingerprint, Settings
+from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency_rules import (
     COPIED_RUN,
     MIXED_SETTINGS,
@@ -19,6 +21,7 @@ from podium.compliance.results.consistency_rules import (
 )
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
+from podium.logging_spec.reader.read import read_log
 from podium.rules.finding import Finding
 from podium.rules.run import MINUTE_MS, as_number
 
@@ -64,20 +67,57 @@ def _as_its_folder(
 
 
 def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
-    settings = [run.facts.settings for run in verdict.result.runs]
+    runs = verdict.result.runs
+    settings = [run.facts.settings for run in runs]
     if _are_the_same(settings):
         return
-    given: dict[str, list[Any]] = defaultdict(list)
-    for each in settings:
+    given: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run, each in zip(runs, settings, strict=True):
         for key, value in each.as_dict().items():
-            given[key].append(value)
-    for key, values in sorted(given.items()):
-        if values.count(values[0]) == len(values) and len(set(map(type, values))) == 1:
-            continue  # as nearly always: equal values of one type are spelled alike
-        counted = Counter(map(canonical_text, values))
-        if len(counted) > 1:
-            most = ", ".join(f"{shortened(value)} in {n}" for value, n in counted.most_common(4))
-            yield MIXED_SETTINGS.found(context.profile, path, key=key, setting=key, values=most)
+            given[key][canonical_text(value)].append(run)
+    for key, by_value in sorted(given.items()):
+        if len(by_value) > 1:
+            yield _mixed(key, by_value, path, context)
+
+
+def _mixed(key: str, by_value: dict[str, list[Run]], path: str, context: JudgingContext) -> Finding:
+    """A setting that differs: at the one log that is out of step where there is one."""
+    *odd, most = sorted(by_value.items(), key=lambda each: len(each[1]))
+    alone = [run for _, runs in odd for run in runs]
+    places = {run.name: line_of(run.path, key) for run in alone[:_MOST_NAMED]}
+    parts = [f"{shortened(value)} in {_named(runs, places)}" for value, runs in odd[:_MOST_NAMED]]
+    if len(odd) > _MOST_NAMED:
+        parts.append(f"{len(odd) - _MOST_NAMED} other values")
+    # Of one run against another neither is out of step
+    single = len(alone) == 1 and len(most[1]) > 1
+    others = f"the {len(most[1])} others" if single else _named(most[1], {})
+    return MIXED_SETTINGS.found(
+        context.profile,
+        alone[0].display_path if single else path,
+        line=places[alone[0].name] if single else None,
+        key=key,
+        setting=key,
+        values="; ".join([*parts, f"{shortened(most[0])} in {others}"]),
+    )
+
+
+_MOST_NAMED = 3
+"""Runs, and values, that a message names; more are counted."""
+
+
+def _named(runs: Sequence[Run], lines: Mapping[str, int | None]) -> str:
+    names = [
+        run.name if lines.get(run.name) is None else f"{run.name}:{lines[run.name]}" for run in runs
+    ]
+    return join_limited(names, _MOST_NAMED)
+
+
+def line_of(path: Path, key: str) -> int | None:
+    """The line of a log that gives a key first: read again, as hardly any result is mixed."""
+    for line, record in read_log(path).all_records():
+        if record.key == key:
+            return line
+    return None
 
 
 def _are_the_same(settings: list[Settings]) -> bool:

@@ -33,7 +33,7 @@ MIXED_SETTINGS = policy(
     "result.mixed-settings",
     says="all runs of a result have the same settings",
     why="the runs of a result are repetitions of one experiment, but for the seed",
-    message="{setting} differs between the runs ({values}); must be the same in all",
+    message="{setting} differs between the runs: {values}; must be the same in all",
     help="repeat the runs that differ with the settings of the others",
     cites=RUNS,
     bad=(set_to(_FIRST, "opt_base_learning_rate", 0.5),),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
@@ -66,6 +67,39 @@ def repeated_marker(run: Run, _: Context) -> Iterator[Violation]:
                     f"log {marker} once, from one process",
                 )
                 break
+
+
+@check(
+    "log.repeated-by-ranks",
+    says="one process logs a run",
+    cites=TRAINING + "Submission Compliance Logs",
+    severity=Severity.ERROR,
+    bad=excerpt(*(at(0, "run_start"), at(0, "run_start"), at(9, "run_stop"), at(9, "run_stop"))),
+    good=excerpt(at(0, "run_start"), at(9, "run_stop")),
+)
+def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
+    """A log in which each record stands as often as there are ranks is a log of no single process.
+
+    Times then differ by what the ranks take to reach the same line, and no order is left.
+    """
+    starts = run.where.get("run_start", ())
+    # Loggers of 0.5 and 0.6 wrote lines twice, in logs that were accepted
+    if len(starts) < 2 or context.generation != "mllog":
+        return
+    times_over = len(starts)
+    for found in run.where.values():
+        if len(found) % times_over:
+            return
+        values = Counter(repr(run.records[index].value) for index in found)
+        if any(count % times_over for count in values.values()):
+            return
+    yield Violation(
+        starts[1],
+        f"every record is logged {times_over} times; must be logged once",
+        "once",
+        times_over,
+        "log from one process alone, such as rank 0",
+    )
 
 
 @check(
@@ -267,6 +301,7 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
 
 
 CHECKS = (
+    repeated_by_ranks,
     repeated_marker,
     unknown_status,
     not_converged,

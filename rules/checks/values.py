@@ -14,6 +14,7 @@ from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
 from podium.rules.checks.watch import on
 from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity
 from podium.rules.run import Run, as_number
 from podium.rules.table import Violation
 
@@ -114,9 +115,7 @@ def _is_number(value: Any) -> bool:
     # A few published logs put a single learning rate in a list
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    return not isinstance(value, bool) and (
-        isinstance(value, float | int) or as_number(value) is not None
-    )
+    return type(value) in (int, float)
 
 
 def _no_number(_: Run, record: Record) -> bool:
@@ -128,27 +127,33 @@ def _no_number(_: Run, record: Record) -> bool:
     "log.wrong-type",
     says="a number is logged as a number",
     cites="logging rules, value",
-    bad=at(1, "gradient_accumulation_steps", "four"),
+    severity=Severity.ERROR,
+    bad=at(1, "gradient_accumulation_steps", "4"),
     good=at(1, "gradient_accumulation_steps", 4),
     watches=(on(*sorted(NUMERIC), when=_no_number),),
 )
-def wrong_type(run: Run, _: Context) -> Iterator[Violation]:
-    """What is no number can be compared with no bound, by this checker or by any other.
+def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
+    """What is no number can be compared with no bound: the official verifier crashes on some.
 
-    A number within quotes, or in a list of its own, is taken as that number.
+    A number in a list of its own is taken as that number, a number within quotes is not. The
+    formats before 0.7 tell the two apart nowhere.
     """
+    if context.generation != "mllog":
+        return
     records = run.records
     for key, found in run.where.items():
         for index in found if key in NUMERIC else ():
             value = records[index].value
             if type(value) in (int, float) or value is None or _is_number(value):
                 continue
+            quoted = as_number(value) is not None
             yield Violation(
                 index,
-                f"{key} is {show(value)}; must be a number",
+                f"{key} is {show(value)}{', a text' if quoted else ''}; must be a number",
                 "a number",
                 show(value),
-                f"log {key} as a number: {k.ALL[key].meaning}",
+                f"log {key} as a number{', without quotes' if quoted else ''}: "
+                f"{k.ALL[key].meaning}",
             )
             # One finding for a key: thousands of records may share the fault
             break

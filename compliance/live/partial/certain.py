@@ -67,11 +67,11 @@ class Partial(_Judgement):
         broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*_TablesOnly(self.verifier).review(broken)]
-        return [*self._findings(broken)]
+        return [*self._findings(broken), *self._about_crash(self.profile)]
 
     def findings_of(self, broken: RuleViolation) -> list[Finding]:
         """The findings of one broken rule."""
-        return [*self._findings([broken])]
+        return [*self._findings([broken]), *self._about_crash(self.profile)]
 
 
 def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str) -> list[Finding]:

@@ -32,6 +32,7 @@ AT_END = {
     "pairing.evaluation-positions",
     "pairing.block-positions",
     "log.misspelt-key",
+    "log.repeated-by-ranks",
     "seed.missing",
     "staging.not-logged",
 }

@@ -400,11 +400,16 @@ def test_many_stray_files_are_counted(tmp_path: Path) -> None:
 # --- G-PC16: settings ---
 
 
-def test_settings_that_differ_are_listed_with_their_counts(tmp_path: Path) -> None:
+def test_the_run_whose_setting_differs_is_named(tmp_path: Path) -> None:
     tree = usual(tmp_path).log(2, lambda log: log.set("opt_base_learning_rate", 1e-5))
     [finding] = tree.found("result.mixed-settings")
     assert finding.key == "opt_base_learning_rate"
-    assert " in 2, 1e-05 in 1)" in finding.message
+    log = tree.root / tree.folder() / "result_2.txt"
+    lines = log.read_text().splitlines()
+    [line] = [n for n, text in enumerate(lines, 1) if '"opt_base_learning_rate"' in text]
+    assert (finding.path, finding.line) == (f"{tree.folder()}/result_2.txt", line)
+    assert f"1e-05 in result_2.txt:{line}; " in finding.message
+    assert " in the 2 others; must be the same in all" in finding.message
     assert tree.found("result.mixed-settings", "verifier") == []
 
 

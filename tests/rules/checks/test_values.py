@@ -47,7 +47,7 @@ def test_numbers_are_logged_as_numbers(good: Make, value: object) -> None:
     assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == ["log.wrong-type"]
 
 
-@pytest.mark.parametrize("value", [4, 4.0, "4", [4], None, 1e-5])
+@pytest.mark.parametrize("value", [4, 4.0, [4], None, 1e-5])
 def test_numbers_may_be_spelt_in_several_ways(good: Make, value: object) -> None:
     assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == []
 
