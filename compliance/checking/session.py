@@ -85,6 +85,7 @@ def check_paths(
         session.take_submission(package, rules, gathered.disks.pop(package.root, None))
     session.take_files()
     session.take_folders(gathered.nearly, gathered.linked)
+    session.take_rounds(wish, gathered)
     session.finish()
     found = session.outcome(rules_of(gathered.choices, options.profile))
     return replace(found, not_judged=gathered.not_judged)
@@ -229,6 +230,23 @@ class _Session:
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:
             verdict.findings = self._suppressions().mark(verdict.findings)
+
+    def take_rounds(self, wish: RoundRequest, gathered: DiscoveredInputs) -> None:
+        """Tell of logs that are judged by the rules of another round than theirs."""
+        failing = any(entry.verdict == "fail" and entry.kind == "log" for entry in self.files)
+        if self.options.profile is Profile.VERIFIER or not failing:
+            return
+        from podium.compliance.checking.wrong_round import traced
+
+        shown = {str(package.root): package for package in gathered.packages}
+        for submission, paths in self.logs_of.items():
+            package = shown.get(submission)
+            path = "." if package is None else package.display_path or "."
+            logs = [self.judged[each] for each in paths]
+            if len({one.round for one in logs}) > 1:
+                continue
+            rules = wish.choose(logs[0].path).rules
+            self.findings = traced(self.findings, logs, rules, path)
 
     def finish(self) -> None:
         """Tell of waivers that the user gave and that have ended, or cover nothing."""

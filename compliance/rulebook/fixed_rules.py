@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.compliance.checking import wrong_round
 from podium.compliance.history import rules as history_rules
 from podium.compliance.inputs import tree_rules
 from podium.compliance.live import rules as live_rules
@@ -19,6 +20,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 # A rule missing here would be reported, yet never explained: a test looks for those
 FIXED_RULES: tuple[FixedRule, ...] = (
     *log_rules.RULES,
+    *wrong_round.RULES,
     *tree_rules.RULES,
     *layout_rules.RULES,
     *system_rules.RULES,
