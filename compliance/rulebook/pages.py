@@ -166,7 +166,7 @@ def difference(rule: Rule) -> str:
     # Without a verifier the policy's rules are errors, and differ from nothing
     elif rule.stated_by == "policy" and rule.policy_severity != "error":
         words = "only the policy asks for it"
-    elif rule.stated_by == "verifier":
+    elif rule.stated_by == "verifier" and rule.policy_severity != "error":
         words = "only the verifier asks for it"
     else:
         return ""

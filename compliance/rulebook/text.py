@@ -25,6 +25,7 @@ STATED_BY = {
     StatedBy.BOTH: "the official verifier and the policy",
     StatedBy.VERIFIER: "the official verifier only",
     StatedBy.POLICY: "the policy only; the official verifier does not look at it",
+    StatedBy.PODIUM: "neither text; podium asks for it",
 }
 
 
