@@ -12,6 +12,11 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.report.console import print_text
 from podium.compliance.report.json_text import json_text
 from podium.compliance.rulebook.changes import differences as between
+from podium.compliance.rulebook.coverage_page import (
+    coverage_data,
+    coverage_page,
+    print_coverage,
+)
 from podium.compliance.rulebook.explain import explain, find
 from podium.compliance.rulebook.markdown import check_table, escape
 from podium.compliance.rulebook.pages import (
@@ -158,6 +163,16 @@ def page(rules: Round, name: str, form: str) -> None:
         print_text(benchmark_page(rules, name))
     else:
         print_page(Printer(), rules, name)
+
+
+def clauses(form: str) -> None:
+    """Every clause of the documents, and what holds it."""
+    if form == "json":
+        print_text(json_text({"schema": SCHEMA, **coverage_data()}))
+    elif form == "markdown":
+        print_text(coverage_page())
+    else:
+        print_coverage(Printer())
 
 
 # --- explain and diff -----------------------------------------------------------------------------

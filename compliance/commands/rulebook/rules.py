@@ -217,6 +217,16 @@ def _schema(of: Schema) -> dict[str, Any]:
     return Report.model_json_schema(by_alias=True)
 
 
+@app.command(epilog=examples("podium rules coverage", "podium rules coverage --format json"))
+def coverage(
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show each clause of the policy's texts, and the rules that hold it, with totals."""
+    from podium.compliance.rulebook import answers
+
+    answers.clauses(format.value)
+
+
 @app.command(
     epilog=examples(
         "podium rules pages",
