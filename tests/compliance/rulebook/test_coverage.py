@@ -77,6 +77,23 @@ def test_the_state_follows_from_what_is_said() -> None:
         assert expected[held.state]
 
 
+@pytest.mark.parametrize("round_", ["0.5", "5.0"])
+@pytest.mark.parametrize(
+    ("rule", "stated_by", "cites"),
+    [
+        ("result.numbering", "neither text; podium asks for it", "podium, Names"),
+        ("repo.long-path", "neither text; podium asks for it", "podium, Names"),
+        ("repo.leading-dot", "the official verifier only", "official verifier, repo_checker"),
+    ],
+)
+def test_explain_says_who_states_a_rule_of_trees(
+    rule: str, stated_by: str, cites: str, round_: str
+) -> None:
+    lines = command_line.podium("rules", "explain", rule, "--round", round_).stdout.splitlines()
+    assert f"  stated by  {stated_by}" in lines
+    assert f"  cites      {cites}" in lines
+
+
 # --- the command ---
 
 
