@@ -11,7 +11,7 @@ from typing import Any, NotRequired, TypedDict, Unpack
 
 import msgspec
 
-from podium.rules.citations import official
+from podium.rules.citations import VERIFIER, official
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import Edit
 
@@ -81,7 +81,7 @@ class FixedRule(msgspec.Struct, frozen=True):
             expected=self.expected.format_map(fields),
             actual=fields[self.actual] if self.actual else None,
             hint=self.help.format_map(fields),
-            cites=official(self.id) if text is StatedBy.VERIFIER else self.cites,
+            cites=self._cites(text),
             stated_by=text,
         )
 
@@ -101,6 +101,12 @@ class FixedRule(msgspec.Struct, frozen=True):
         """How much a finding weighs in each profile, as a word; empty where it is not reported."""
         weights = ((Profile.POLICY, self.severity), (Profile.VERIFIER, self.in_verifier))
         return {profile: "" if weight is None else weight.value for profile, weight in weights}
+
+    def _cites(self, stated_by: StatedBy) -> str:
+        if stated_by is not StatedBy.VERIFIER:
+            return self.cites
+        programs = (each for each in self.cites.split("; ") if each.startswith(VERIFIER))
+        return next(programs, official(self.id))
 
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
         """How much a finding weighs in a profile, where that text states it."""

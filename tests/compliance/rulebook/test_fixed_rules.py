@@ -257,6 +257,9 @@ def test_a_finding_of_what_only_the_verifier_states_cites_its_program() -> None:
     found = rule.found(Profile.POLICY, "p", a=1)
     varied = rule.found(Profile.POLICY, "p", a=1, stated_by=StatedBy.VERIFIER)
     assert (found.cites, varied.cites) == ("rules, X", "official verifier, seed_checker")
+    named = both("seeds.x", varies="seldom", **TEXTS | {"cites": "rules, X; official verifier, y"})
+    varied = named.found(Profile.POLICY, "p", a=1, stated_by=StatedBy.VERIFIER)
+    assert varied.cites == "official verifier, y"
     bare = {name: text for name, text in TEXTS.items() if name != "cites"}
     assert verifier("tree.x", **bare).cites == "official verifier, package_checker"
 
