@@ -17,11 +17,15 @@ class Severity(StrEnum):
 
 
 class StatedBy(StrEnum):
-    """Which text makes the rule: the official verifier, the written policy, or both."""
+    """Which text makes the rule: the official verifier, the written policy, or both.
+
+    Of podium's own rules no text knows: they help where the texts are silent.
+    """
 
     VERIFIER = "verifier"
     POLICY = "policy"
     BOTH = "both"
+    PODIUM = "podium"
 
 
 class Profile(StrEnum):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from podium.rules.citations import OWN
+from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, link, rename, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, own, policy
 
 STRUCTURE = "submission rules, Directory structure"
 
@@ -48,12 +50,15 @@ UNKNOWN_FILE = policy(
     bad=(write("results/ex_n8/notes.txt"),),
     good=(write("results/ex_n8/README.txt"),),
 )
-UNREADABLE = both(
+UNREADABLE = own(
     "tree.unreadable",
+    Severity.ERROR,
+    Severity.ERROR,
     says="every folder of a submission can be read",
     why="what cannot be read cannot be judged, and is not accepted",
     message="the folder cannot be read ({reason}), so nothing in it is judged",
     help="make it readable",
+    cites=f"{OWN}, Files",
     bad="a system's folder of results may not be listed",
     good="everybody may list it",
 )
@@ -64,6 +69,7 @@ LINKED_FOLDER = both(
     "so nothing in it is judged",
     message="{name} is a link to a folder{problem}",
     help="put the folder itself in the link's place, or name the folder as a PATH of its own",
+    cites=STRUCTURE,
     varies="a warning of the policy where the link is followed, as not every copy of a tree keeps "
     "it, and beside submissions",
     bad=(link("results/other", ".."),),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from podium.logging_spec.reader.read import Fault
+from podium.rules.citations import LIBRARY, LOGGING, OWN
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, append, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, both, own, verifier
 
 _LOG = f"{RESULT}/result_0.txt"
 _FIELDS = '"namespace": "", "event_type": "POINT_IN_TIME"'
@@ -19,6 +20,7 @@ NOT_JSON = both(
     why="a line that cannot be read holds no record: what it was to record is lost",
     message="{problem}",
     help="write each record as one line of JSON after the token, from one process",
+    cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, f':::MLLOG {{{_FIELDS}, {_TIME}, "key": "seed", "val'),),
     good=(append(_LOG, _LINE),),
@@ -29,6 +31,7 @@ NOT_AN_OBJECT = both(
     why="the official verifier crashes on a list, a number or a string",
     message="{problem}",
     help="write each record as a JSON object with key, value, time_ms and metadata",
+    cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, ":::MLLOG [42]"),),
     good=(append(_LOG, _LINE),),
@@ -39,6 +42,7 @@ MISSING_FIELD = both(
     why="the official verifier crashes where one of the four is absent",
     message="{problem}",
     help="give every record key, value, time_ms and metadata; value may be null",
+    cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, f':::MLLOG {{{_TIME}, "key": "seed", "value": 42}}'),),
     good=(append(_LOG, _LINE),),
@@ -49,7 +53,7 @@ BAD_TIME = both(
     why="every duration is a difference of such times",
     message="{problem}",
     help="give time_ms as integer milliseconds since 1970",
-    cites="logging rules, time_ms",
+    cites=f"{LIBRARY}, time_ms",
     actual="excerpt",
     bad=(append(_LOG, _LINE.replace("1735689600000", '"12:00:00"')),),
     good=(append(_LOG, _LINE),),
@@ -61,7 +65,7 @@ BAD_KEY = both(
     why="a record under any other key is looked up by no rule",
     message="{problem}",
     help="give the key as a string",
-    cites="logging rules, keys",
+    cites=f"{LIBRARY}, key",
     actual="excerpt",
     bad=(append(_LOG, _LINE.replace('"seed"', "7")),),
     good=(append(_LOG, _LINE),),
@@ -73,6 +77,7 @@ SEVERAL_RECORDS = both(
     why="the official verifier sees only the last record of a line; the others are lost",
     message="{problem}",
     help="end each record with a line end before the next is written",
+    cites=LOGGING,
     actual="excerpt",
     bad=(append(_LOG, f"{_LINE}{_LINE}"),),
     good=(append(_LOG, _LINE), append(_LOG, _LINE)),
@@ -83,6 +88,7 @@ NONSTANDARD_DIALECT = both(
     why="the official verifier of 0.6 cannot read it, though its meaning is plain",
     message="{problem}",
     help="write the record as JSON, as the round's format demands",
+    cites=LOGGING,
     actual="excerpt",
     bad=":::MLL 1735689600.000 seed: {'value': 42, 'metadata': {}}",
     good=':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}',
@@ -94,35 +100,45 @@ IGNORED_LINE = both(
     why="the official verifier of 0.6 skips a line without one",
     message="{problem}",
     help="give every record a value, null where there is none",
+    cites=LOGGING,
     actual="excerpt",
     bad=":::MLL 1735689600.000 seed: 42",
     good=':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}',
 )
-LINE_TOO_LONG = both(
+LINE_TOO_LONG = own(
     "log.line-too-long",
+    Severity.ERROR,
+    Severity.ERROR,
     says="a line is no longer than 256 MiB",
     why="a line of that length is never a record; it is not decoded",
     message="{problem}",
     help="keep each record well below a mebibyte",
+    cites=f"{OWN}, Files",
     actual="excerpt",
     bad="a log has a line of more than 256 MiB",
     good="its lines have a few hundred bytes",
 )
-UNREADABLE_FILE = both(
+UNREADABLE_FILE = own(
     "log.unreadable-file",
+    Severity.ERROR,
+    Severity.ERROR,
     says="the file can be opened and read",
     why="what cannot be read cannot be judged, and is not accepted",
     message="{problem}",
     help="check the path and its permissions",
+    cites=f"{OWN}, Files",
     actual="excerpt",
     bad=(write(f"{_LOG}/notes.md"),),
 )
-BROKEN_COMPRESSION = both(
+BROKEN_COMPRESSION = own(
     "log.broken-compression",
+    Severity.ERROR,
+    Severity.ERROR,
     says="a compressed log can be decompressed to its end",
     why="a file cut short lacks the end of the run",
     message="{problem}",
     help="compress the log again from the original",
+    cites=f"{OWN}, Files",
     actual="excerpt",
     bad="a log that was compressed with gzip lacks its last bytes",
     good="the file is whole",
@@ -133,6 +149,7 @@ NO_RECORDS = both(
     why="an empty log, or one in the format of another round, shows no run",
     message="{round} finds no record in this file: {contents}",
     help="check that this is the log of a run, and that --round names its round",
+    cites=LOGGING,
     expected="the log lines of one run",
     bad=(write(_LOG, "epoch 1: loss 2.31\n"),),
 )
@@ -149,13 +166,16 @@ VERIFIER_CRASH = verifier(
     good=(append(_LOG, _LINE),),
 )
 
-CRASHED = both(
+CRASHED = own(
     "internal.rule-crashed",
+    Severity.ERROR,
+    Severity.ERROR,
     says="podium itself does not fail on a file",
     why="a fault of podium must hide no other finding: the rest of the report is still printed, "
     "and the exit status is 3",
     message="podium itself failed on this: {error} ({where})",
     help="please report this, with the file if you may share it",
+    cites=f"{OWN}, Own faults",
     bad="a rule of podium divides by zero on a log",
     good="it finds what is wrong, or nothing",
 )

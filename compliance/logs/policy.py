@@ -11,6 +11,7 @@ from podium.compliance.logs.log_rules import CRASHED
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import Log
 from podium.rules.checks import Check
+from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.model.round import Scope
 from podium.rules.run import Run
@@ -85,7 +86,7 @@ class PolicyReading:
         if rule.severity is Severity.ERROR and (
             rule.policy_exempt_reason or (row and row.policy_exempt_reason)
         ):
-            yield replace(rule, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
+            yield _only_verifier(rule)
             return
         if row is None or rule.severity is not Severity.ERROR:
             yield rule
@@ -102,7 +103,7 @@ class PolicyReading:
                 else replace(both, violations=rule.violations, run=rule.run)
             )
         else:
-            yield replace(rule, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER)
+            yield _only_verifier(rule)
 
     def _stated(
         self, rule: str, row: Row, violations: list[Violation], key: str | None = ""
@@ -153,7 +154,14 @@ class PolicyReading:
             None, CRASHED.message.format(error=what, where=f"rule {rule.id}"), hint=CRASHED.help
         )
         return RuleViolation(
-            CRASHED.id, None, [violation], Severity.ERROR, CRASHED.stated_by, self.run
+            CRASHED.id,
+            None,
+            [violation],
+            Severity.ERROR,
+            CRASHED.stated_by,
+            self.run,
+            None,
+            CRASHED.cites,
         )
 
 
@@ -161,6 +169,16 @@ def tolerant_run(log: Log) -> Run:
     """All records of a log, those that only a tolerant reader gets among them."""
     places, records = zip(*log.placed_records(), strict=True)
     return Run([*records], lambda index: log.line_at(places[index]))
+
+
+def _only_verifier(rule: RuleViolation) -> RuleViolation:
+    """What only the official verifier rejects: the policy's section does not say it."""
+    return replace(
+        rule,
+        severity=Severity.WARNING,
+        stated_by=StatedBy.VERIFIER,
+        cites=COMPLIANCE_CHECKER,
+    )
 
 
 def _attempt(row: Row, run: Run) -> list[Violation]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.rules.citations import VERIFIER, official
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
 
@@ -17,7 +18,6 @@ VERIFIER_CRASH = verifier(
     message="the official verifier crashes on this folder: {problem}",
     help="give each run's folder one file per node, from node_0.txt",
     expected="power/<run>/node_<i>.txt",
-    cites=_FOLDER,
     bad="power/result_0 holds node_a.txt",
     good=_GOOD,
 )
@@ -80,11 +80,11 @@ VERIFIER_NAMES = FixedRule(
     message="the official verifier rejects {run}: it takes each name that begins with {kind} for a "
     "power log",
     help="give each run's folder one file per node, from node_0.txt",
+    cites=official("power.verifier-names"),
     expected="power/<run>/node_<i>.txt",
     stated_by=StatedBy.VERIFIER,
     severity=Severity.WARNING,
     in_verifier=None,  # its profile reports the numbers and counts that result
-    cites=_FOLDER,
     bad="power/result_0 holds nodes_1_to_8.png beside node_0.txt",
     good=_GOOD,
 )
@@ -119,8 +119,8 @@ TOO_EARLY = note(
     why="before training 3.1 and HPC 3.0 nobody looks at them",
     message="{title} has no rules on power; those of {first} are applied",
     help="remove the folder, or check that --round names its round",
+    cites=f"{_RULES}, Preamble",
     expected="no power folder",
-    cites=_RULES,
     bad="a result of training 3.0 has a power folder",
     good="a result of training 5.0 has one",
 )
@@ -131,8 +131,8 @@ UNREADABLE = policy(
     why="energy that cannot be read is energy left out",
     message="cannot be read: {problem}",
     help="write the log again",
+    cites=f"{_RULES}, Report 1 Measurement per Second",
     expected="log lines in the format of :::MLLOG",
-    cites=_RULES,
     bad="a power log ends in the line `:::MLLOG {`",
     good=_GOOD,
 )
@@ -206,8 +206,8 @@ UNORDERED = note(
     why="sums are taken over neighbours in time, so readings are sorted first",
     message="a reading is older than the one before it",
     help="write each reading when it is taken",
+    cites=f"{_RULES}, Scoring",
     expected="readings in order of time",
-    cites=_RULES,
     bad="two readings have changed places",
     good=_GOOD,
 )
@@ -269,11 +269,11 @@ NO_SUMMARY = FixedRule(
     why="it divides by the time between the marks, and crashes where there is none",
     message="the official summary crashes here: {problem}",
     help="log one start before the first reading and one stop after the last",
+    cites=f"{VERIFIER}, result_summarizer",
     expected="a log that can be summed",
     stated_by=StatedBy.VERIFIER,
     severity=None,  # the policy's own sum does without the marks
     in_verifier=Severity.WARNING,
-    cites=f"{_RULES}, Scoring",
     bad="the measurement stops when it starts",
     good=_GOOD,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.rules.finding import Severity
 from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 
-_POINTS = "training rules, RCPs"
+_POINTS = "training rules, Reference Convergence Points (RCPs)"
 _HOW = "training rules, RCP Rules and Guidelines"
 _GOOD = "a point of resnet at batch size 1024 has ten runs of 30 to 32 epochs"
 

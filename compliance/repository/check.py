@@ -40,7 +40,7 @@ from podium.compliance.repository.repository_rules import (
     SPECIAL_FILE,
     UNREADABLE,
 )
-from podium.rules.finding import Finding, Profile, Severity, StatedBy
+from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
@@ -140,7 +140,6 @@ class _Verifier:
             yield BROKEN_LINK.found(
                 self.profile,
                 plain(item.path),
-                stated_by=StatedBy.VERIFIER,
                 problem="has no target, as seen from the folder podium was started in",
             )
 

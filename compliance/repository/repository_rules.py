@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from podium.rules.citations import OWN
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import link, rename, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, own, verifier
 
-OFFICIAL = "official repository checker"
+_PORTABLE = f"{OWN}, Names"
+_PUBLISHED = f"{OWN}, Published trees"
 
 _NAMES = "the review repository is checked out on systems that treat such names differently"
 _LINKS = "a link must lead to the same file on every machine that the tree is copied to"
@@ -19,7 +21,7 @@ _README = "benchmarks/llama31_405b/README.md"
 
 # --- names ---
 
-# The policy says nothing of spaces, dots and sizes: these rules are the official checker's alone
+# The policy says nothing of names, sizes and links: the official checker has four rules on them
 SPACE = verifier(
     "repo.space-in-name",
     Severity.ERROR,
@@ -27,7 +29,6 @@ SPACE = verifier(
     why=_NAMES,
     message="the name has a space",
     help=_REMOVE,
-    cites=OFFICIAL,
     varies=_NOT_SUBMITTED,
     bad=(write("benchmarks/run notes.txt"),),
     good=(write("benchmarks/run_notes.txt"),),
@@ -39,71 +40,77 @@ DOT = verifier(
     why=_NAMES,
     message="the name begins with a dot",
     help=_REMOVE,
-    cites=OFFICIAL,
     varies=_NOT_SUBMITTED,
     bad=(write("benchmarks/.hidden"),),
     good=(write("benchmarks/hidden"),),
 )
-CONTROL_CHARACTER = policy(
+CONTROL_CHARACTER = own(
     "repo.control-character",
     says="no name holds control characters",
     why=_NAMES,
     message="the name has a control character or a direction override",
     help=_RENAME,
+    cites=_PORTABLE,
     bad=(write("benchmarks/a\tb"),),
     good=(write("benchmarks/a_b"),),
 )
-WINDOWS_NAME = policy(
+WINDOWS_NAME = own(
     "repo.windows-name",
     says="Windows accepts every name",
     why=_NAMES,
     message="Windows rejects the name: {reason}",
     help=_RENAME,
+    cites=_PORTABLE,
     bad=(write("benchmarks/aux.txt"),),
     good=(write("benchmarks/auxiliary.txt"),),
 )
-LONG_NAME = policy(
+LONG_NAME = own(
     "repo.long-name",
     says="a name has at most 255 bytes",
     why=_NAMES,
     message="the name has more than {longest} bytes",
     help="shorten it",
+    cites=_PORTABLE,
     bad="the name of a file has 256 bytes",
     good="it has 255",
 )
-LONG_PATH = policy(
+LONG_PATH = own(
     "repo.long-path",
     says="no path is too long to be checked out",
     why=_NAMES,
     message="the path has {length} characters: a clone on Windows may fail on it",
     help="keep paths within {longest} characters",
+    cites=_PORTABLE,
     bad=(write(f"benchmarks/{'a' * 100}/{'b' * 100}"),),
     good=(write(f"benchmarks/{'a' * 90}/{'b' * 90}"),),
 )
-NOT_NFC = policy(
+NOT_NFC = own(
     "repo.not-nfc",
     says="names are in composed Unicode",
     why=_NAMES,
     message="the name has decomposed characters, which other systems write differently (not NFC)",
     help="rename it in composed characters, or in ASCII",
+    cites=_PORTABLE,
     bad=(write("benchmarks/re\N{COMBINING ACUTE ACCENT}sume.txt"),),
     good=(write("benchmarks/r\N{LATIN SMALL LETTER E WITH ACUTE}sume.txt"),),
 )
-NOT_UTF8 = policy(
+NOT_UTF8 = own(
     "repo.not-utf8",
     says="names are UTF-8 text",
     why=_NAMES,
     message="the name is not UTF-8 text",
     help=_RENAME,
+    cites=_PORTABLE,
     bad="the name of a file holds the byte ff",
     good="it holds ASCII characters only",
 )
-CASE_COLLISION = policy(
+CASE_COLLISION = own(
     "repo.case-collision",
     says="names differ by more than case",
     why=_NAMES,
     message="the name differs from {other!r} only in capitals: some systems keep one of them",
     help="rename one of them",
+    cites=_PORTABLE,
     bad=(write("benchmarks/llama31_405b/readme.MD"),),
     good=(write("benchmarks/llama31_405b/notes.md"),),
 )
@@ -118,68 +125,70 @@ LARGE_FILE = verifier(
     why="the review repository refuses large files",
     message="the file has {mebibytes:.1f} MiB, and 50 MiB is the most",
     help="keep large files out of the tree",
-    cites=OFFICIAL,
     bad="a file has 50 MiB and one byte",
     good="it has 50 MiB",
 )
-LFS_POINTER = policy(
+LFS_POINTER = own(
     "repo.lfs-pointer",
     says="files are there, not pointers to them",
     why="reviewers do not have the store behind it",
     message="a pointer to a large file kept elsewhere (git LFS), not the file itself",
     help="commit the file itself",
+    cites=_PORTABLE,
     bad=(write("benchmarks/data.bin", "version https://git-lfs.github.com/spec/v1\n"),),
     good=(write("benchmarks/data.bin", "the data\n"),),
 )
-SPECIAL_FILE = policy(
+SPECIAL_FILE = own(
     "repo.special-file",
     says="the tree holds files, folders and links only",
     why="a repository stores nothing else",
     message="neither a file, a folder nor a link: a repository cannot hold it",
     help="remove it",
+    cites=_PORTABLE,
     bad="a named pipe lies in the tree",
     good="it is removed",
 )
-UNREADABLE = policy(
+UNREADABLE = own(
     "repo.unreadable",
     Severity.ERROR,
     says="everything in the tree can be read",
     why="what cannot be read cannot be judged, and is not accepted",
     message="it cannot be read",
     help="correct its permissions, or move it",
+    cites=f"{OWN}, Files",
     bad="a folder may not be listed",
     good="everybody may list it",
 )
 
 # --- links ---
 
-BROKEN_LINK = both(
+BROKEN_LINK = verifier(
     "repo.broken-link",
+    Severity.ERROR,
     says="every link leads to something",
     why=_LINKS,
     message="the link {problem}",
     help=_INSTEAD,
-    cites=OFFICIAL,
-    varies="by the official verifier alone where the target exists, but not as seen from the "
-    "folder that the checker is started in",
     bad=(link("benchmarks/link", "nothing"),),
     good=(write("benchmarks/link", "the file\n"),),
 )
-ABSOLUTE_LINK = policy(
+ABSOLUTE_LINK = own(
     "repo.absolute-link",
     says="links are relative",
     why=_LINKS,
     message="the link is absolute ({target}): on another machine it leads nowhere",
     help="write it from its folder",
+    cites=_PORTABLE,
     bad=(link("benchmarks/link", "/etc/passwd"),),
     good=(link("benchmarks/link", "llama31_405b"),),
 )
-ESCAPING_LINK = policy(
+ESCAPING_LINK = own(
     "repo.escaping-link",
     says="links stay in the tree",
     why=_LINKS,
     message="the link leads out of the tree ({target})",
     help=_INSTEAD,
+    cites=_PORTABLE,
     bad=(link("benchmarks/link", "../../"),),
     good=(link("benchmarks/link", "../systems"),),
 )
@@ -192,28 +201,30 @@ LINK_FROM_ELSEWHERE = verifier(
     message="the official checker takes the target from the folder it is started in, so that it "
     "may call this link broken",
     help=_INSTEAD,
-    cites=OFFICIAL,
     bad=(link("benchmarks/link", _README.removeprefix("benchmarks/")),),
     good=(rename(_README, "benchmarks/llama31_405b/README.txt"),),
 )
 
 # --- contents ---
 
-SECRET = policy(
+SECRET = own(
     "repo.secret",
     says="no password, key or token is left in the tree",
     why="the tree is published",
     message="what looks like a secret stands here ({kind})",
     help="remove it and revoke it: whoever reads the tree can use it",
+    cites=_PUBLISHED,
     bad=(write("benchmarks/run.sh", "pip --index https://joe:Zx9Qw8Er7T@example.org/simple\n"),),
     good=(write("benchmarks/run.sh", "pip --index https://$USER:$TOKEN@example.org/simple\n"),),
 )
-SEARCH_ENDED = note(
+SEARCH_ENDED = own(
     "repo.search-ended",
+    Severity.NOTE,
     says="all of the tree was searched for secrets",
     why="very large trees are searched in part only",
     message="{files} files were not searched for secrets: the tree is too large",
     help="search them by another tool",
+    cites=_PUBLISHED,
     bad="the files of a tree have more than 256 MiB",
     good="they have less",
 )

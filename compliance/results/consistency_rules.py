@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from podium.compliance.inputs.tree_rules import STRUCTURE
+from podium.rules.citations import OWN
+from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, set_to
-from podium.rules.fixed.fixed_rule import FixedRule, note, policy
+from podium.rules.fixed.fixed_rule import FixedRule, own, policy
 
 RUNS = "training rules, Benchmark Results"
 DIVISIONS = "training rules, Divisions"
@@ -47,23 +49,27 @@ COPIED_RUN = policy(
     cites=RUNS,
     bad=(copy(_FIRST, f"{RESULT}/result_1.txt"),),
 )
-SAME_SCORE = note(
+SAME_SCORE = own(
     "result.same-score",
+    Severity.NOTE,
     says="no two results have a mean time that is equal to the millisecond",
     why="sets of runs of their own hardly ever take equally long: one may be made of the other",
     message="the mean of the scored runs, {minutes:.6f} min, is that of {other} to the "
     "millisecond; two sets of runs hardly ever take equally long",
     help="look at the logs of both",
+    cites=f"{OWN}, Plausibility",
     bad="the runs of two results take equally long on average",
     good="they do not",
 )
-OVERLAPPING_RUNS = note(
+OVERLAPPING_RUNS = own(
     "result.overlapping-runs",
+    Severity.NOTE,
     says="runs on one system are made one after the other",
     why="two at once share the system, unless it is large enough for both; then all is well",
     message="{count} of {total} runs began while another ran on the same system, such as {second} "
     "during {first}",
     help="if the system is too small for two at once, look at the clocks of the logs",
+    cites=f"{OWN}, Plausibility",
     bad="a run begins while another run of the result is still going on",
     good="it begins an hour later",
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from podium.rules.citations import OWN, official
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
-from podium.rules.fixed.fixed_rule import both, policy, verifier
+from podium.rules.fixed.fixed_rule import both, own, policy, verifier
 
 RUNS = "training rules, Benchmark Results"
 LAYOUT = "submission rules, Directory structure"
@@ -27,9 +28,9 @@ TOO_MANY_RUNS = verifier(
     "which a window is scored",
     message="the result has {given} runs; {demand}",
     help="submit the {needed} runs of one window only (podium pack chooses them)",
+    cites=f"{official('result')}; {RUNS}",
     expected="{needed}",
     actual="given",
-    cites=RUNS,
     varies="both texts state it, as an error, in rounds whose policy scores no window of runs",
     bad="a fourth log in a result of llama31_405b, which needs three",
 )
@@ -80,13 +81,13 @@ INVALID_LOG_NAME = policy(
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_last.txt"),),
     formerly=("result.strange-log-name",),
 )
-NUMBERING = policy(
+NUMBERING = own(
     "result.numbering",
     says="the runs of a result are numbered from 0 without gaps",
     why="a gap makes one ask for the run that is missing",
     message="runs are numbered {numbers}; must be 0 to {last}",
     help="number the runs from 0 without gaps",
-    cites=LAYOUT,
+    cites=f"{OWN}, Names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
 )
 BAD_SCALING = policy(
@@ -108,7 +109,7 @@ RCP_FAILED = both(
     help="see `podium rcp check` for the arithmetic",
     expected="{lowest}",
     actual="submission",
-    cites="training rules, RCPs",
+    cites="training rules, Reference Convergence Points (RCPs)",
     varies="stated by one text alone where the other's arithmetic passes the result",
     bad="every run reaches the target at half the samples that the reference points need",
 )
@@ -120,7 +121,7 @@ RCP_MISSING = both(
     help="see `podium rcp check` for the arithmetic",
     expected="{lowest}",
     actual="submission",
-    cites="training rules, RCPs",
+    cites="training rules, Reference Convergence Points (RCPs)",
     varies="stated by one text alone where the other's arithmetic passes the result",
     bad="every run has a batch size above the largest reference point",
 )

@@ -6,7 +6,7 @@ from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, drop, set_to
 from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
 
-CITES = "training rules, Random Numbers"
+CITES = "training rules, Random numbers"
 
 SOURCE_EXTENSIONS = frozenset(
     ".py .cc .cpp .cxx .c .h .hh .hpp .hxx .sh .sub .cu .cuh".split()  # noqa: SIM905
@@ -74,7 +74,6 @@ REPEATED_IN_RUN = verifier(
     message="seed {seed} of {source} is logged again in the same run{count}; the official verifier "
     "rejects that, though a run's processes may share it",
     help="log the seed from one process only",
-    cites=CITES,
     expected="one record of a seed",
     actual="seed",
     bad="a run logs its seed twice at the same source line",
@@ -86,7 +85,6 @@ UNREADABLE_LOG = verifier(
     why="the official seed check gives up at a line that it cannot read",
     message="the official verifier cannot compare this run's seeds: {problem}",
     help="correct the line",
-    cites=CITES,
     expected="a log that can be read",
     bad="a line of a run's log is cut short",
     good="the line is whole",
@@ -97,7 +95,6 @@ VERIFIER_CRASH = verifier(
     why="it crashes on a list or an object where it expects a file or a line, without a verdict",
     message="the official verifier crashes on this seed's file or lineno",
     help="log seeds through mllog",
-    cites=CITES,
     expected="a text, a number",
     bad="the metadata of a run's seed has lineno: [3]",
     good="it has lineno: 3",

@@ -241,7 +241,8 @@ class _Judgement:
             remark=remark,
             **fields,
         )
-        return replace(found, cites=CITES_PRUNED) if self.pruned else found
+        pruned = self.pruned and found.stated_by is not StatedBy.VERIFIER
+        return replace(found, cites=CITES_PRUNED) if pruned else found
 
 
 _PRUNE = "; instances with equal seeds must be pruned"

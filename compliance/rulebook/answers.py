@@ -12,7 +12,13 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.report.console import print_text
 from podium.compliance.report.json_text import json_text
 from podium.compliance.rulebook.changes import differences as between
+from podium.compliance.rulebook.coverage_page import (
+    coverage_data,
+    coverage_page,
+    print_coverage,
+)
 from podium.compliance.rulebook.explain import explain, find
+from podium.compliance.rulebook.key_rules import KeyRules, key_rules, print_key_rules
 from podium.compliance.rulebook.markdown import check_table, escape
 from podium.compliance.rulebook.pages import (
     benchmark_page,
@@ -158,6 +164,37 @@ def page(rules: Round, name: str, form: str) -> None:
         print_text(benchmark_page(rules, name))
     else:
         print_page(Printer(), rules, name)
+
+
+def keys(rules: Round, benchmark: str, division: str | None, form: str) -> None:
+    """What decides each key that a benchmark's logs carry."""
+    found = key_rules(rules, benchmark, division)
+    if form == "json":
+        _json(rules, benchmark=benchmark, keys=[each.to_dict() for each in found])
+    elif form == "markdown":
+        _print(_keys_markdown(f"Keys of {benchmark}, {rules.title}", found))
+    else:
+        print_key_rules(Printer(), rules, benchmark, found)
+
+
+def _keys_markdown(title: str, found: Sequence[KeyRules]) -> list[str]:
+    lines = [f"# {title}", "", "| Key | Division | State | Rules | Cites |"]
+    lines.append("| --- | --- | --- | --- | --- |")
+    for each in found:
+        ids = ", ".join(f"`{rule}`" for rule in each.rules)
+        cells = (escape(each.key), each.division or "all", each.state.value, ids, each.cites)
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def clauses(form: str) -> None:
+    """Every clause of the documents, and what holds it."""
+    if form == "json":
+        print_text(json_text({"schema": SCHEMA, **coverage_data()}))
+    elif form == "markdown":
+        print_text(coverage_page())
+    else:
+        print_coverage(Printer())
 
 
 # --- explain and diff -----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The rules as Markdown: a page per benchmark, one per round, one of the fixed rules, an index.
+"""The rules as Markdown: pages of benchmarks, rounds, fixed rules and clauses, and an index.
 
 The pages lie in `rules/pages`; `podium rules pages --write` makes them anew.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from podium.compliance.rulebook.changes import LIMITS
+from podium.compliance.rulebook.coverage_page import coverage_page
 from podium.compliance.rulebook.fixed_page import fixed_page
 from podium.compliance.rulebook.markdown import MADE, check_table, escape
 from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
@@ -20,6 +21,9 @@ from podium.rules.model.round import Round
 FIXED_PAGE = "fixed.md"
 """The page of the rules that every round has."""
 
+COVERAGE_PAGE = "coverage.md"
+"""The page of the clauses, and of what holds them."""
+
 COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
 
 
@@ -30,7 +34,7 @@ def pages_folder() -> Path:
 
 def pages() -> dict[str, str]:
     """Every page: its path below `rules/pages`, and its text."""
-    found = {"README.md": _index(), FIXED_PAGE: fixed_page()}
+    found = {"README.md": _index(), FIXED_PAGE: fixed_page(), COVERAGE_PAGE: coverage_page()}
     for usage in USAGES:
         for rules in rounds_of(usage).values():
             folder = f"{usage}-{rules.name}"
@@ -162,7 +166,7 @@ def difference(rule: Rule) -> str:
     # Without a verifier the policy's rules are errors, and differ from nothing
     elif rule.stated_by == "policy" and rule.policy_severity != "error":
         words = "only the policy asks for it"
-    elif rule.stated_by == "verifier":
+    elif rule.stated_by == "verifier" and rule.policy_severity != "error":
         words = "only the verifier asks for it"
     else:
         return ""
@@ -237,7 +241,8 @@ def _limits(rules: Round) -> Iterator[str]:
 
 def _index() -> str:
     lines = ["# Rules", "", MADE, ""]
-    lines += [f"- [Rules of lines, files and packages]({FIXED_PAGE}), in every round", ""]
+    lines += [f"- [Rules of lines, files and packages]({FIXED_PAGE}), in every round"]
+    lines += [f"- [Clauses of the documents, and the rules that hold them]({COVERAGE_PAGE})", ""]
     for usage in USAGES:
         lines += [f"## {usage.capitalize() if usage != 'hpc' else 'HPC'}", ""]
         lines += ["| Round | Benchmarks |", "| --- | --- |"]

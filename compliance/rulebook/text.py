@@ -25,6 +25,7 @@ STATED_BY = {
     StatedBy.BOTH: "the official verifier and the policy",
     StatedBy.VERIFIER: "the official verifier only",
     StatedBy.POLICY: "the policy only; the official verifier does not look at it",
+    StatedBy.PODIUM: "neither text; podium asks for it",
 }
 
 
@@ -170,7 +171,10 @@ def explained(explanation: Explanation) -> Iterator[tuple[str, str]]:
     # No text states that podium itself must not fail
     if rule.kind is not Kind.INTERNAL:
         stated_by = STATED_BY[rule.stated_by]
-        yield "stated by", stated_by if rules.verified else "the policy; no verifier is public"
+        # Programs that judge trees are of no round: they are the official ones of any
+        if not rules.verified and rule.stated_by in (StatedBy.POLICY, StatedBy.BOTH):
+            stated_by = "the policy; no verifier is public"
+        yield "stated by", stated_by
     yield from ((label, text) for label, text in _reasons(rule) if text)
     yield "since", f"{rules.usage} {rule.since}" if rule.since else "every round"
     if rule.formerly:

@@ -9,7 +9,7 @@ from podium.rules.finding import Severity
 from podium.rules.fixed.fixed_rule import FixedRule, policy, policy_in_both
 
 _RUNS = "training rules, Benchmark Results"
-_POINTS = "training rules, RCPs"
+_POINTS = "training rules, Reference Convergence Points (RCPs)"
 _TIMING = "training rules, Run Results"
 
 _GOOD = "three runs of llama31_405b converge in 30, 31 and 32 minutes at one batch size"

@@ -174,7 +174,6 @@ VERIFIER_CRASH = verifier(
     why="it crashes on a value that is not a string where it takes one for granted",
     message="`{field}` is {kind}: the official verifier crashes on it",
     help="write it as a string, in double quotes",
-    cites=CITES,
     expected="a string",
     actual="given",
     bad=(set_to(SYSTEM, "framework", 2),),

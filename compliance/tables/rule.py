@@ -199,7 +199,8 @@ def _check_rule(rules: Round, check: Check) -> Rule:
             break
         first = before
     where = f"{' and '.join(check.divisions)} division" if check.divisions else ""
-    verifier = check.severity.value if check.stated_by is not StatedBy.POLICY else ""
+    by_verifier = check.stated_by in (StatedBy.BOTH, StatedBy.VERIFIER)
+    verifier = check.severity.value if by_verifier else ""
     return Rule(
         id=check.id,
         kind=Kind.CHECK,

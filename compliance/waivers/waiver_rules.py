@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from podium.rules.citations import OWN
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, both, own, policy, verifier
 
 FLAGS_CITES = "training rules, RCP Rules and Guidelines"
 
+_OWN = f"{OWN}, Waivers"
 _VISIBLE = "what is let through in review must be plain to see"
 _WAIVERS, _FLAGS = "waivers.toml", f"{RESULT}/package_checker_params"
 
@@ -19,35 +21,40 @@ def _waiver(rule: str, until: str) -> str:
     )
 
 
-INVALID = policy(
+INVALID = own(
     "waivers.invalid",
     Severity.ERROR,
     says="a submission's waivers.toml holds waivers, and each is complete",
     why=_VISIBLE,
     message="{problem}",
     help="give each [[waiver]] rule, place, reason, who and until",
+    cites=_OWN,
     bad=(write(_WAIVERS, '[[waiver]]\nrule = "seeds.none"\n'),),
     good=(write(_WAIVERS, _waiver("seeds.none", "2999-12-31")),),
 )
-EXPIRED = both(
+EXPIRED = own(
     "waivers.expired",
+    Severity.WARNING,
     Severity.WARNING,
     says="a waiver holds until its day",
     why=_VISIBLE,
     message="{waiver} ended on {until} and is in force no more",
     help="remove it, or have it granted again",
+    cites=_OWN,
     expected="a day from {today} on",
     actual="until",
     bad="a waiver of the file given by --waivers ended yesterday",
     good="it ends today",
 )
-UNUSED = both(
+UNUSED = own(
     "waivers.unused",
+    Severity.NOTE,
     Severity.NOTE,
     says="a waiver covers something",
     why=_VISIBLE,
     message="{waiver} covers no finding",
     help="remove it, or look whether rule and place are written as the report has them",
+    cites=_OWN,
     bad="a waiver of the file given by --waivers is of seeds.none, and every run logs a seed",
     good="a run logs no seed",
 )
@@ -82,7 +89,6 @@ UNSEEN = verifier(
     "with one",
     message="the official verifier does not see {flag} here: {reason}",
     help="give the flag in the form the official verifier sees, too",
-    cites=FLAGS_CITES,
     bad=(write(_FLAGS, "rcp-bypass\n"),),
     good=(write(_FLAGS, "rcp-bypass"),),
 )
@@ -93,7 +99,6 @@ REFUSED = verifier(
     message="the official verifier refuses --{flag}, the argument that its scripts make of this "
     "line, and judges nothing",
     help="write the flag with hyphens, without leading ones, and end the line",
-    cites=FLAGS_CITES,
     bad=(write("package_checker_params", "rcp_bypass\n"),),
     good=(write("package_checker_params", "rcp-bypass\n"),),
 )
@@ -113,7 +118,6 @@ VERIFIER_CRASH = verifier(
     why="it crashes on bytes that are not UTF-8",
     message="the official verifier ends without a verdict: the file is not UTF-8 text",
     help="write the file as plain ASCII text",
-    cites=FLAGS_CITES,
     bad="a package_checker_params among the results holds the byte e9",
     good="it holds rcp-bypass",
 )

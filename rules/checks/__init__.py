@@ -108,6 +108,7 @@ class Declaration(TypedDict):
     bad: NotRequired[str]
     good: NotRequired[str]
     severity: NotRequired[Severity]
+    stated_by: NotRequired[StatedBy]
     divisions: NotRequired[tuple[str, ...]]
     by_benchmark: NotRequired[bool]
     watches: NotRequired[tuple[Watch, ...]]

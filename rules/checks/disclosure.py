@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from podium.logging_spec import keys as k
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
-from podium.rules.checks.points import TRAINING
 from podium.rules.checks.watch import on, once
+from podium.rules.citations import OWN
 from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show
+from podium.rules.finding import StatedBy
 from podium.rules.run import Run
 from podium.rules.table import Violation
 
@@ -29,7 +30,8 @@ def _count(run: Run, key: k.Key) -> float | None:
     key="global_batch_size",
     says="the global batch is made of whole micro-batches: micro_batch_size times "
     "gradient_accumulation_steps times the data-parallel width",
-    cites=TRAINING + "Logging",
+    cites=f"{OWN}, Plausibility",
+    stated_by=StatedBy.PODIUM,
     bad=excerpt(
         at(0, "global_batch_size", 32),
         at(0, "micro_batch_size", 3),
@@ -97,7 +99,8 @@ def _data_parallel(run: Run) -> float | None:
     "disclosure.accelerators-not-divided",
     key="tensor_parallelism",
     says="tensor, pipeline and context parallelism together divide the number of accelerators",
-    cites=TRAINING + "Logging",
+    cites=f"{OWN}, Plausibility",
+    stated_by=StatedBy.PODIUM,
     bad=excerpt(
         at(0, "number_of_nodes", 2),
         at(0, "accelerators_per_node", 8),

@@ -11,8 +11,9 @@ from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING, minutes, status_of, times
 from podium.rules.checks.watch import again, on
+from podium.rules.citations import LIBRARY
 from podium.rules.constraints.formula import show
-from podium.rules.finding import Severity
+from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import MINUTE_MS, Run
 from podium.rules.table import Violation
 
@@ -237,7 +238,8 @@ def _out_of_order(run: Run, key: str, other: str, early: float) -> Violation:
     "run.clock-implausible",
     key="run_start",
     says="time_ms counts milliseconds since 1970",
-    cites="logging rules, time_ms",
+    cites=f"{LIBRARY}, time_ms",
+    stated_by=StatedBy.PODIUM,
     # A note only: accepted logs of 0.7 and 1.0 have clocks that count from 0 or in seconds
     severity=Severity.NOTE,
     bad=':::MLLOG {"time_ms": 3600000, "key": "run_start", "value": null, "metadata": {}}',

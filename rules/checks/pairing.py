@@ -10,7 +10,6 @@ from podium.rules.checks.pace import Progress
 from podium.rules.checks.points import (
     OUTCOMES,
     POSITIONS,
-    TRAINING,
     Marks,
     evaluations_before,
     marks_of,
@@ -19,12 +18,13 @@ from podium.rules.checks.points import (
     where_is,
 )
 from podium.rules.checks.watch import following, on
+from podium.rules.citations import LIBRARY
 from podium.rules.constraints.formula import show
-from podium.rules.finding import Severity
+from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run, metadata_of
 from podium.rules.table import Violation
 
-CITES = TRAINING + "Logging"
+CITES = f"{LIBRARY}, key"
 
 # By key and never by event_type, which is wrong or missing in over 100 000 published records
 INTERVALS = tuple((name, f"{name}_start", f"{name}_stop") for name in ("block", "epoch", "eval"))
@@ -38,6 +38,7 @@ BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
     formerly=("pairing.left-open",),
     says="every block, epoch and evaluation that begins also ends, but perhaps the last",
     cites=CITES,
+    stated_by=StatedBy.PODIUM,
     severity=Severity.NOTE,
     bad=excerpt(
         at(1, "eval_start", samples_count=12_288),
@@ -72,6 +73,7 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
     "pairing.stop-without-start",
     says="no block, epoch or evaluation ends more often than it began",
     cites=CITES,
+    stated_by=StatedBy.PODIUM,
     divisions=("closed",),
     bad=excerpt(
         at(1, "eval_start", samples_count=12_288),
@@ -106,6 +108,7 @@ def stop_without_start(run: Run, _: Context) -> Iterator[Violation]:
     key="eval_accuracy",
     says="every outcome belongs to an evaluation that was started",
     cites=CITES,
+    stated_by=StatedBy.PODIUM,
     bad=excerpt(
         at(1, "eval_start", samples_count=12_288),
         at(2, "eval_accuracy", 3.4, samples_count=12_288),
@@ -145,6 +148,7 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
     key="eval_stop",
     says="eval_start and eval_stop of one evaluation give the same position",
     cites=CITES,
+    stated_by=StatedBy.PODIUM,
     severity=Severity.NOTE,
     bad=excerpt(
         at(1, "eval_start", samples_count=12_288),
@@ -165,6 +169,7 @@ def evaluation_positions(run: Run, _: Context) -> Iterator[Violation]:
     key="block_stop",
     says="block_stop names the block by where it began, as its block_start does",
     cites=CITES,
+    stated_by=StatedBy.PODIUM,
     severity=Severity.NOTE,
     bad=excerpt(
         at(1, "block_start", first_epoch_num=1, epoch_count=4),
@@ -204,6 +209,7 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
     key="run_stop",
     says="where run_stop tells how far training was, it is where the last evaluation was",
     cites=CITES,
+    stated_by=StatedBy.PODIUM,
     bad=excerpt(
         at(2, "eval_accuracy", 3.2, samples_count=24_576),
         at(3, "run_stop", status="success", samples_count=12_288),
@@ -248,6 +254,7 @@ def _goes_back(_: Context) -> Worth:
     formerly=("progress.goes-back",),
     says="positions in training never decrease as time goes on",
     cites=CITES,
+    stated_by=StatedBy.PODIUM,
     bad=excerpt(
         at(2, "eval_accuracy", 3.4, samples_count=24_576),
         at(4, "eval_accuracy", 3.2, samples_count=12_288),

@@ -13,8 +13,9 @@ from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
 from podium.rules.checks.watch import on
+from podium.rules.citations import LIBRARY
 from podium.rules.constraints.formula import show
-from podium.rules.finding import Severity
+from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run, as_number
 from podium.rules.table import Violation
 
@@ -53,7 +54,8 @@ def _odd(_: Run, record: Record) -> bool:
 @check(
     "log.not-a-number",
     says="values that rules compare with are finite numbers",
-    cites="logging rules, value",
+    cites=f"{LIBRARY}, value",
+    stated_by=StatedBy.PODIUM,
     bad=at(1, "eval_accuracy", float("nan"), samples_count=12_288),
     good=at(1, "eval_accuracy", 3.3, samples_count=12_288),
     watches=(on(*sorted(COMPARED), when=_odd),),
@@ -85,7 +87,8 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
 @check(
     "log.misspelt-key",
     says="keys are spelt as the logging rules spell them",
-    cites="logging rules, keys",
+    cites=f"{LIBRARY}, key",
+    stated_by=StatedBy.PODIUM,
     bad=at(1, "global_batchsize", 32),
     good=at(1, "global_batch_size", 32),
 )
@@ -126,8 +129,9 @@ def _no_number(_: Run, record: Record) -> bool:
 @check(
     "log.wrong-type",
     says="a number is logged as a number",
-    cites="logging rules, value",
+    cites=f"{LIBRARY}, value",
     severity=Severity.ERROR,
+    stated_by=StatedBy.PODIUM,
     bad=at(1, "gradient_accumulation_steps", "4"),
     good=at(1, "gradient_accumulation_steps", 4),
     watches=(on(*sorted(NUMERIC), when=_no_number),),
@@ -163,7 +167,7 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
     "seed.missing",
     key="seed",
     says="a closed run logs at least one seed",
-    cites=TRAINING + "Random Numbers",
+    cites=TRAINING + "Random numbers",
     divisions=CLOSED,
     bad=at(0, "submission_division", "closed"),
     good=excerpt(at(0, "submission_division", "closed"), at(0, "seed", 1_234_567)),
@@ -196,7 +200,7 @@ def _no_integer(_: Run, record: Record) -> bool:
     "seed.not-integer",
     key="seed",
     says="a seed is an integer",
-    cites=TRAINING + "Random Numbers",
+    cites=TRAINING + "Random numbers",
     divisions=CLOSED,
     bad=at(0, "seed", 1.5),
     good=at(0, "seed", 15),

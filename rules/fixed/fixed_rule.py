@@ -11,6 +11,7 @@ from typing import Any, NotRequired, TypedDict, Unpack
 
 import msgspec
 
+from podium.rules.citations import VERIFIER, official
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import Edit
 
@@ -26,8 +27,9 @@ class FixedRule(msgspec.Struct, frozen=True):
     `actual` names the field that a finding shows as the actual value. `severity` is that of the
     policy profile, `in_verifier` that of the verifier profile, None where a profile does not report
     the rule. `varies` says when another text than `stated_by` states the rule, or when it weighs
-    more or less; only then may a finding say so. `cites` is the heading of the section that states
-    it. `formerly` are ids that the rule had before: they still select, waive and explain it.
+    more or less; only then may a finding say so. `cites` names the document and the heading of the
+    section that states it; a finding of what only the verifier states cites its program. `formerly`
+    are ids that the rule had before: they still select, waive and explain it.
     """
 
     id: str
@@ -38,7 +40,7 @@ class FixedRule(msgspec.Struct, frozen=True):
     stated_by: StatedBy
     severity: Severity | None
     in_verifier: Severity | None
-    cites: str = ""
+    cites: str
     expected: str = ""
     actual: str = ""
     bad: Example = ""
@@ -79,7 +81,7 @@ class FixedRule(msgspec.Struct, frozen=True):
             expected=self.expected.format_map(fields),
             actual=fields[self.actual] if self.actual else None,
             hint=self.help.format_map(fields),
-            cites=self.cites,
+            cites=self._cites(text),
             stated_by=text,
         )
 
@@ -99,6 +101,12 @@ class FixedRule(msgspec.Struct, frozen=True):
         """How much a finding weighs in each profile, as a word; empty where it is not reported."""
         weights = ((Profile.POLICY, self.severity), (Profile.VERIFIER, self.in_verifier))
         return {profile: "" if weight is None else weight.value for profile, weight in weights}
+
+    def _cites(self, stated_by: StatedBy) -> str:
+        if stated_by is not StatedBy.VERIFIER:
+            return self.cites
+        programs = (each for each in self.cites.split("; ") if each.startswith(VERIFIER))
+        return next(programs, official(self.id))
 
     def severity_in(self, profile: Profile, stated_by: StatedBy) -> Severity:
         """How much a finding weighs in a profile, where that text states it."""
@@ -120,26 +128,35 @@ def named_fields(template: str) -> str:
 
 def _weight(stated_by: StatedBy, profile: Profile) -> Severity:
     """The policy overrules what only the official verifier rejects, in its own profile."""
-    if stated_by is StatedBy.POLICY:
+    if stated_by in (StatedBy.POLICY, StatedBy.PODIUM):
         return Severity.WARNING
     overruled = stated_by is StatedBy.VERIFIER and profile is Profile.POLICY
     return Severity.WARNING if overruled else Severity.ERROR
 
 
-class Texts(TypedDict):
-    """What a rule is declared with, beside its id and who states it."""
-
+class _Texts(TypedDict):
     says: str
     why: str
     message: str
     help: str
-    cites: NotRequired[str]
     expected: NotRequired[str]
     actual: NotRequired[str]
     bad: NotRequired[Example]
     good: NotRequired[Example]
     varies: NotRequired[str]
     formerly: NotRequired[tuple[str, ...]]
+
+
+class Texts(_Texts):
+    """What a rule is declared with, beside its id and who states it."""
+
+    cites: str
+
+
+class VerifierTexts(_Texts):
+    """The same of a rule that only the official verifier holds: it cites the program."""
+
+    cites: NotRequired[str]
 
 
 def both(id: str, severity: Severity = Severity.ERROR, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002 - the rule's id
@@ -170,16 +187,32 @@ def note(id: str, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002
     return policy(id, Severity.NOTE, **texts)
 
 
+def own(
+    id: str,  # noqa: A002
+    severity: Severity = Severity.WARNING,
+    in_verifier: Severity | None = None,
+    **texts: Unpack[Texts],
+) -> FixedRule:
+    """A rule of podium's own, on what no text speaks of: a warning in the policy's profile.
+
+    `in_verifier` is given for what keeps either profile from judging at all.
+    """
+    return FixedRule(
+        id=id, stated_by=StatedBy.PODIUM, severity=severity, in_verifier=in_verifier, **texts
+    )
+
+
 def verifier(
     id: str,  # noqa: A002
     severity: Severity = Severity.WARNING,
     in_verifier: Severity | None = Severity.ERROR,
-    **texts: Unpack[Texts],
+    **texts: Unpack[VerifierTexts],
 ) -> FixedRule:
     """A rule that only the official verifier holds: an error in its profile, else a warning.
 
     `in_verifier` is None for what only the policy's profile warns of.
     """
+    texts.setdefault("cites", official(id))
     return FixedRule(
         id=id,
         stated_by=StatedBy.VERIFIER,

@@ -12,28 +12,18 @@ from msgspec.structs import replace
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.log import Generation
 from podium.rules.checks import Check, Context
+from podium.rules.citations import COMPLIANCE_CHECKER, LOGGING
 from podium.rules.constraints.bounds import one_of
 from podium.rules.finding import StatedBy
 from podium.rules.model.benchmark import Benchmark, RoundError, Variant, by_name, unknown_benchmark
 from podium.rules.model.delta import INHERITED, TABLES, Delta, next_benchmarks
 from podium.rules.model.limits import Limits
 from podium.rules.model.package_rules import PackageRules
+from podium.rules.model.sections import sections_of
 from podium.rules.run import Run, metadata_of
 from podium.rules.table import End, Line, Row, row
 
 DIVISIONS = ("closed", "open")
-
-
-_SECTIONS = {
-    **dict.fromkeys(
-        ("init_start", "init_stop", "run_start", "run_stop"), "training rules, Run Results"
-    ),
-    "cache_clear": "training rules, Data State",
-    "eval_accuracy": "training rules, Quality measure",
-    "train_samples": "training rules, Closed Division",
-    "eval_samples": "training rules, Closed Division",
-}
-"""The policy's section about a key, where it is the same for every benchmark."""
 
 
 class Scope(msgspec.Struct, frozen=True, dict=True):
@@ -70,12 +60,23 @@ class Scope(msgspec.Struct, frozen=True, dict=True):
         """The scope of each variant, in their order."""
         return tuple(scope_of(f"{self.name}.{v.name}", v.rows) for v in self.variants)
 
-    def citing(self, text: str, targets: str = "") -> Scope:
-        """The same scope; rows that cite no text cite this one, rows with a target the other."""
+    def citing(self, text: str, targets: str, sections: Mapping[str, str]) -> Scope:
+        """The same scope; rows that cite no text cite `text`, rows with a target `targets`.
+
+        `sections` has the text about a key where it is the same for every benchmark.
+
+        What the policy exempts, or has no section about, only the official verifier states: such
+        rows cite its program.
+        """
 
         def cite(line: Row) -> Row:
-            other = targets if line.some and targets else _SECTIONS.get(line.name, text)
-            return line if line.cites else replace(line, cites=other)
+            if line.stated_by is StatedBy.VERIFIER:
+                return replace(line, cites=COMPLIANCE_CHECKER)
+            other = targets if line.some else sections.get(line.name, text)
+            cites = line.cites or other
+            if cites == COMPLIANCE_CHECKER and line.stated_by is StatedBy.BOTH:
+                return replace(line, cites=cites, stated_by=StatedBy.VERIFIER)
+            return line if line.cites else replace(line, cites=cites)
 
         return self._with_rows(cite)
 
@@ -266,10 +267,16 @@ class Round(msgspec.Struct, frozen=True, dict=True):
 
     def _cited(self, scope: Scope, benchmark: str) -> Scope:
         known = self.benchmarks.get(benchmark)
+        sections = sections_of(self.usage)
         if known is None or not scope.benchmark:
-            of_verifier = f"official verifier, rules of {self.title}"
-            return scope.citing(of_verifier if self.verified else f"rules of {self.title}")
-        return scope.citing(known.cites, f"{known.cites.partition(',')[0]}, Benchmarks")
+            text = COMPLIANCE_CHECKER if self.verified else LOGGING
+            return scope.citing(text, "training rules, Quality measure", sections)
+        if known.cites == COMPLIANCE_CHECKER:
+            return scope.citing(COMPLIANCE_CHECKER, COMPLIANCE_CHECKER, {})
+        targets = f"{known.cites.partition(',')[0]}, Benchmarks"
+        # There hyperparameters are free: only the official verifier asks for some of them
+        text = COMPLIANCE_CHECKER if scope.name.startswith("open.") else known.cites
+        return scope.citing(text, targets, sections)
 
     def _make_scopes(self, division: str, benchmark: str) -> tuple[Scope, ...]:
         scopes = [self._common_scope]

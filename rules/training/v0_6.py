@@ -20,7 +20,7 @@ from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, CannotJudge, End, Violat
 from podium.rules.training.shared import schedules
 from podium.rules.training.shared.replay import in_sequence
 
-CITES = "training rules of 0.6, Logging"
+CITES = "training rules of 0.6, Submission Compliance Logs"
 
 STRICT = "the committee accepted results whose records come in another order or lack some of them"
 CONTACT = "the committee accepted results that leave it out"
@@ -41,7 +41,7 @@ _COMMON = (
         times=AT_LEAST_ONCE,
         policy=(one_of(True, None), before("init_start")),
         why="the record itself says that caches were cleared; accepted results give no value",
-        cites="training rules of 0.6, Data State",
+        cites="training rules of 0.6, Data State at Start of Run",
     ),
     row(k.INIT_START, before("init_stop"), before("run_start"), times=AT_LEAST_ONCE),
     row(k.INIT_STOP, after("init_start"), before("run_start"), init_within(20)),

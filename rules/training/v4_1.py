@@ -8,7 +8,7 @@ from podium.rules.training.v4_0 import V4_0
 
 V4_1 = V4_0.next(
     "4.1",
-    # Closed runs must log a seed from this round on (training rules, Random Numbers)
+    # Closed runs must log a seed from this round on (training rules, Random numbers)
     limits=replace(V4_0.limits, seeds_logged=True),
     retires=("resnet", "unet3d"),
     # The verifier's list is that of 4.0: four of its benchmarks have no rule file any more

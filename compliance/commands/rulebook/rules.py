@@ -16,6 +16,7 @@ from podium.compliance.commands.options import (
     SuiteOption,
     Usage,
 )
+from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
 app = group("The rules themselves: list, explain and compare them; legal hyperparameters.")
@@ -46,6 +47,9 @@ ListedArgument = Annotated[
     str | None,
     typer.Argument(help="Its rules; without it, the benchmarks.", metavar="[BENCHMARK]"),
 ]
+KeysOption = Annotated[
+    bool, typer.Option("--keys", help="Each key of its logs: which rules, or why it is free.")
+]
 AllOption = Annotated[bool, typer.Option("--all", help="Every rule of the round.")]
 RuleArgument = Annotated[
     str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
@@ -74,12 +78,14 @@ FolderOption = Annotated[
         "podium rules list --round 5.1",
         "podium rules list llama31_8b",
         "podium rules list dlrmv4 --division open --format markdown",
+        "podium rules list --keys llama2_70b_lora --round 5.0",
     ),
 )
 def list_(
     benchmark: ListedArgument = None,
     division: DivisionOption = None,
     everything: AllOption = False,
+    keys: KeysOption = False,
     usage: SuiteOption = Usage.TRAINING,
     round: NewestRoundOption = None,  # noqa: A002 - the option's name
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
@@ -89,6 +95,12 @@ def list_(
     from podium.compliance.rulebook import answers
 
     rules = named_round(usage, round)
+    if keys:
+        if benchmark is None:
+            raise UsageFault("--keys lists the keys of one benchmark: name it")
+        of = answers.named(rules, benchmark)
+        answers.keys(rules, of, division and division.value, format.value)
+        return
     # --division alone asks for rules, as --all does: it selects nothing among benchmarks
     if benchmark is None and not everything and division is None:
         answers.benchmarks(rules, format.value)
@@ -215,6 +227,16 @@ def _schema(of: Schema) -> dict[str, Any]:
 
     # The contract's name is `schema`; the field is `schema_`, as models have a method of that name
     return Report.model_json_schema(by_alias=True)
+
+
+@app.command(epilog=examples("podium rules coverage", "podium rules coverage --format json"))
+def coverage(
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Show each clause of the policy's texts, and the rules that hold it, with totals."""
+    from podium.compliance.rulebook import answers
+
+    answers.clauses(format.value)
 
 
 @app.command(

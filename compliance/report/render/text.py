@@ -45,6 +45,7 @@ STATED = {
     "policy": "by the policy only; the official verifier does not check it",
     "verifier": "by the official verifier only",
     "both": "",
+    "podium": "by neither text; podium asks for it",
 }
 """Who makes the rule, where it is not both texts."""
 

@@ -1,6 +1,7 @@
 """Sequential recommendation: DLRMv4 on Yambda-5B, as introduced in Training 6.1."""
 
 from podium.logging_spec import keys as k
+from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.constraints.benchmark_constraints import BATCH, within_factors
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
 from podium.rules.constraints.evaluation_points import (
@@ -20,6 +21,7 @@ from podium.rules.table import AT_LEAST_ONCE, Target, row
 DLRMV4 = Benchmark(
     name="dlrmv4",
     title="Sequential recommendation: DLRMv4 on Yambda-5B",
+    cites=COMPLIANCE_CHECKER,
     runs=10,
     target="AUC of 0.75",
     convergence=IN_SAMPLES,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from podium.logging_spec import keys as k
+from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.constraints.benchmark_constraints import (
     BATCH,
     batch_is_prompts_times,
@@ -19,6 +20,7 @@ from podium.rules.constraints.bounds import (
 from podium.rules.constraints.evaluation_points import every_batch_from
 from podium.rules.constraints.formula import ceil, sqrt
 from podium.rules.constraints.members import has
+from podium.rules.finding import StatedBy
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
 from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
 from podium.rules.run import Run
@@ -41,13 +43,15 @@ BATCH_SIGN = End(
     "global_batch_size.sign",
     "global_batch_size above 0",
     _negative_batch,
-    cites="official verifier, rules of training 6.1",
+    cites=COMPLIANCE_CHECKER,
+    stated_by=StatedBy.VERIFIER,
 )
 
 # The policy's text up to 6.0 does not have it: all rules are the verifier's
 QWEN35_397B_GRPO = Benchmark(
     name="qwen35_397b_grpo",
     title="Language model reinforcement learning: Qwen3.5 397B with GRPO",
+    cites=COMPLIANCE_CHECKER,
     runs=3,
     target="pass@4 above 0.69",
     starts_from_weights=True,

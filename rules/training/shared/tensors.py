@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from podium.logging_spec import keys as k
+from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.constraints.members import has
 from podium.rules.finding import StatedBy
 from podium.rules.package_data import read_beside
@@ -82,7 +83,7 @@ def initialised(benchmark: str) -> End:
         "weights_initialization.tensors",
         f"one {WEIGHTS} record for each tensor of the reference implementation",
         find,
-        cites="training rules, Weight and Bias Initialization",
+        cites=COMPLIANCE_CHECKER,
         stated_by=StatedBy.VERIFIER,
         policy_exempt_reason=NAMES_DIFFER,
     )

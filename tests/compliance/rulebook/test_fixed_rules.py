@@ -16,7 +16,7 @@ from podium.compliance.rulebook.fixed_rules import FIXED_RULES
 from podium.rules.checks.catalogue import HPC
 from podium.rules.finding import Profile, Severity, StatedBy
 from podium.rules.fixed.edits import Edit
-from podium.rules.fixed.fixed_rule import FixedRule, both, named_fields, note, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, both, named_fields, note, own, policy, verifier
 from podium.rules.fixed.former_ids import FORMER_IDS
 from tests.compliance.edits import apply
 from tests.compliance.rulebook.cases import CASES, Found
@@ -94,7 +94,7 @@ class Declaration(NamedTuple):
     id: str
 
 
-CONSTRUCTORS = {"both", "policy", "policy_in_both", "note", "verifier", "FixedRule"}
+CONSTRUCTORS = {"both", "policy", "policy_in_both", "note", "own", "verifier", "FixedRule"}
 
 
 @cache
@@ -206,11 +206,17 @@ def test_a_former_id_is_no_rule_of_today() -> None:
 
 # --- the value ---
 
-TEXTS = {"says": "a is b", "why": "c", "message": "a is {a}", "help": "write {{b}} for {a}"}
+TEXTS = {
+    "says": "a is b",
+    "why": "c",
+    "message": "a is {a}",
+    "help": "write {{b}} for {a}",
+    "cites": "rules, X",
+}
 
 
 def test_a_finding_is_filled_from_the_templates() -> None:
-    rule = policy("x.y", **TEXTS, expected="not {a}", actual="a", cites="rules, X")
+    rule = policy("x.y", **TEXTS, expected="not {a}", actual="a")
     finding = rule.found(Profile.POLICY, "p", line=3, key="k", a=7, remark=" (and 2 more)")
     assert (finding.message, finding.hint) == ("a is 7 (and 2 more)", "write {b} for 7")
     assert (finding.expected, finding.actual, finding.cites) == ("not 7", 7, "rules, X")
@@ -228,6 +234,8 @@ def test_a_finding_is_filled_from_the_templates() -> None:
         (note("x.y", **TEXTS), "note", ""),
         (verifier("x.y", **TEXTS), "warning", "error"),
         (verifier("x.y", in_verifier=None, **TEXTS), "warning", ""),
+        (own("x.y", **TEXTS), "warning", ""),
+        (own("x.y", Severity.NOTE, Severity.NOTE, **TEXTS), "note", "note"),
     ],
 )
 def test_a_rule_says_how_it_is_reported(rule: FixedRule, in_policy: str, in_verifier: str) -> None:
@@ -242,6 +250,18 @@ def test_only_a_rule_that_varies_is_reported_otherwise() -> None:
     weaker = varying.found(Profile.POLICY, "p", a=1, stated_by=StatedBy.VERIFIER)
     assert (weaker.severity, weaker.stated_by) == (Severity.WARNING, StatedBy.VERIFIER)
     assert varying.found(Profile.POLICY, "p", a=1, severity=Severity.NOTE).severity == "note"
+
+
+def test_a_finding_of_what_only_the_verifier_states_cites_its_program() -> None:
+    rule = both("seeds.x", varies="seldom", **TEXTS)
+    found = rule.found(Profile.POLICY, "p", a=1)
+    varied = rule.found(Profile.POLICY, "p", a=1, stated_by=StatedBy.VERIFIER)
+    assert (found.cites, varied.cites) == ("rules, X", "official verifier, seed_checker")
+    named = both("seeds.x", varies="seldom", **TEXTS | {"cites": "rules, X; official verifier, y"})
+    varied = named.found(Profile.POLICY, "p", a=1, stated_by=StatedBy.VERIFIER)
+    assert varied.cites == "official verifier, y"
+    bare = {name: text for name, text in TEXTS.items() if name != "cites"}
+    assert verifier("tree.x", **bare).cites == "official verifier, package_checker"
 
 
 def test_fields_are_named_in_the_general_sentence() -> None:

@@ -354,7 +354,7 @@ FINDING = {
     "actual": object,
     "hint": str,
     "cites": str,
-    "stated_by": ("verifier", "policy", "both"),
+    "stated_by": ("verifier", "policy", "both", "podium"),
     "waived": bool,
 }
 

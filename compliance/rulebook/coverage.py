@@ -1,0 +1,135 @@
+"""Which rules hold each clause of the documents, and what no rule holds."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from podium.compliance.rulebook.catalogue import all_rules
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.clauses import Clause, Document, cited, documents
+
+
+class State(StrEnum):
+    """How far a clause is held."""
+
+    CHECKED = "checked"
+    IN_PART = "in part"
+    BY_HAND = "not mechanical"
+    MISSING = "not yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One clause and what holds it. `rules` are ids, `named` the globs that the clause has."""
+
+    id: str
+    document: Document
+    clause: Clause
+    rules: tuple[str, ...]
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The rules in few words: as the clause names them, else the ids."""
+        return self.clause.rules or self.rules
+
+    @property
+    def state(self) -> State:
+        """How far the clause is held."""
+        if self.clause.missing:
+            return State.MISSING
+        if not (self.rules or self.clause.computed):
+            return State.BY_HAND
+        return State.IN_PART if self.clause.by_hand else State.CHECKED
+
+    @property
+    def number(self) -> str:
+        """The number of the section, where it has one."""
+        return self.document.numbers.get(self.clause.section, "")
+
+    @property
+    def by(self) -> str:
+        """What holds the clause, and what does not, in a sentence or two."""
+        clause = self.clause
+        held = ", ".join((*self.named, *([f"`{clause.computed}`"] if clause.computed else [])))
+        return "; ".join(
+            text
+            for text in (
+                held,
+                clause.by_hand and f"by hand: {clause.by_hand}",
+                clause.missing and f"not yet: {clause.missing}",
+            )
+            if text
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The clause as JSON data."""
+        clause = self.clause
+        return {
+            "id": self.id,
+            "document": self.document.name,
+            "section": clause.section,
+            "number": self.number,
+            "says": clause.says,
+            "rounds": clause.rounds,
+            "state": self.state.value,
+            "rules": list(self.rules),
+            "computed": clause.computed,
+            "by_hand": clause.by_hand,
+            "missing": clause.missing,
+        }
+
+
+@cache
+def rules_by_section() -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """The ids of the rules of all rounds that cite each (document, section).
+
+    Raises UnknownSection where a rule cites what no document has.
+    """
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for usage in USAGES:
+        for rules in rounds_of(usage).values():
+            for rule in all_rules(rules):
+                for place in cited(rule.cites):
+                    found[place].add(rule.id)
+    return {place: tuple(sorted(ids)) for place, ids in found.items()}
+
+
+def coverage() -> list[Held]:
+    """Every clause of every document, in the order of the data."""
+    return list(_held())
+
+
+def _held() -> Iterator[Held]:
+    by_section = rules_by_section()
+    known = sorted({rule for ids in by_section.values() for rule in ids})
+    for document in documents().values():
+        for name, clause in document.clauses.items():
+            if clause.rules:
+                rules = matching(clause.rules, known)
+            elif clause.computed or clause.by_hand or clause.missing:
+                rules = ()
+            else:
+                rules = by_section.get((document.name, clause.section), ())
+            yield Held(name, document, clause, rules)
+
+
+def matching(globs: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
+    """The ids that some globs mean, sorted."""
+    found = {rule for glob in globs for rule in fnmatch.filter(known, glob)}
+    return tuple(sorted(found))
+
+
+def totals(found: list[Held]) -> dict[str, dict[str, int]]:
+    """How many clauses of each document are in each state; all states, in their order."""
+    counts = {name: Counter(_states(found, name)) for name in documents()}
+    return {name: {state.value: count[state] for state in State} for name, count in counts.items()}
+
+
+def _states(found: list[Held], name: str) -> Iterator[State]:
+    return (each.state for each in found if each.document.name == name)

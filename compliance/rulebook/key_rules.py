@@ -1,0 +1,150 @@
+"""What decides each key in a benchmark's logs: rules, or the section that leaves it free."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from podium.compliance.rulebook.printer import Grid, Printer
+from podium.compliance.tables.history import Kind
+from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of
+from podium.compliance.tables.tables import divisions, tables_for
+from podium.logging_spec import keys as k
+from podium.rules.catalogue import find_round
+from podium.rules.checks import Check
+from podium.rules.citations import COMPLIANCE_CHECKER
+from podium.rules.derived_records import GATHERED
+from podium.rules.model.round import Round
+from podium.rules.published_keys import keys_of
+
+
+class State(StrEnum):
+    """What a key's values are held to."""
+
+    CHECKED = "checked"
+    REFERENCE = "as reference"
+    FREE = "free"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRules:
+    """One key in the logs of a benchmark and division.
+
+    `rules` are those that look at it; of a free key, those that only ask for it to be logged.
+    `cites` is the section that leaves it free, or has it as in the reference. `logged_in` are the
+    rounds whose published logs carry it.
+    """
+
+    key: str
+    division: str
+    state: State
+    rules: tuple[str, ...]
+    cites: str
+    logged_in: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The key as JSON data."""
+        return asdict(self)
+
+
+def key_rules(rules: Round, benchmark: str, division: str | None = None) -> list[KeyRules]:
+    """Every key of the published logs and of the tables, by division; keys by their names."""
+    wanted = (division,) if division and rules.divided else divisions(rules)
+    return [each for one in wanted for each in _of_division(rules, benchmark, one)]
+
+
+def _of_division(rules: Round, benchmark: str, division: str) -> Iterator[KeyRules]:
+    logged = _logged(rules, benchmark)
+    rows = _rows(rules, benchmark, division)
+    checks = _checks(rules, division)
+    for key in sorted({*logged, *rows} - {GATHERED}):
+        found = [*rows.get(key, ()), *checks.get(key, ())]
+        if not all(map(_asks_only, found)):
+            state, cites = State.CHECKED, ""
+        elif found:
+            state, cites = State.FREE, found[0].cites
+        else:
+            state, cites = _left(rules, benchmark, division, key)
+        ids = tuple(dict.fromkeys(rule.id for rule in found))
+        yield KeyRules(key, division, state, ids, cites, logged.get(key, ()))
+
+
+def _logged(rules: Round, benchmark: str) -> Mapping[str, tuple[str, ...]]:
+    """The keys of published logs with their rounds, of those with the same format."""
+    # Logs of later rounds give it under its later name
+    other = rules.benchmark(benchmark).lineage
+    published = {**keys_of(rules.usage, other), **keys_of(rules.usage, benchmark)}
+    alike = {
+        name: tuple(r for r in found if find_round(rules.usage, r).generation == rules.generation)
+        for name, found in published.items()
+    }
+    return {name: found for name, found in alike.items() if found}
+
+
+def _rows(rules: Round, benchmark: str, division: str) -> Mapping[str, list[Rule]]:
+    found: dict[str, list[Rule]] = defaultdict(list)
+    for table in tables_for(rules, benchmark, division):
+        for rule in rules_of(rules, table):
+            if rule.key is not None:
+                found[rule.key].append(rule)
+    return found
+
+
+def _checks(rules: Round, division: str) -> Mapping[str, list[Rule]]:
+    found: dict[str, list[Rule]] = defaultdict(list)
+    for rule in check_rules(rules, division or None):
+        for key in _looked_at(rule):
+            found[key].append(rule)
+    return found
+
+
+def _looked_at(rule: Rule) -> set[str]:
+    """The keys that a check is about; types and spelling, of any key, are not about it."""
+    if not isinstance(rule.source, Check) or rule.table == "log":
+        return set()
+    watched = {key for watch in rule.source.watches for key in watch.keys}
+    return watched | ({rule.key} if rule.key else set())
+
+
+def _asks_only(rule: Rule) -> bool:
+    """Whether a rule asks that a key is logged, and takes any value."""
+    bounds = {rule.constraint, rule.policy or rule.constraint}
+    return rule.kind is Kind.ROW and bounds == {UNCONSTRAINED}
+
+
+def _left(rules: Round, benchmark: str, division: str, key: str) -> tuple[State, str]:
+    """What holds for a key that no rule is about, and the section that says so."""
+    known = k.known(key)
+    if known is None or known.role not in ("hyperparameter", "statistic"):
+        # Nothing but the official program says what becomes of keys that it does not know
+        return State.FREE, COMPLIANCE_CHECKER
+    if division == "open":
+        document = "HPC rules" if rules.usage == "hpc" else "training rules"
+        return State.FREE, f"{document}, Open Division"
+    return State.REFERENCE, rules.benchmark(benchmark).cites
+
+
+def print_key_rules(to: Printer, rules: Round, benchmark: str, found: list[KeyRules]) -> None:
+    """The keys on a terminal, division by division, and how to read them."""
+    for division in dict.fromkeys(each.division for each in found):
+        of_division = [each for each in found if each.division == division]
+        to.head(f"keys of {benchmark}, {f'{rules.title} {division}'.strip()}")
+        cells = tuple((each.key, each.state.value, "; ".join(_texts(each))) for each in of_division)
+        to.grid(Grid(("Key", "State", "By"), cells))
+    to.say()
+    to.say(
+        "Checked: rules are about its value. Free: any value is allowed, by the section named; a "
+        "rule may ask that it is logged. As reference: not among the hyperparameters that may be "
+        "tuned, so reviewers compare it with the reference by hand. Types and spelling of every "
+        "key are checked besides (log.*), and that settings do not change between the runs of a "
+        "result."
+    )
+
+
+def _texts(each: KeyRules) -> Iterator[str]:
+    yield from each.rules
+    if each.cites:
+        yield f"by {each.cites}"

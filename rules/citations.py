@@ -1,0 +1,39 @@
+"""The documents that rules cite, where several modules name the same one.
+
+A citation is `document, heading`; several are joined with `; `. `rules/clauses` holds the documents
+with all their headings.
+"""
+
+from __future__ import annotations
+
+VERIFIER = "official verifier"
+"""Its sections are its programs."""
+
+COMPLIANCE_CHECKER = f"{VERIFIER}, compliance_checker"
+
+LIBRARY = "official logging library"
+"""Its sections are the members of a record."""
+
+OWN = "podium"
+"""Podium's own rules, which neither the policy nor the official verifier states."""
+
+LOGGING = "submission rules, Logging requirements"
+
+_PROGRAMS = {
+    "closed": "compliance_checker",
+    "common": "compliance_checker",
+    "log": "compliance_checker",
+    "open": "compliance_checker",
+    "rcp": "rcp_checker",
+    "repo": "repo_checker",
+    "score": "result_summarizer",
+    "seeds": "seed_checker",
+    "system": "system_desc_checker",
+}
+"""The program that judges a family of rules, where it is not the package checker itself."""
+
+
+def official(rule: str) -> str:
+    """The citation of the official program that holds a rule, by the rule's id."""
+    program = _PROGRAMS.get(rule.partition(".")[0], "package_checker")
+    return f"{VERIFIER}, {program}"

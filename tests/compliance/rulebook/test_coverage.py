@@ -1,0 +1,139 @@
+"""Every rule cites what there is, and every clause says what holds it."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+
+import pytest
+
+from podium import check
+from podium.compliance.rulebook.catalogue import all_rules
+from podium.compliance.rulebook.coverage import Held, State, coverage, rules_by_section, totals
+from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.citations import OWN, VERIFIER
+from podium.rules.clauses import cited
+from podium.rules.finding import StatedBy
+from podium.rules.model.round import Round
+from tests.compliance import command_line
+from tests.locations import CORPUS
+
+ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
+by_round = pytest.mark.parametrize("rules", ROUNDS, ids=lambda rules: rules.title)
+each_clause = pytest.mark.parametrize(
+    "held", coverage(), ids=lambda held: f"{held.document.name} {held.id}"
+)
+PUBLISHED = sorted(path.name for path in CORPUS.glob("*_results_v*"))
+
+
+@by_round
+def test_every_rule_cites_real_sections_of_those_who_state_it(rules: Round) -> None:
+    for rule in all_rules(rules):
+        named = {document for document, _ in cited(rule.cites)}
+        if rule.stated_by is StatedBy.VERIFIER:
+            assert VERIFIER in named, rule.id
+        elif rule.stated_by is not StatedBy.PODIUM:
+            assert not named & {VERIFIER, OWN}, rule.id
+        else:
+            assert named <= {OWN, "official logging library"}, rule.id
+
+
+@each_clause
+def test_every_clause_is_held_or_says_why_not(held: Held) -> None:
+    clause = held.clause
+    assert held.rules or clause.computed or clause.by_hand or clause.missing
+
+
+@each_clause
+def test_every_rule_that_a_clause_names_is_there(held: Held) -> None:
+    known = {rule for ids in rules_by_section().values() for rule in ids}
+    for glob in held.clause.rules:
+        assert fnmatch.filter(known, glob), glob
+
+
+@each_clause
+def test_every_command_that_a_clause_names_is_there(held: Held) -> None:
+    if held.clause.computed:
+        program, *words = held.clause.computed.split()
+        assert program == "podium"
+        assert command_line.podium(*words, "--help").exit_code == 0
+
+
+def test_every_rule_holds_a_clause() -> None:
+    known = {rule for ids in rules_by_section().values() for rule in ids}
+    assert known == {rule for held in coverage() for rule in held.rules}
+
+
+def test_the_state_follows_from_what_is_said() -> None:
+    for held in coverage():
+        clause = held.clause
+        holds = bool(held.rules or clause.computed)
+        expected = {
+            State.MISSING: bool(clause.missing),
+            State.BY_HAND: not clause.missing and not holds,
+            State.IN_PART: not clause.missing and holds and bool(clause.by_hand),
+            State.CHECKED: not clause.missing and holds and not clause.by_hand,
+        }
+        assert expected[held.state]
+
+
+@pytest.mark.parametrize("round_", ["0.5", "5.0"])
+@pytest.mark.parametrize(
+    ("rule", "stated_by", "cites"),
+    [
+        ("result.numbering", "neither text; podium asks for it", "podium, Names"),
+        ("repo.long-path", "neither text; podium asks for it", "podium, Names"),
+        ("repo.leading-dot", "the official verifier only", "official verifier, repo_checker"),
+    ],
+)
+def test_explain_says_who_states_a_rule_of_trees(
+    rule: str, stated_by: str, cites: str, round_: str
+) -> None:
+    lines = command_line.podium("rules", "explain", rule, "--round", round_).stdout.splitlines()
+    assert f"  stated by  {stated_by}" in lines
+    assert f"  cites      {cites}" in lines
+
+
+# --- the command ---
+
+
+def test_the_json_has_every_clause_and_its_rules() -> None:
+    result = command_line.podium("rules", "coverage", "--format", "json")
+    data = json.loads(result.stdout)
+    clauses = {(each["document"], each["id"]): each for each in data["clauses"]}
+    assert len(clauses) == len(coverage())
+    runs = clauses["training rules", "RUNS-01"]
+    assert runs["rules"] == ["result.too-few-runs", "result.too-many-runs"]
+    assert (runs["section"], runs["number"]) == ("Benchmark Results", "12")
+    assert data["totals"] == totals(coverage())
+    assert {each["name"] for each in data["documents"]} == set(data["totals"])
+    counted = sum(count for states in data["totals"].values() for count in states.values())
+    assert counted == len(clauses)
+
+
+def test_the_text_names_each_clause_and_ends_in_totals() -> None:
+    lines = command_line.podium("rules", "coverage").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    for held in coverage():
+        assert f"  {held.id}  [{held.state}]" in text
+    assert "totals" in lines[-12:]
+
+
+def test_the_markdown_is_the_committed_page() -> None:
+    text = command_line.podium("rules", "coverage", "--format", "markdown").stdout
+    assert text.startswith("# Clauses and the rules that hold them\n")
+    for held in coverage():
+        assert f"\n| {held.id} | " in text
+
+
+# --- published results ---
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("profile", ["policy", "verifier"])
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_every_finding_about_published_results_cites_a_section(name: str, profile: str) -> None:
+    report = check(CORPUS / name, profile=profile)
+    for text in {finding.cites for finding in report.findings}:
+        assert cited(text)

@@ -1,0 +1,87 @@
+"""The clauses of the documents: complete, argued, and cited by their real headings."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from podium.rules.clauses import Clause, UnknownSection, cited, documents
+from tests.locations import FACTS
+
+CLAUSES = [
+    pytest.param(clause, id=f"{document.name} {name}")
+    for document in documents().values()
+    for name, clause in document.clauses.items()
+]
+_ID = re.compile(r"^\| ([A-Z]+-\d+) \|", re.MULTILINE)
+
+
+@pytest.mark.parametrize("clause", CLAUSES)
+def test_a_clause_is_a_sentence_without_a_full_stop(clause: Clause) -> None:
+    for text in (clause.says, clause.by_hand, clause.missing):
+        assert text == text.strip().rstrip(".")
+
+
+def test_ids_are_of_one_clause_each() -> None:
+    names = [name for document in documents().values() for name in document.clauses]
+    assert len(names) == len({*names})
+
+
+def test_numbers_and_aliases_are_of_headings() -> None:
+    for document in documents().values():
+        headings = {clause.section for clause in document.clauses.values()}
+        assert set(document.aliases.values()) <= headings
+        assert not headings & set(document.aliases)
+        for chapter in set(document.numbers) - headings:
+            number = document.numbers[chapter]
+            assert any(other.startswith(f"{number}.") for other in document.numbers.values())
+
+
+@pytest.mark.facts
+@pytest.mark.parametrize("sheet", ["training-rules.md", "submission.md"])
+def test_every_clause_of_the_digest_is_there(sheet: str) -> None:
+    wanted = set(_ID.findall((FACTS / sheet).read_text(encoding="utf-8")))
+    there = {name for document in documents().values() for name in document.clauses}
+    assert wanted
+    assert wanted <= there
+
+
+# --- citations ---
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("training rules, Run Results", [("training rules", "Run Results")]),
+        ("training rules, Training Loop", [("training rules", "Training Loop")]),
+        ("training rules, run results", [("training rules", "Run Results")]),
+        ("training rules of 0.6, Run Results", [("training rules", "Run Results")]),
+        ("training rules, RCPs", [("training rules", "Reference Convergence Points (RCPs)")]),
+        (
+            "power measurement rules, Measure max(a run, 60 power samples)",
+            [("power measurement rules", "Measure max(a run, 60 power samples)")],
+        ),
+        (
+            "official verifier, repo_checker; HPC rules, Throughput",
+            [("official verifier", "repo_checker"), ("HPC rules", "Throughput")],
+        ),
+    ],
+)
+def test_a_citation_names_documents_and_headings(text: str, places: list[tuple[str, str]]) -> None:
+    assert cited(text) == places
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "training rules",
+        "training rules, Logging",
+        "logging rules, value",
+        "training rules, Run Results;HPC rules, Throughput",
+    ],
+)
+def test_what_no_document_has_is_refused(text: str) -> None:
+    with pytest.raises(UnknownSection):
+        cited(text)
