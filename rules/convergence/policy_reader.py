@@ -32,9 +32,8 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
     if gathers:
         run = _gathered(run, gathers)
     reading.quality, at, reached = _passed(run, targets, order)
-    won = run.first("eval_result")
+    won = winner(run, rules, benchmark)
     if won is not None:
-        # MiniGo of 0.6 ends with the model that won; a run_stop may come hours later, or never.
         reading.converged, reading.quality = True, quality_number(won.value)
         reading.to_converge = as_number(metadata_of(won).get("iteration"))
         return reading
@@ -46,6 +45,17 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
         in_samples = train_samples and known.convergence.in_train_samples
         reading.to_converge = _train_samples(run) if in_samples else at
     return reading
+
+
+def winner(run: Run, rules: Round, benchmark: str | None) -> Record | None:
+    """The record of the model that won, where the benchmark's runs end with it, not with run_stop.
+
+    After 0.6 MiniGo logs eval_result as well, also of a run that is given up below the target.
+    """
+    known = rules.benchmarks.values() if benchmark is None else (rules.benchmark(benchmark),)
+    # A log that names no benchmark is told by the record, which only one of its round has
+    found = (run.first(one.ends_with) for one in known if one.ends_with)
+    return next((record for record in found if record is not None), None)
 
 
 def _gathered(run: Run, gathers: str) -> Run:

@@ -9,6 +9,7 @@ from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.table import table
 from podium.compliance.scoring.render.text import heading_of
+from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import RunEntry
@@ -46,7 +47,7 @@ def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
     entry, score = scored.entry, scored.result.score
     ends = f"{entry.dropped} fastest and {entry.dropped} slowest"
     yield from wrap(
-        f"1. Time to train is run_stop - run_start. A result of {clean(entry.benchmark)} needs "
+        f"1. {_timed(scored)} A result of {clean(entry.benchmark)} needs "
         f"{entry.needed} runs; the {ends} are dropped, and a run that did not converge counts as "
         "slowest.",
         width,
@@ -64,6 +65,19 @@ def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
     yield from _result(scored, width)
     for problem in score.problems:
         yield from wrap(f"No valid score: {problem}.", width)
+
+
+def _timed(scored: ScoredResult) -> str:
+    """From when to when a run is timed."""
+    result = scored.result
+    ends_with = result.rules.benchmark(result.place.benchmark).ends_with
+    # The official summary knows run_stop only
+    if not ends_with or result.profile is Profile.VERIFIER:
+        return "Time to train is run_stop - run_start."
+    return (
+        f"Time to train is the timestamp of {ends_with}: the seconds from run_start to the model "
+        "that won. run_stop is not looked at where there is one."
+    )
 
 
 def _run(run: RunEntry) -> tuple[str, ...]:
