@@ -13,6 +13,7 @@ from podium.compliance.checking.options import Options
 from podium.compliance.inputs.layout import natural
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.logs.facts import Facts
+from podium.compliance.results.factor import Convention
 from podium.compliance.results.location import filled, is_pruned, place_of
 from podium.compliance.results.result import Result, Run
 from podium.compliance.scoring.findings import findings_of
@@ -34,13 +35,17 @@ def score(
     usage: str | None = None,
     profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
     jobs: int = 1,
+    factors: Convention | None = None,
 ) -> Scores:
     """Score every result below a path: a log, a result's folder, a submission or a round.
+
+    `factors` says where factors come from: `published`, scaling.json alone; `computed`, the
+    reference points where there is no scaling.json; None, as is usual in the round.
 
     Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
     where no score is defined `minutes` is None, and a finding says why.
     """
-    return score_paths([Path(path)], Options(usage, round, Profile(profile), jobs))
+    return score_paths([Path(path)], Options(usage, round, Profile(profile), jobs, factors=factors))
 
 
 def score_paths(
@@ -90,7 +95,7 @@ def results_of(
         for group in _groups(runs, Path(folder).absolute().name, rules):
             place = filled(place_of(Path(folder), display_path), (r.facts for r in group), rules)
             description = described(place.description)
-            yield Result(place, rules, options.profile, group, description, points)
+            yield Result(place, rules, options.profile, group, description, points, options.factors)
 
 
 def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.table import table
-from podium.compliance.scoring.render.text import heading_of
+from podium.compliance.scoring.render.text import differs, heading_of
 from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
@@ -128,6 +128,13 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
         "scaling.json": f"The factor is {entry.factor!r}, from scaling.json.",
     }[entry.factor_source]
     yield from wrap(source, width, "   ", "   ")
+    if entry.factors == "published" and entry.factor_source == "none" and differs(entry):
+        text = (
+            f"There is no scaling.json, and results of {entry.round} are published: their factors "
+            f"are those of such files alone. --factors computed multiplies by "
+            f"{entry.computed_factor!r}."
+        )
+        yield from wrap(text, width, "   ", "   ")
     if factor.note:
         yield from wrap(f"Note: {clean(factor.note)}.", width, "   ", "   ")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.render import numbers
-from podium.compliance.scoring.render.text import summary
+from podium.compliance.scoring.render.text import factors_used, summary
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import ScoreEntry, Scores
@@ -24,6 +24,7 @@ STRONG = (
     "runs",
     "minutes",
     "factor",
+    "computed",
     "score",
     "spread",
     "energy",
@@ -45,7 +46,8 @@ WORDS = 4
 
 def to_markdown(scores: Scores) -> str:
     """Tables of results, then the findings."""
-    lines = ["# Scores", "", escape(summary(scores)), ""]
+    said = [one for one in (factors_used(scores), summary(scores)) if one]
+    lines = ["# Scores", "", *[escape(one) for one in said], ""]
     for title, heads, rows in sections(scores):
         lines += [f"## {title}", "", *_table(heads, rows), ""]
     if scores.findings:
@@ -74,6 +76,7 @@ def strong_cells(entry: ScoreEntry) -> tuple[str, ...]:
         f"{entry.converged}/{entry.runs}",
         numbers.minutes(entry.minutes),
         numbers.factor(entry.factor),
+        numbers.factor(entry.computed_factor),
         numbers.minutes(entry.score),
         numbers.share(entry.spread.relative if entry.spread else None),
         numbers.energy(entry.energy_joules),

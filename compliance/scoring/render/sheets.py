@@ -113,6 +113,7 @@ _WORDS = frozenset(
         "scaling",
         "path",
         "factor_source",
+        "factors",
         "unit",
         "role",
         "why",

@@ -30,6 +30,7 @@ def to_text(scores: Scores, width: int = 80, color: bool = False, quiet: bool = 
         lines.append("")
     lines += findings(kept, width, color)
     lines += [""] * bool(lines)
+    lines += wrap(factors_used(scores), width) if factors_used(scores) else []
     lines += wrap(summary(scores), width)
     return "\n".join(lines) + "\n"
 
@@ -48,7 +49,8 @@ def tables(scores: Scores, width: int) -> Iterator[str]:
 
 def _strong(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
     energy = any(entry.energy_joules is not None for entry in entries)
-    heads = ["benchmark", "runs", "minutes", "factor", "score", "spread"]
+    computed = any(differs(entry) for entry in entries)
+    heads = ["benchmark", "runs", "minutes", "factor", *["computed"] * computed, "score", "spread"]
     heads += ["energy"] * energy
     rows: list[Row] = []
     for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
@@ -59,6 +61,7 @@ def _strong(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str
                 f"{entry.converged}/{entry.runs}",
                 numbers.minutes(entry.minutes),
                 numbers.factor(entry.factor),
+                *[numbers.factor(entry.computed_factor)] * computed,
                 numbers.minutes(entry.score),
                 numbers.share(entry.spread.relative if entry.spread else None),
             ]
@@ -83,6 +86,26 @@ def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
             for entry in group
         )
     return table(heads, rows, width)
+
+
+def differs(entry: ScoreEntry) -> bool:
+    """Whether a result is scaled by another factor than the reference points imply."""
+    # As many decimals as the tables show
+    return numbers.factor(entry.factor) != numbers.factor(entry.computed_factor)
+
+
+def factors_used(scores: Scores) -> str:
+    """Which factors the scores are multiplied by; empty where that makes no difference."""
+    if not any(differs(entry) for entry in scores.results):
+        return ""
+    given = {entry.factors for entry in scores.results}
+    if given == {"published"}:
+        used = "scaling.json alone, as in the published tables"
+    elif given == {"computed"}:
+        used = "scaling.json, else what the reference points imply"
+    else:
+        used = "scaling.json; in rounds not published else what the reference points imply"
+    return f"Scores use the factor of {used}. What the points imply is under computed."
 
 
 def heading_of(entry: ScoreEntry, *, several: bool) -> str:
