@@ -228,6 +228,12 @@ class Round(msgspec.Struct, frozen=True, dict=True):
         """Benchmarks that the round runs in a division."""
         return tuple(name for name in self.benchmarks if name not in self.retired_with_rules)
 
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Benchmarks whose results the policy takes."""
+        more = (one.name for one in self.package_only)
+        return tuple(dict.fromkeys((*self.listed("closed"), *more)))
+
     def __repr__(self) -> str:
         return f"<Round {self.title}>"
 
@@ -314,7 +320,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             return row(
                 k.SUBMISSION_BENCHMARK,
                 one_of(*accepted),
-                policy=one_of(*names, *self.aliases),
+                policy=one_of(*self.allowed, *self.aliases),
                 why="the committee accepted results under this name of the same benchmark",
             )
         if accepted == names:
