@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import link, rename, write
-from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, note, policy, verifier
 
 OFFICIAL = "official repository checker"
 
@@ -13,34 +13,30 @@ _LINKS = "a link must lead to the same file on every machine that the tree is co
 _REMOVE = "remove it, or rename it with letters, digits, - and _"
 _RENAME = "rename it with letters, digits, - and _"
 _INSTEAD = "put the file itself in the link's place"
-_NOT_SUBMITTED = "a warning in a clone's own .git folder and on links to folders"
 
 _README = "benchmarks/llama31_405b/README.md"
 
 # --- names ---
 
-# The policy says nothing of spaces, dots and sizes: these rules are the official checker's alone
+# The policy says nothing of spaces, dots, sizes and links: these rules are the official checker's
+# alone, and only where the script of a round calls it
 SPACE = verifier(
     "repo.space-in-name",
-    Severity.ERROR,
     says="no name holds a space",
     why=_NAMES,
     message="the name has a space",
     help=_REMOVE,
     cites=OFFICIAL,
-    varies=_NOT_SUBMITTED,
     bad=(write("benchmarks/run notes.txt"),),
     good=(write("benchmarks/run_notes.txt"),),
 )
 DOT = verifier(
     "repo.leading-dot",
-    Severity.ERROR,
     says="no name begins with a dot",
     why=_NAMES,
     message="the name begins with a dot",
     help=_REMOVE,
     cites=OFFICIAL,
-    varies=_NOT_SUBMITTED,
     bad=(write("benchmarks/.hidden"),),
     good=(write("benchmarks/hidden"),),
 )
@@ -113,7 +109,6 @@ CASE_COLLISION = policy(
 # Not the 100 MiB at which GitHub refuses a file: the official checker draws the line lower
 LARGE_FILE = verifier(
     "repo.large-file",
-    Severity.ERROR,
     says="no file is larger than 50 MiB",
     why="the review repository refuses large files",
     message="the file has {mebibytes:.1f} MiB, and 50 MiB is the most",
@@ -153,15 +148,13 @@ UNREADABLE = policy(
 
 # --- links ---
 
-BROKEN_LINK = both(
+BROKEN_LINK = verifier(
     "repo.broken-link",
     says="every link leads to something",
     why=_LINKS,
     message="the link {problem}",
     help=_INSTEAD,
     cites=OFFICIAL,
-    varies="by the official verifier alone where the target exists, but not as seen from the "
-    "folder that the checker is started in",
     bad=(link("benchmarks/link", "nothing"),),
     good=(write("benchmarks/link", "the file\n"),),
 )
