@@ -102,7 +102,7 @@ BAD_SCALING = policy(
 UNSUPPORTED_SCALING = policy(
     "result.unsupported-scaling",
     Severity.ERROR,
-    says="scaling.json gives the factor that the reference convergence points imply",
+    says="the factor in scaling.json is the one that the reference convergence points imply",
     why="a factor that is too low makes the score better than the rules allow; the committee may "
     "set another, and it should be known that it did",
     message="{problem}",
