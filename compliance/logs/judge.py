@@ -112,10 +112,17 @@ class _Judgement:
         )
 
     def _about_crash(self, why: str) -> Finding:
-        # The policy knows what an older name of a benchmark means; the verifier has no rules for it
-        excused = self.profile is Profile.POLICY and self.verifier.known_as
-        severity = Severity.WARNING if excused else None
-        return VERIFIER_CRASH.found(self.profile, self.path, severity=severity, reason=why)
+        # That the verifier has no rules for an older name, or for a benchmark that its own round
+        # has, is no fault of the log
+        excused = self.verifier.known_as or self.verifier.lacks_rules
+        excused = excused and self.profile is Profile.POLICY
+        return VERIFIER_CRASH.found(
+            self.profile,
+            self.path,
+            severity=Severity.WARNING if excused else None,
+            remark="; that is no fault of the log" if excused else "",
+            reason=why,
+        )
 
     def _line_findings(self) -> Iterator[Finding]:
         crashing = next((fault for fault in self.log.faults if fault.kind in CRASHING), None)

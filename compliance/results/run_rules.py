@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podium.rules.citations import OWN, official
+from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, remove, rename, set_to, write
 from podium.rules.fixed.fixed_rule import both, own, policy, verifier
 
@@ -99,6 +100,23 @@ BAD_SCALING = policy(
     good=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 1.0}'),),
 )
 
+UNSUPPORTED_SCALING = policy(
+    "result.unsupported-scaling",
+    Severity.ERROR,
+    says="the factor in scaling.json is the one that the reference convergence points imply",
+    why="a factor that is too low makes the score better than the rules allow; the committee may "
+    "set another, and it should be known that it did",
+    message="{problem}",
+    help="give the factor that `podium rcp check` works out, to three decimals or more, or remove "
+    "{file}: on any other the review committee must decide",
+    expected="{implied}",
+    actual="given",
+    cites="training rules, Score scaling",
+    varies="a warning where scaling.json gives more than the points imply: no result gains by it",
+    bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
+    formerly=("score.factor-differs",),
+)
+
 RCP_FAILED = both(
     "rcp.failed",
     says="a closed result converges no sooner than the reference convergence points allow",
@@ -108,7 +126,8 @@ RCP_FAILED = both(
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by one text alone where the other's arithmetic passes the result",
+    varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
+    "the policy where scaling.json brings the result to the reference's mean",
     bad="every run reaches the target at half the samples that the reference points need",
 )
 RCP_MISSING = both(
@@ -120,7 +139,8 @@ RCP_MISSING = both(
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by one text alone where the other's arithmetic passes the result",
+    varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
+    "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
 )
 
@@ -133,6 +153,7 @@ RULES = (
     INVALID_LOG_NAME,
     NUMBERING,
     BAD_SCALING,
+    UNSUPPORTED_SCALING,
     RCP_FAILED,
     RCP_MISSING,
 )

@@ -240,7 +240,8 @@ def value_text(each: Setting) -> str:
     value = repr(each.value) if plain else show(each.value)
     if each.state in ("fixed", "given"):
         return value
-    return f"{value} is wrong" if each.state == "wrong" else each.state
+    said = {"wrong": f"{value} is wrong", "unverified": f"{value} by the policy only"}
+    return said.get(each.state, each.state)
 
 
 def _allowed_text(each: Setting) -> str:

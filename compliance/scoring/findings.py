@@ -11,12 +11,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from podium.compliance.report.terminal import join_limited
-from podium.compliance.results.judge import judge_reference_points
+from podium.compliance.results.judge import judge_reference_points, judge_scaling
 from podium.compliance.scoring.result import ScoredResult
 from podium.compliance.scoring.rules import (
     ABSURD_CONVERGENCE,
     BROKEN_RUN_COUNTED,
-    FACTOR_DIFFERS,
     INVALID,
     MIXED_BATCH_SIZES,
     NEGATIVE_TIME,
@@ -41,7 +40,7 @@ def findings_of(scored: ScoredResult) -> list[Finding]:
         *_absurd(scored),
         *_times(scored),
         *_convergence(scored),
-        *_factor(scored),
+        *judge_scaling(scored.result),
         *_broken(scored),
         *_spread(scored),
         *_energy(scored),
@@ -161,13 +160,6 @@ def _bypassed(scored: ScoredResult) -> bool:
     root = description.parent.parent
     inside = scored.result.place.folder.absolute().relative_to(root).as_posix()
     return RCP in Params(root, scored.result.profile, str).flags(inside)
-
-
-def _factor(scored: ScoredResult) -> Iterator[Finding]:
-    problem = scored.result.score.factor.note
-    if problem and scored.result.throughput is None:
-        path = f"{scored.result.place.display_path}/scaling.json"
-        yield _found(scored, FACTOR_DIFFERS, path, key="scaling_factor", problem=problem)
 
 
 def _broken(scored: ScoredResult) -> Iterator[Finding]:

@@ -73,19 +73,6 @@ NEGATIVE_TIME = policy_in_both(
     good=_GOOD,
 )
 
-# A warning: in 3.1 the committee set factors for results that fail the test of convergence
-FACTOR_DIFFERS = policy_in_both(
-    "score.factor-differs",
-    Severity.WARNING,
-    says="scaling.json gives the factor that the reference convergence points imply",
-    why="the committee may set another; it should be known that it did",
-    message="{problem}",
-    help="the factor of scaling.json is used where it is one; remove the file to use the other",
-    cites="training rules, Score scaling",
-    bad="scaling.json holds the factor 1.5, and the reference points imply none",
-    good="there is no scaling.json",
-)
-
 # In 5.0 initialisation of more than 30 minutes cost a converged run its place in the summary
 BROKEN_RUN_COUNTED = policy(
     "score.broken-run-counted",
@@ -132,7 +119,6 @@ RULES: tuple[FixedRule, ...] = (
     MIXED_BATCH_SIZES,
     ABSURD_CONVERGENCE,
     NEGATIVE_TIME,
-    FACTOR_DIFFERS,
     BROKEN_RUN_COUNTED,
     WIDE_SPREAD,
     NO_ENERGY,

@@ -160,6 +160,8 @@ class _Submission:
 
     def _hygiene(self) -> list[Finding]:
         tree, context = self.tree, self.context
+        if context.verifier and not context.rules.package.repository_checked:
+            return []
         found = check_repository(
             tree.root, context.rules, context.profile, self._secrets, tree.disk
         )

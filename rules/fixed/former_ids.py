@@ -14,6 +14,7 @@ FORMER_IDS: Mapping[str, tuple[str, ...]] = {
     "pairing.unclosed-interval": ("pairing.left-open",),
     "progress.not-monotonic": ("progress.goes-back",),
     "result.invalid-log-name": ("result.strange-log-name",),
+    "result.unsupported-scaling": ("score.factor-differs",),
 }
 """By the id of today."""
 

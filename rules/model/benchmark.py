@@ -114,6 +114,8 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     `runs` is the number of runs a result needs (HPC's throughput: at least), `dropped` how many
     its mean leaves out at each end, and so how many may fail as the slowest; `first_converging`:
     of more runs than needed the first that converge are scored, and no other may be.
+    `ends_with` is the key of the record that names the winning model where a run ends with that
+    model, at the seconds after run_start that its `timestamp` gives; empty where run_stop ends it.
     `gathers` names the metadata member that tells checkpoints apart where a rule is about several
     metrics of one checkpoint.
     `comparable` is the span of rounds whose results may be compared (MLCommons' table of compatible
@@ -130,6 +132,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     open: tuple[Line, ...] | None
     variants: tuple[Variant, ...] = ()
     init_minutes: float | None = None
+    ends_with: str = ""
     gathers: str = ""
     target: str = ""
     cites: str = "training rules, Hyperparameters and Optimizer"

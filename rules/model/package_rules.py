@@ -25,7 +25,8 @@ class PackageRules(msgspec.Struct, frozen=True):
     `submission_rules` is the training round whose submission rules hold, empty where its own do.
 
     Official tools: `seeds_compared`: the package checker compares seeds; `fields_checked`: it
-    checks the fields of system descriptions. `columns` are benchmarks in the order of the official
+    checks the fields of system descriptions; `repository_checked`: the script that is run before an
+    upload calls the repository checker. `columns` are benchmarks in the order of the official
     summary's columns; those not named come last.
     """
 
@@ -45,4 +46,5 @@ class PackageRules(msgspec.Struct, frozen=True):
     submission_rules: str = ""
     seeds_compared: bool = False
     fields_checked: bool = False
+    repository_checked: bool = False
     columns: tuple[str, ...] = ()

@@ -136,9 +136,10 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     `listed_without_rules` names it still lists without rules; `omitted_from_open_list` those its
     open list lacks. `package_only` are benchmarks whose results the official package checker takes,
     though logs have no rules or list none. `verified` is False where no public verifier exists:
-    then the policy's rules are errors. `named_by` finds which benchmark a log is of, `succeeded`
-    whether it says that its target was reached. `aliases` are old names under which results were
-    accepted, though the verifier does not know them.
+    then the policy's rules are errors; `published` tells that the round's results are. `named_by`
+    finds which benchmark a log is of, `succeeded` whether it says that its target was reached.
+    `aliases` are old names under which results were accepted, though the verifier does not know
+    them.
     """
 
     usage: str
@@ -155,6 +156,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     omitted_from_open_list: tuple[str, ...] = ()
     package_only: tuple[Benchmark, ...] = ()
     verified: bool = True
+    published: bool = True
     previous: Round | None = None
     generation: Generation = "mllog"
     divided: bool = True
@@ -190,6 +192,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             listed_without_rules=delta.get("listed_without_rules", ()),
             omitted_from_open_list=delta.get("omitted_from_open_list", ()),
             package_only=(),
+            published=delta.get("published", True),
             previous=self,
             **tables,
             **kept,
@@ -226,6 +229,12 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     def listed(self) -> tuple[str, ...]:
         """The benchmarks that the round runs."""
         return tuple(name for name in self.benchmarks if name not in self.retired_with_rules)
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Benchmarks whose results the policy takes."""
+        more = (one.name for one in self.package_only)
+        return tuple(dict.fromkeys((*self.listed, *more)))
 
     def __repr__(self) -> str:
         return f"<Round {self.title}>"
@@ -319,7 +328,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             return row(
                 k.SUBMISSION_BENCHMARK,
                 one_of(*accepted),
-                policy=one_of(*names, *self.aliases),
+                policy=one_of(*self.allowed, *self.aliases),
                 why="the committee accepted results under this name of the same benchmark",
             )
         if accepted == names:

@@ -29,7 +29,8 @@ class Grid(msgspec.Struct, frozen=True):
     """One reading of a schedule. `first` is None where the first evaluation is free.
 
     An interval may be off by `slack`; with `per_batch`, by so many of the unit for each sample of
-    the batch. With `aligned`, every evaluation must be at a multiple of the interval.
+    the batch. With `aligned`, every evaluation must be at a multiple of the interval. `epoch` are
+    the samples of an epoch where logs of a benchmark may count either.
     """
 
     interval: Formula
@@ -38,6 +39,7 @@ class Grid(msgspec.Struct, frozen=True):
     slack: float = 0.0
     per_batch: float = 1.0
     aligned: bool = False
+    epoch: Formula | None = None
 
     def due(self, batch: float) -> Due:
         """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
@@ -54,18 +56,27 @@ class Grid(msgspec.Struct, frozen=True):
         one_batch = self.per_batch * batch
         loose = self.slack * interval
         return Due(
-            first, interval, max(loose, min(one_batch, interval / 4)), max(loose, one_batch), self
+            first,
+            interval,
+            max(loose, min(one_batch, interval / 4)),
+            max(loose, one_batch),
+            self,
+            None if self.epoch is None else float(self.epoch.compute(run)),
         )
 
 
 class Due(msgspec.Struct, frozen=True):
-    """A grid worked out: all in the unit logged. The slacks say how far off is still on."""
+    """A grid worked out, in the unit logged. The slacks say how far off is still on.
+
+    `epoch` is in samples.
+    """
 
     first: float | None
     interval: float
     slack: float
     first_slack: float
     grid: Grid
+    epoch: float | None = None
 
     @property
     def unit(self) -> Unit:

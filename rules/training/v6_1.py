@@ -27,6 +27,7 @@ UNAPPROVED = "the policy's list of approved formats has no mxfp6"
 
 V6_1 = V6_0.next(
     "6.1",
+    published=False,
     retires=("dlrm_dcnv2", "llama31_405b"),
     introduces=(DLRMV4, QWEN35_397B_GRPO),
     common=Change(

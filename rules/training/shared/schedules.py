@@ -51,8 +51,8 @@ def _unet3d() -> Schedule:
     padded = ceil(KITS19 / BATCH) * BATCH
     for size in (padded, floor(KITS19 / BATCH) * BATCH, constant(KITS19)):
         first, interval = ceil(1000 * KITS19 / size), ceil(20 * KITS19 / size)
-        grids.append(Grid(interval, first, "epochs", slack=0.05, per_batch=0))
-        grids.append(Grid(interval * size, first * size))
+        grids.append(Grid(interval, first, "epochs", slack=0.05, per_batch=0, epoch=size))
+        grids.append(Grid(interval * size, first * size, epoch=size))
     return Schedule(tuple(grids), positions=("epoch_num", "samples_count"))
 
 

@@ -528,6 +528,29 @@ def test_a_value_that_is_not_legal_is_marked_and_exits_with_1() -> None:
     assert "512 is wrong" in result.output
 
 
+@pytest.mark.parametrize(
+    ("rate", "state", "status", "shown"),
+    [
+        # As the policy prints it, to 8 decimals; the official verifier wants the exact quotient
+        ("0.00010667", "unverified", 0, "0.00010667 by the policy only"),
+        (repr(8e-5 * 1536 / 1152), "given", 0, repr(8e-5 * 1536 / 1152)),
+        ("0.00010668", "wrong", 1, "0.00010668 is wrong"),
+        ("0.0001067", "wrong", 1, "0.0001067 is wrong"),
+    ],
+)
+def test_a_rate_rounded_as_the_policy_prints_it_is_legal(
+    rate: str, state: str, status: int, shown: str
+) -> None:
+    given = ("--round", "5.1", "--gbs", "1536", "--set", f"opt_base_learning_rate={rate}")
+    result = podium("hparams", "llama31_405b", *given, columns=200)
+    assert result.exit_code == status
+    assert shown in result.output
+    told = json.loads(podium("hparams", "llama31_405b", *given, "--format", "json").stdout)
+    (found,) = [one for one in told["settings"] if one["key"] == "opt_base_learning_rate"]
+    assert found["state"] == state
+    assert "rounded to 8 decimals (within 5e-09)" in found["allowed"]
+
+
 def test_hparams_refuses_unknown_keys_and_values_without_key() -> None:
     told = refusal("hparams", "llama31_8b", "--set", "opt_adamw_beta2=1")
     assert "did you mean opt_adamw_beta_2" in told

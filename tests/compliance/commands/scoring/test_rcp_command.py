@@ -334,6 +334,11 @@ def test_points_against_the_rounds_rules() -> None:
     )
     assert faults(wrong, round_name="5.0") == ["rcp.hyperparameter"]
     assert faults(right, round_name="5.0") == []
+    for rate, expected in ((0.00010667, []), (0.00010668, ["rcp.hyperparameter"])):
+        # The policy prints the rate of 1536 to 8 decimals
+        given = {"opt_base_learning_rate": rate}
+        rounded = Point("a", "llama31_405b", 1536, values, hyperparameters=given)
+        assert faults(rounded, round_name="5.0") == expected
 
 
 def test_the_packaged_points_of_every_round_are_linted() -> None:
