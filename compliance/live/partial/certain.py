@@ -103,7 +103,8 @@ def _certain(row: Row, run: Run) -> Row:
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
     each = row.each if row.policy is None else row.policy
-    known = tuple(one for one in each if run.where.keys() >= set(one.needs()))
+    logged = run.where.keys()
+    known = tuple(one for one in each if not one.awaits_end and logged >= set(one.needs()))
     policy = row.policy if len(known) == len(each) else known
     if times is row.times and policy is row.policy:
         return row
