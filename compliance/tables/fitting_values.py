@@ -11,6 +11,7 @@ from podium.logging_spec.reader.record import Record
 from podium.rules.constraints import benchmark_constraints as special
 from podium.rules.constraints import bounds as c
 from podium.rules.constraints import evaluation_points, formula, members, order
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.run import Run
 from podium.rules.table import Row
 
@@ -38,12 +39,12 @@ BATCHES = (1152, 8192, 16_384, 256)
 """Batch sizes to choose from: the reference's, where formulas start from one."""
 
 
-def good_value(constraint: c.Constraint, run: Run | None = None) -> Any:
+def good_value(constraint: Constraint, run: Run | None = None) -> Any:
     """A value that obeys a constraint; `run` holds the keys its formulas look at."""
     return good_values((constraint,), run or Run([]))
 
 
-def good_values(constraints: Iterable[c.Constraint], run: Run, default: Any = 4) -> Any:
+def good_values(constraints: Iterable[Constraint], run: Run, default: Any = 4) -> Any:
     """A value that obeys several constraints on values at once; LookupError where none is found."""
     wanted = [constraint for constraint in constraints if is_about_value(constraint)]
     parts = [w for w in wanted if isinstance(w, members.part) and w.path.startswith("value.")]
@@ -62,19 +63,19 @@ def _member(name: str, parts: list[members.part], run: Run) -> Any:
     return good_values(inner, run, 0.5)
 
 
-def is_about_value(constraint: c.Constraint) -> bool:
+def is_about_value(constraint: Constraint) -> bool:
     """Whether a constraint is on what a record holds, not on its place."""
     if isinstance(constraint, members.part):
         return not constraint.path.startswith("metadata.")
     own = isinstance(constraint, members.value_has)
-    return own or (type(constraint).holds is c.Constraint.holds and not _is_order(constraint))
+    return own or (type(constraint).holds is Constraint.holds and not _is_order(constraint))
 
 
-def _is_order(constraint: c.Constraint) -> bool:
+def _is_order(constraint: Constraint) -> bool:
     return isinstance(constraint, _STRUCTURAL) or type(constraint).__name__ == "in_sequence"
 
 
-def obeys(constraint: c.Constraint, value: Any, run: Run) -> bool:
+def obeys(constraint: Constraint, value: Any, run: Run) -> bool:
     """Whether a value obeys a constraint; one of the wrong type does not."""
     run.position = len(run.records)
     try:
@@ -83,7 +84,7 @@ def obeys(constraint: c.Constraint, value: Any, run: Run) -> bool:
         return False
 
 
-def _candidates(wanted: list[c.Constraint], run: Run) -> Iterator[Any]:
+def _candidates(wanted: list[Constraint], run: Run) -> Iterator[Any]:
     """Values that the constraints themselves name; then, for numbers, those beside and between."""
     run.position = len(run.records)
     named = [value for constraint in wanted for value in _named_by(constraint, run)]
@@ -95,7 +96,7 @@ def _candidates(wanted: list[c.Constraint], run: Run) -> Iterator[Any]:
         yield from (number * 1.01, number * 0.99, number / 2)
 
 
-def _named_by(constraint: c.Constraint, run: Run) -> Iterator[Any]:
+def _named_by(constraint: Constraint, run: Run) -> Iterator[Any]:
     if isinstance(constraint, c.OneOf):
         yield from constraint.options
     elif isinstance(constraint, c.AnyOf):
@@ -128,11 +129,11 @@ def _named_by(constraint: c.Constraint, run: Run) -> Iterator[Any]:
             yield from _near_field(constraint, getattr(constraint, name), run)
 
 
-def _near_field(constraint: c.Constraint, value: Any, run: Run) -> Iterator[Any]:
+def _near_field(constraint: Constraint, value: Any, run: Run) -> Iterator[Any]:
     """What a field of a constraint suggests: itself, its items, and lists of them."""
     if isinstance(value, formula.Formula):
         yield computed(value, run)
-    elif isinstance(value, c.Constraint):
+    elif isinstance(value, Constraint):
         yield from _named_by(value, run)
     elif isinstance(value, tuple):
         inner = [one for item in value for one in _near_field(constraint, item, run)]
@@ -151,6 +152,6 @@ def computed(wanted: formula.Formula, run: Run) -> Any:
     return wanted.compute(run)
 
 
-def all_of(row: Row) -> tuple[c.Constraint, ...]:
+def all_of(row: Row) -> tuple[Constraint, ...]:
     """Everything that a row asks of a record, by either text."""
     return (*row.each, *row.first, *row.some, *(row.policy or ()), *(row.policy_some or ()))

@@ -24,8 +24,8 @@ from podium.compliance.tables.log_kinds import Which, effective, scopes
 from podium.logging_spec import keys as k
 from podium.logging_spec.reader.dialects import render_v05, render_v06
 from podium.logging_spec.reader.record import Record
-from podium.rules.constraints import bounds as c
 from podium.rules.constraints import evaluation_points, members
+from podium.rules.constraints.constraint import Constraint
 from podium.rules.model.schedule import Schedule
 from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
@@ -121,7 +121,7 @@ class _Maker:
             last = rows[-1]
             return good_values((*last.each, *last.first, *last.some), run, default)
 
-    def _batch(self, wanted: list[c.Constraint]) -> int:
+    def _batch(self, wanted: list[Constraint]) -> int:
         usable = [batch for batch in BATCHES if all(_fits(each, batch) for each in wanted)]
         prompts = "num_prompts_per_step" in self.rows
         return 256 if prompts and 256 in usable else usable[0]
@@ -290,7 +290,7 @@ class _Maker:
         return {"epoch_num": epoch, "samples_count": epoch, "step_num": epoch}
 
 
-def _fits(constraint: c.Constraint, batch: int) -> bool:
+def _fits(constraint: Constraint, batch: int) -> bool:
     return not is_about_value(constraint) or obeys(constraint, batch, Run([]))
 
 
