@@ -229,7 +229,7 @@ class _Asking:
 def _ours_on(which: Which, data: bytes) -> Said:
     rules = which.rules
     log = parse_log(data, rules.generation)
-    found = judge_log(log, rules, Profile.VERIFIER, "log.txt").findings
+    found = judge_log(log, rules, Profile.VERIFIER, "result_0.txt").findings
     errors = [each for each in found if each.severity is Severity.ERROR]
     return Said(not errors, frozenset(each.key for each in errors if each.key))
 

@@ -111,9 +111,9 @@ def main() -> int:
         return 0
     for line in sys.stdin:
         asked = json.loads(line)
-        with open("log.txt", "w", encoding="latin-1", newline="") as stream:
+        with open("result_0.txt", "w", encoding="latin-1", newline="") as stream:
             stream.write(asked["text"])
-        out.write(json.dumps(checker.judge(asked["usage"], asked["round"], "log.txt")) + "\n")
+        out.write(json.dumps(checker.judge(asked["usage"], asked["round"], "result_0.txt")) + "\n")
         out.flush()
     return 0
 
