@@ -13,7 +13,7 @@ from podium.logging_spec.reader.log import Log
 from podium.rules.checks import Check
 from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.model.round import Scope
+from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 from podium.rules.table import CannotJudge, Row, Violation
 

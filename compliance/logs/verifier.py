@@ -9,7 +9,8 @@ from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.logging_spec.reader.read import Log
 from podium.rules.derived_records import gather_metrics
 from podium.rules.finding import Severity
-from podium.rules.model.round import DIVISIONS, Round, Scope
+from podium.rules.model.round import DIVISIONS, Round
+from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 from podium.rules.table import CannotJudge, End, Row, Violation
 

@@ -111,6 +111,7 @@ def facts(rules: Round, name: str) -> list[str]:
         f"Runs of a result: {known.runs}{ends}",
         *([f"Evaluations (closed division): {schedule.text}"] if schedule else []),
         *([f"Initialisation (closed division): {minutes:g} minutes"] if minutes else []),
+        *(f"Not mechanical, look in the code: {demand}" for demand in known.not_mechanical),
     ]
 
 

@@ -42,6 +42,10 @@ EVALUATION_FREQUENCY = _hyper(
 EVAL_EVERY_DATA_PCT = _hyper(
     "eval_every_data_pct", "float", "share of the data between evaluations", since="6.1"
 )
+HSTU_ATTN_NUM_LAYERS = _hyper("hstu_attn_num_layers", "int", "attention layers", since="6.1")
+HISTORY_LENGTH = _hyper(
+    "history_length", "int", "longest history of one user", unit="samples", since="6.1"
+)
 LORA_ALPHA = _hyper("lora_alpha", "float", "scale of the low-rank update", since="4.0")
 LORA_RANK = _hyper("lora_rank", "int", "rank of the low-rank update", since="4.0")
 MOE_AUX_LOSS_COEFF = _hyper(

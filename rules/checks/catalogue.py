@@ -14,6 +14,7 @@ from podium.rules.checks import (
     hpc,
     lifecycle,
     numbering,
+    offline,
     pairing,
     values,
 )
@@ -22,6 +23,7 @@ from podium.rules.finding import Severity
 ALL: tuple[Check, ...] = (
     *lifecycle.CHECKS,
     *evaluation.CHECKS,
+    *offline.CHECKS,
     *numbering.CHECKS,
     *pairing.CHECKS,
     *values.CHECKS,

@@ -32,7 +32,8 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
     order = (gathers or known.convergence.position, *_POSITIONS)
     if gathers:
         run = _gathered(run, gathers)
-    reading.quality, at, reached = _passed(run, targets, order)
+    offline = rules.limits.offline(known.name)
+    reading.quality, at, reached = _passed(run, targets, order, offline)
     won = winner(run, rules, benchmark)
     if won is not None:
         reading.converged, reading.quality = True, quality_number(won.value)
@@ -84,7 +85,7 @@ def _targets(rules: Round, benchmark: str | None) -> tuple[str, tuple[Row, ...]]
 
 
 def _passed(
-    run: Run, targets: tuple[Row, ...], order: tuple[str, ...]
+    run: Run, targets: tuple[Row, ...], order: tuple[str, ...], offline: bool
 ) -> tuple[float | None, float | None, bool]:
     """The final quality, where the target was first reached, and whether it was reached at all.
 
@@ -97,7 +98,7 @@ def _passed(
         return quality_number(last.value), _position(last, order), True
     passed = []
     for row in targets:
-        first = _first_passing(row, run, order)
+        first = _first_passing(row, run, order, offline)
         if first is None:
             last = run.last(targets[0].name)
             return (None if last is None else quality_number(last.value)), None, False
@@ -108,11 +109,11 @@ def _passed(
     return quality_number(passed[0].value), max(positions, default=None), True
 
 
-def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
-    """The first record that reaches a row's target; of gathered metrics the earliest checkpoint."""
+def _first_passing(row: Row, run: Run, order: tuple[str, ...], offline: bool) -> Record | None:
+    """The first record that reaches a row's target; of checkpoints the earliest in training."""
     # The policy asks for no order: what a target depends on may be logged after the evaluation
     ordered, run.ordered = run.ordered, False
-    if row.name == GATHERED:
+    if offline or row.name == GATHERED:
         found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
         # Checkpoints are evaluated in any order: the earliest in training counts, not in the file
         first = min(found, key=lambda record: _position(record, order) or 0.0, default=None)

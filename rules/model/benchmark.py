@@ -121,7 +121,8 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     `comparable` is the span of rounds whose results may be compared (MLCommons' table of compatible
     results), None where no other round's may; `compared_as` the name that the same benchmark got
     later; `also_called` what people call it. `borrowable`: its hyperparameters may be borrowed.
-    `starts_from_weights`: training begins with given weights.
+    `starts_from_weights`: training begins with given weights. `not_mechanical` are demands, a
+    sentence each with its section, that no submitted file shows: a reviewer looks for them in code.
     Sources: training rules, Benchmark Results, Scoring and Hyperparameter Borrowing; HPC rules.
     """
 
@@ -144,6 +145,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     also_called: tuple[str, ...] = ()
     borrowable: bool = True
     starts_from_weights: bool = False
+    not_mechanical: tuple[str, ...] = ()
 
     @cached_property
     def targets(self) -> tuple[Row, ...]:

@@ -11,7 +11,9 @@ class PackageRules(msgspec.Struct, frozen=True):
     Convergence and score (training rules, RCPs and Scoring): `tests_convergence`: closed results
     are compared with reference points, which a round's benchmarks must then have. `median_window`:
     more runs than needed may be submitted, of which the median window is scored. `normalised`: a
-    score is scaled for converging sooner than the reference. `power`: energy may be measured.
+    score is scaled for converging sooner than the reference. `points_due_days`: new reference
+    points are due so many days before the deadline of submissions, None where no round says so; the
+    evidence of an appeal comes with the submission. `power`: energy may be measured.
 
     Review (training rules, Hyperparameter Borrowing, Results Resubmission; submission rules):
     `borrowing`: another's hyperparameters may be taken; `software_updates`: software may be brought
@@ -33,6 +35,7 @@ class PackageRules(msgspec.Struct, frozen=True):
     tests_convergence: bool = False
     median_window: bool = False
     normalised: bool = False
+    points_due_days: int | None = None
     power: bool = False
     borrowing: bool = False
     software_updates: bool = False

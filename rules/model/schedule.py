@@ -98,12 +98,15 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
     """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
 
     `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated
-    after the run, in any order. `positions` are the metadata members that tell how far training is.
+    after the run, in any order; with `stops_at_checkpoint`, run_stop then has the time and the
+    position of the first one in training that reaches the target, not those of its evaluation.
+    `positions` are the metadata members that tell how far training is.
     """
 
     grids: tuple[Grid, ...]
     often: bool = False
     offline: bool = False
+    stops_at_checkpoint: bool = False
     positions: tuple[str, ...] = ("samples_count", "epoch_num")
 
     @property
@@ -113,7 +116,8 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         first = "" if grid.first is None else f", first at {grid.first.text}"
         rarely = "at least every" if self.often else "every"
         interval = "epoch" if grid.interval.text == "1" else f"{grid.interval.text} {grid.unit}"
-        return f"{rarely} {interval}{first}"
+        later = "; checkpoints may be evaluated after the run, in any order" if self.offline else ""
+        return f"{rarely} {interval}{first}{later}"
 
     @property
     def unit(self) -> Unit:

@@ -157,10 +157,8 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ("unet3d", "training_input_shape"): (SHAPE,),
     ("unet3d", "validation_input_shape"): (SHAPE,),
     ("unet3d", "validation_overlap"): (fixed(0.5),),
-    **{
-        ("common", f"lowest_numerical_precision_in_{place}"): (Case(("fp8",), ("mxfp6", "x")),)
-        for place in ("linear", "attn", "comm")
-    },
+    ("dlrmv4", "hstu_attn_num_layers"): (fixed(3),),
+    ("dlrmv4", "history_length"): (fixed(4086),),
 }
 
 

@@ -12,7 +12,8 @@ from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import LineFault, Log
 from podium.rules.finding import Finding, Profile
-from podium.rules.model.round import Round, Scope, scope_of
+from podium.rules.model.round import Round
+from podium.rules.model.scope import Scope, scope_of
 from podium.rules.run import Run
 from podium.rules.table import End, Row
 
@@ -103,7 +104,8 @@ def _certain(row: Row, run: Run) -> Row:
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
     each = row.each if row.policy is None else row.policy
-    known = tuple(one for one in each if run.where.keys() >= set(one.needs()))
+    logged = run.where.keys()
+    known = tuple(one for one in each if not one.awaits_end and logged >= set(one.needs()))
     policy = row.policy if len(known) == len(each) else known
     if times is row.times and policy is row.policy:
         return row

@@ -156,3 +156,13 @@ V5_1: Mapping[str, Schedule] = {
     **V2_0,
     "llama31_405b": every(18_432, skip=floor(0.0026 * BATCH + 12)),
 }
+
+V6_1: Mapping[str, Schedule] = {
+    **V5_1,
+    "qwen35_397b_grpo": Schedule(
+        (Grid(BATCH, ceil(2.5 + 3840 / BATCH) * BATCH, per_batch=0.25),),
+        offline=True,
+        stops_at_checkpoint=True,
+    ),
+}
+"""A checkpoint after every step from a first one on (training rules, v6.1 Specific Rules)."""

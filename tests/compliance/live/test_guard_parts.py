@@ -26,6 +26,8 @@ from podium.rules.run import Run
 from tests.compliance.live.test_guard import good, guard
 
 AT_END = {
+    "evaluation.other-checkpoint",
+    "evaluation.counted-offline",
     "pairing.unclosed-interval",
     "pairing.stop-without-start",
     "pairing.unstarted-evaluation",

@@ -74,7 +74,7 @@ def rule(rules: Round, wanted: str) -> Rule:
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "show", "explain", "diff", "hparams", "schema", "pages"]
+    "command", ["list", "show", "explain", "diff", "hparams", "schema", "drift", "pages"]
 )
 def test_every_command_has_help_with_examples(command: str) -> None:
     assert f"podium rules {command}" in " ".join(answer(command, "--help").split())
