@@ -13,8 +13,9 @@ from podium.rules.fixed.fixed_rule import FixedRule
 
 _INTRODUCTION = (
     "These rules are the same in every round. A message names in angle brackets what each finding "
-    "fills in. An example is an edit of a complete submission: that of submitter Acme to training "
-    "5.1, with one result of three runs."
+    "fills in. What only the official verifier demands is a note, where the policy profile has a "
+    "warning, in rounds before training 4.1. An example is an edit of a complete submission: that "
+    "of submitter Acme to training 5.1, with one result of three runs."
 )
 
 

@@ -135,9 +135,10 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     `listed_without_rules` names it still lists without rules; `omitted_from_open_list` those its
     open list lacks. `package_only` are benchmarks whose results the official package checker takes,
     though logs have no rules or list none. `verified` is False where no public verifier exists:
-    then the policy's rules are errors. `named_by` finds which benchmark a log is of, `succeeded`
-    whether it says that its target was reached. `aliases` are old names under which results were
-    accepted, though the verifier does not know them.
+    then the policy's rules are errors. `verifier_in_force` tells that the official verifier of
+    today is, but for details, the one that judged the round. `named_by` finds which benchmark a log
+    is of, `succeeded` whether it says that its target was reached. `aliases` are old names under
+    which results were accepted, though the verifier does not know them.
     """
 
     usage: str
@@ -154,6 +155,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     omitted_from_open_list: tuple[str, ...] = ()
     package_only: tuple[Benchmark, ...] = ()
     verified: bool = True
+    verifier_in_force: bool = False
     previous: Round | None = None
     generation: Generation = "mllog"
     divided: bool = True
