@@ -101,7 +101,7 @@ class _Judgement:
         line = None if violation.position is None else rule.run.line(violation.position)
         return Finding(
             rule.id,
-            Severity.WARNING if violation.repeats else rule.severity,
+            self._repeated() if violation.repeats else rule.severity,
             self.path,
             line,
             rule.key,
@@ -112,6 +112,10 @@ class _Judgement:
             rule.cites,
             rule.stated_by,
         )
+
+    def _repeated(self) -> Severity:
+        """The weight of a value logged again: of ranks that agree the verifier only warns, too."""
+        return Severity.NOTE if self.profile is Profile.POLICY else Severity.WARNING
 
     def _about_crash(self, why: str) -> Finding:
         # The policy knows what an older name of a benchmark means; the verifier has no rules for it

@@ -67,3 +67,19 @@ def test_seeds_are_a_note_before_they_were_demanded(
     tree = seedless(tmp_path, name, benchmark)
     assert [f.severity for f in tree.found("seeds.none")] == [severity]
     assert [f.severity for f in tree.found("seeds.none", "verifier")] == [Severity.ERROR]
+
+
+@pytest.mark.parametrize(
+    ("value", "policy", "verifier"),
+    [
+        ("Acme", Severity.NOTE, Severity.WARNING),
+        ("Other", Severity.ERROR, Severity.ERROR),
+    ],
+)
+def test_a_value_that_ranks_repeat_is_a_note(
+    value: str, policy: Severity, verifier: Severity
+) -> None:
+    log = build("training", "5.1", "closed", "llama31_405b")
+    log = log.set("submission_org", "Acme").repeat("submission_org", value)
+    assert severity_of(log, "common.submission_org") is policy
+    assert severity_of(log, "common.submission_org", Profile.VERIFIER) is verifier
