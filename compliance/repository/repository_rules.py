@@ -71,7 +71,7 @@ LONG_NAME = policy(
     bad="the name of a file has 256 bytes",
     good="it has 255",
 )
-LONG_PATH = policy(
+LONG_PATH = note(
     "repo.long-path",
     says="no path is too long to be checked out",
     why=_NAMES,
