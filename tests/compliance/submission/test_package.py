@@ -156,6 +156,16 @@ def test_in_0_6_a_description_may_lie_beside_the_results(
     assert tree.found("tree.no-system-description", "verifier") != []
 
 
+@pytest.mark.parametrize(("entry", "told"), [(True, False), (False, True)])
+def test_in_0_5_descriptions_lie_beside_the_results(
+    entry: bool, told: bool, tmp_path: Path
+) -> None:
+    tree = good(tmp_path, "training", "0.5", "maskrcnn").result("other", start=9)
+    if entry:
+        tree.write("results/other/entry.json", "{}")
+    assert bool(tree.found("tree.no-system-description")) is told
+
+
 # --- G-PC8: names of logs ---
 
 
@@ -292,6 +302,15 @@ def test_a_run_that_breaks_rules_is_not_dropped_quietly(tmp_path: Path) -> None:
     assert (finding.path[-12:], finding.severity) == ("result_2.txt", Severity.WARNING)
     assert tree.found("result.broken-run-dropped", "verifier") == []
     assert usual(tmp_path / "other").log(2, aborted).told("result.broken-run-dropped") == []
+
+
+@pytest.mark.parametrize(("status", "told"), [("abort", False), ("aborted", False), ("x", True)])
+def test_in_0_6_a_run_that_was_aborted_is_not_broken(
+    status: str, told: bool, tmp_path: Path
+) -> None:
+    tree = good(tmp_path, "training", "0.6", "maskrcnn")
+    tree.log(2, lambda log: log.meta("run_stop", status=status))
+    assert bool(tree.told("result.broken-run-dropped")) is told
 
 
 def test_four_runs_of_unet3d_may_fail(tmp_path: Path) -> None:

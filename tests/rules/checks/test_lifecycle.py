@@ -123,6 +123,10 @@ def test_a_record_without_value_says_that_caches_were_cleared(good: Make, value:
     assert good().put(at(-9, "cache_clear", value)).faults() == []
 
 
+def test_a_run_start_with_a_wrong_time_says_nothing_of_caches(good: Make) -> None:
+    assert good().put(at(-20, "run_start")).faults() == ["run.times-not-physical"]
+
+
 def test_caches_are_cleared_before_the_run(good: Make) -> None:
     assert good().put(at(5, "cache_clear", True)).faults() == ["run.cache-not-cleared"]
     both = good().put(at(-9, "cache_clear", True), at(5, "cache_clear", True))
