@@ -10,7 +10,8 @@ from pathlib import Path
 
 from podium.compliance.rulebook.changes import LIMITS
 from podium.compliance.rulebook.fixed_page import fixed_page
-from podium.compliance.rulebook.markdown import MADE, check_table, escape
+from podium.compliance.rulebook.markdown import MADE, check_table, escape, rate_cell
+from podium.compliance.rulebook.rates import rates
 from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
 from podium.compliance.tables.tables import Table, divisions, tables
 from podium.rules import catalogue
@@ -20,7 +21,7 @@ from podium.rules.model.round import Round
 FIXED_PAGE = "fixed.md"
 """The page of the rules that every round has."""
 
-COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
+COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Fires on", "Rule")
 
 
 def pages_folder() -> Path:
@@ -142,6 +143,7 @@ def rows(found: Iterable[Rule]) -> Iterator[str]:
             escape(rule.times),
             rule.stated_by.value,
             rule.since,
+            rate_cell(rule).removesuffix(" published results"),
             f"`{rule.id}`",
         )
         yield f"| {' | '.join(cells)} |"
@@ -240,7 +242,9 @@ def _limits(rules: Round) -> Iterator[str]:
 
 
 def _index() -> str:
+    source = f"That was measured on {rates().source}."
     lines = ["# Rules", "", MADE, ""]
+    lines += [f"A rule fires on so many of the published results that it is about. {source}", ""]
     lines += [f"- [Rules of lines, files and packages]({FIXED_PAGE}), in every round", ""]
     for usage in USAGES:
         lines += [f"## {usage.capitalize() if usage != 'hpc' else 'HPC'}", ""]
