@@ -255,8 +255,11 @@ def _overlaps(run: Run, found: Marks, pair: list[tuple[int, float]]) -> bool:
     if run.records[found.places[0]].key not in OUTCOMES:
         return False
     starts = marks_of(run, "eval_start", (found.unit,))
-    (known, _), (_, place) = pair
-    began = starts.first_at().get(place) if starts is not None else None
+    (known, _), (index, place) = pair
+    # Only its first outcome ends an evaluation
+    if starts is None or found.first_at()[place] != index:
+        return False
+    began = starts.first_at().get(place)
     return began is not None and run.records[began].time_ms < run.records[known].time_ms
 
 
