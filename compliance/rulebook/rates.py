@@ -42,10 +42,10 @@ class Rates(msgspec.Struct, frozen=True):
 
     def of(self, rule: str) -> Rate | None:
         """The rate of a rule; None where no published file could have broken it."""
-        for unit in ("results", "submissions"):
-            found = getattr(self, unit).get(rule)
-            if found is not None:
-                return Rate(*found, unit)
+        for unit, measured in (("results", self.results), ("submissions", self.submissions)):
+            if rule in measured:
+                fired, judged = measured[rule]
+                return Rate(fired, judged, unit)
         return None
 
 
