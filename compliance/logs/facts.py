@@ -12,10 +12,11 @@ from podium.compliance.logs.policy import tolerant_run
 from podium.compliance.logs.seeds import SeededRun, seeded_run
 from podium.logging_spec import keys
 from podium.logging_spec.reader.read import Log
+from podium.rules.checks.lifecycle import ABORTED
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.finding import Profile
 from podium.rules.model.round import Round
-from podium.rules.run import Run
+from podium.rules.run import Run, metadata_of
 
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
@@ -102,7 +103,8 @@ def gather(
         settings=_settings(run),
         broken=bool(ids),
         # all() of no ids is true, and a log without errors missed nothing
-        missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
+        missed_only=bool(ids)
+        and all(rule.endswith(".target") for rule in ids - _of_abort(run, rules)),
     )
     if profile is Profile.VERIFIER:
         return facts
@@ -118,6 +120,13 @@ def gather(
         secrets=secrets_finder()(log),
         sources=sources_of(run),
     )
+
+
+def _of_abort(run: Run, rules: Round) -> set[str]:
+    """The rule that a run of 0.6 breaks by saying that it was aborted: later ones may say so."""
+    stops = run.where.get("run_stop", ()) if rules.generation == "mll" else ()
+    aborted = len(stops) == 1 and metadata_of(run.records[stops[0]]).get("status") in ABORTED
+    return {"common.run_stop"} if aborted else set()
 
 
 @cache

@@ -14,6 +14,7 @@ from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
 from podium.rules.table import Violation
 
@@ -81,7 +82,8 @@ class _Judgement:
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*PolicyReading(self.verifier).review(broken)]
         # Lines first: they may be what the verifier crashes on, which `_findings` reports
-        verdict.findings = [*self._line_findings(), *self._findings(broken)]
+        findings = [*self._line_findings(), *self._findings(broken)]
+        verdict.findings = in_hindsight(findings, self.rules, self.profile)
         verdict.division = text_of(self.run.value("submission_division")) or None
         verdict.benchmark = text_of(self.rules.named_by(self.run)) or None
         verdict.minutes = self.run.minutes()
@@ -99,7 +101,7 @@ class _Judgement:
         line = None if violation.position is None else rule.run.line(violation.position)
         return Finding(
             rule.id,
-            Severity.WARNING if violation.repeats else rule.severity,
+            self._repeated() if violation.repeats else rule.severity,
             self.path,
             line,
             rule.key,
@@ -110,6 +112,10 @@ class _Judgement:
             rule.cites,
             rule.stated_by,
         )
+
+    def _repeated(self) -> Severity:
+        """The weight of a value logged again: of ranks that agree the verifier only warns, too."""
+        return Severity.NOTE if self.profile is Profile.POLICY else Severity.WARNING
 
     def _about_crash(self, why: str) -> Finding:
         # That the verifier has no rules for an older name, or for a benchmark that its own round

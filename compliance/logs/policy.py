@@ -22,8 +22,9 @@ class PolicyReading:
     """The same run by the written policy: order free, floats compared within a relative 1e-9.
 
     What both texts demand stays an error. What only the policy demands is a warning, since the
-    policy itself says that the official verifier prevails; so is what only the verifier rejects.
-    In a round without a verifier the policy's demands are errors.
+    policy itself says that the official verifier prevails; so is what only the verifier rejects,
+    but a note in rounds that today's verifier did not judge. In a round without a verifier the
+    policy's demands are errors.
     """
 
     def __init__(self, verifier: VerifierReading) -> None:

@@ -196,6 +196,8 @@ MARKERS = policy(
     help="log one start before the first reading and one stop after the last",
     expected="one start, one stop",
     cites=f"{_RULES}, Measure max(a run, 60 power samples)",
+    varies="a note where the stop only repeats the time of the start, as in many published logs: "
+    "the readings tell when they were taken",
     bad="a power log has no power_measurement_stop",
     good=_GOOD,
 )
@@ -246,6 +248,7 @@ CADENCE = policy(
     expected="one reading per second",
     actual="longest",
     cites=f"{_RULES}, Report 1 Measurement per Second",
+    varies="a note where no gap is longer than 3 s: single readings were lost or came late",
     bad="two readings are 4 s apart",
     good=_GOOD,
 )

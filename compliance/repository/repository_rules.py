@@ -72,6 +72,7 @@ LONG_NAME = own(
 )
 LONG_PATH = own(
     "repo.long-path",
+    Severity.NOTE,
     says="no path is too long to be checked out",
     why=_NAMES,
     message="the path has {length} characters: a clone on Windows may fail on it",

@@ -175,12 +175,13 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             name=name,
             more=_more(invalid, path),
         )
-    if not invalid and sorted(numbers) != list(range(len(numbers))):
+    ordered = sorted(numbers)
+    first = 1 if ordered[:1] == [1] else 0
+    if not invalid and ordered != list(range(first, first + len(ordered))):
         yield NUMBERING.found(
             context.profile,
             tree.place(folder.path),
-            numbers=join_limited([str(number) for number in sorted(numbers)], 12),
-            last=len(numbers) - 1,
+            numbers=join_limited([str(number) for number in ordered], 12),
         )
     for name in folder.unknown[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")

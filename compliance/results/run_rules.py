@@ -82,10 +82,10 @@ INVALID_LOG_NAME = policy(
 )
 NUMBERING = own(
     "result.numbering",
-    says="the runs of a result are numbered from 0 without gaps",
-    why="a gap makes one ask for the run that is missing",
-    message="runs are numbered {numbers}; must be 0 to {last}",
-    help="number the runs from 0 without gaps",
+    says="the runs of a result are numbered without gaps, from 0 or from 1",
+    why="a gap makes one ask for the run that is missing: runs may not be chosen by their times",
+    message="runs are numbered {numbers}; must be without gaps, from 0 or from 1",
+    help="add the runs that are missing, or number from 0 if none is",
     cites=f"{OWN}, Names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
 )

@@ -38,6 +38,7 @@ from podium.compliance.waivers.bypass_flags import RCP, SEEDS, Params
 from podium.compliance.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.waivers.waivers import WAIVERS_FILE
 from podium.rules.finding import Finding, Severity
+from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
@@ -144,7 +145,10 @@ class _Submission:
                 path=tree.display_path or ".",
                 verdict="rejected" if rejected else "accepted",
             ),
-            [*findings, *self.suppressions.about([*findings, *self.logs])],
+            [
+                *in_hindsight(findings, self.context.rules, self.context.profile),
+                *self.suppressions.about([*findings, *self.logs]),
+            ],
             [result_entry(verdict) for verdict in results],
             [(tree.place(p), self.systems[s].passed) for s, p in tree.systems.items()],
             {

@@ -21,7 +21,7 @@ from podium.compliance.systems.rules import (
     SUBMITTER_MISMATCH,
 )
 from podium.compliance.systems.values import SystemDescription, is_placeholder
-from podium.rules.finding import Finding, Profile
+from podium.rules.finding import Finding, Profile, Severity
 
 
 class LogFacts(NamedTuple):
@@ -85,12 +85,20 @@ _LEGAL = frozenset(_FORMS.split())
 
 
 def same_organisation(first: str, second: str) -> bool:
-    """Whether two names are of the same organisations: any order, capitals, or shorter form."""
+    """Whether two names are of the same organisations: any order, capitals, initials or short."""
     whole = letters(first), letters(second)
     # One may be the shorter name: published folders say Habana, descriptions HabanaLabs
     if whole[0] in whole[1] or whole[1] in whole[0]:
         return True
+    if _abbreviates(first, second) or _abbreviates(second, first):
+        return True
     return _covered(first, second) and _covered(second, first)
+
+
+def _abbreviates(short: str, full: str) -> bool:
+    """Whether a word of one name is made of the initials of the other, at least three."""
+    initials = "".join(word[0] for word in re.findall(r"[^\W_]+", full.casefold()))
+    return len(initials) > 2 and initials in re.findall(r"[^\W_]+", short.casefold())
 
 
 def _covered(first: str, second: str) -> bool:
@@ -135,6 +143,7 @@ def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator
             Profile.POLICY,
             path,
             key="submission_org",
+            severity=Severity.NOTE if placeholder else None,
             logged=logged,
             described=described,
             detail=" (a placeholder)" if placeholder else "",
@@ -152,21 +161,27 @@ def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Ite
     key, wanted = "submission_platform", description.system_name
     count = _MULTIPLE.match(logged)
     rest = logged[count.end() :] if count else logged
-    problems = []
+    problems: list[tuple[str, str, Severity | None]] = []
     if is_placeholder(key, rest) or is_placeholder(key, logged):
-        problems.append(("is a placeholder", wanted))
+        problems.append(("is a placeholder", wanted, Severity.NOTE))
     elif not _alike(rest, description):
-        problems.append(("shares no word with the system description", wanted))
+        problems.append(("shares no word with the system description", wanted, None))
     nodes, each = description.nodes, description.accelerators_per_node
     sizes = {nodes, description.accelerators, each}
     # An instance of a throughput result may be smaller than the system
     if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
         size = f"{nodes} nodes of {each} accelerators"
         problem = f"is of {count[1]}, and the system description has {size}"
-        problems.append((problem, f"{nodes}x…"))
-    for problem, expected in problems:
+        problems.append((problem, f"{nodes}x…", None))
+    for problem, expected, severity in problems:
         yield PLATFORM_MISMATCH.found(
-            Profile.POLICY, path, key=key, logged=logged, problem=problem, wanted=expected
+            Profile.POLICY,
+            path,
+            key=key,
+            severity=severity,
+            logged=logged,
+            problem=problem,
+            wanted=expected,
         )
 
 

@@ -18,6 +18,7 @@ from podium.compliance.systems.reader import (
 from podium.compliance.systems.rules import SCHEMA
 from podium.compliance.systems.values import SystemDescription, describe
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
 
 __all__ = [
@@ -70,7 +71,7 @@ def judge_description(
     by_schema: bool = False,
 ) -> SystemVerdict:
     """Judge a description that was read."""
-    findings = [*inspect(document, display_path, rules, profile)]
+    findings = in_hindsight([*inspect(document, display_path, rules, profile)], rules, profile)
     description = describe(document.fields) if document.is_object else None
     # Where a rule has found something, the schema would only say it again
     if by_schema and profile is Profile.POLICY and not findings:

@@ -11,6 +11,7 @@ from podium.compliance.tables.tables import Table
 from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.hindsight import verifier_only
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
 from podium.rules.table import End, Line, Row, Times
@@ -175,9 +176,11 @@ def _severities(
         return {"policy_severity": policy.value, "verifier_severity": ""}
     policy_text = "error"
     if policy_exempt_reason or one_sided:
-        policy_text = "warning"
-    elif differs:
+        policy_text = verifier_only(rules).value
+    elif differs and rules.verifier_in_force:
         policy_text = "error, or warning where only one of the two texts rejects"
+    elif differs:
+        policy_text = "error; a warning where only the policy rejects, a note where the verifier"
     return {"policy_severity": policy_text, "verifier_severity": "error"}
 
 

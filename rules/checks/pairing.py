@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, Worth, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.pace import Progress
@@ -74,6 +75,8 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
     says="no block, epoch or evaluation ends more often than it began",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
+    # A note, as an interval left open is: accepted logs have both, and neither changes a time
+    severity=Severity.NOTE,
     divisions=("closed",),
     bad=excerpt(
         at(1, "eval_start", samples_count=12_288),
@@ -222,7 +225,10 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
     watches=(on("run_stop"),),
 )
 def final_position(run: Run, context: Context) -> Iterator[Violation]:
-    """The run ends with the evaluation that reaches the target; both must count alike."""
+    """The run ends with the evaluation that reaches the target; both must count alike.
+
+    Samples may differ by one batch: some programs count the batch under way, some only those done.
+    """
     stops = run.where.get("run_stop")
     if not stops or context.offline:
         return
@@ -233,7 +239,7 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
         return
     # In the unit of the evaluation: run_stop may state several
     final = position(run.records[stops[0]], found[:1])
-    if final is not None and final != found:
+    if final is not None and abs(final[1] - found[1]) > _a_batch(run, found[0]):
         wanted = show(found[1])
         yield Violation(
             stops[0],
@@ -245,8 +251,47 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
         )
 
 
+def _a_batch(run: Run, unit: str) -> float:
+    """The samples of a batch, for positions in samples; 0 for those in another unit."""
+    return (run.number("global_batch_size") or 0.0) if unit == "samples_count" else 0.0
+
+
+def _overlaps(run: Run, found: Marks, pair: list[tuple[int, float]]) -> bool:
+    """Whether the second of two outcomes is of an evaluation begun before the first was known."""
+    if run.records[found.places[0]].key not in OUTCOMES:
+        return False
+    starts = marks_of(run, "eval_start", (found.unit,))
+    (known, _), (index, place) = pair
+    # Only its first outcome ends an evaluation
+    if starts is None or found.first_at()[place] != index:
+        return False
+    began = starts.first_at().get(place)
+    return began is not None and run.records[began].time_ms < run.records[known].time_ms
+
+
 def _goes_back(_: Context) -> Worth:
     return Progress(POSITIONS).goes_back
+
+
+def _block_goes_back(_: Context) -> Worth:
+    progress = Progress(BLOCK)
+
+    def worth(run: Run, record: Record) -> bool:
+        # Where the first block tells its length, so do the others
+        return progress.goes_back(run, record) and _block_marks(run) is not None
+
+    return worth
+
+
+def _block_marks(run: Run) -> Marks | None:
+    """Where blocks say that training stood; None where they give their lengths instead.
+
+    MLPerf Common logs the samples in a block as its samples_count, other programs those trained
+    before it. The latter begin at 0, which is the length of no block.
+    """
+    found = marks_of(run, "block_start", BLOCK)
+    lengths = found is not None and found.unit == "samples_count" and found.values[:1] != [0]
+    return None if lengths else found
 
 
 @check(
@@ -266,25 +311,27 @@ def _goes_back(_: Context) -> Worth:
     by_benchmark=True,
     watches=(
         *(following(key, begin=_goes_back) for key in (*OUTCOMES, "epoch_start")),
-        following("block_start", begin=lambda _: Progress(BLOCK).goes_back),
+        following("block_start", begin=_block_goes_back),
     ),
 )
 def goes_back(run: Run, context: Context) -> Iterator[Violation]:
     """A model that trains on has seen more, so one of two such records is wrong.
 
-    Lines may stand in any order; what counts is the time they give.
+    Lines may stand in any order; what counts is the time they give. Evaluations that overlap may
+    end in any order.
     """
     keys = ("block_start", "epoch_start")
     # Checkpoints that are evaluated after the run may be taken in any order
     for key in keys if context.offline else (*keys, outcome_key(run)):
-        found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
+        found = _block_marks(run) if key == "block_start" else marks_of(run, key)
         if found is None or found.values == found.ranked:
             continue
         records = run.records
         marks = sorted(
             zip(found.places, found.values, strict=True), key=lambda mark: records[mark[0]].time_ms
         )
-        fault = next((i for i in range(1, len(marks)) if marks[i][1] < marks[i - 1][1]), 0)
+        backward = (i for i in range(1, len(marks)) if marks[i][1] < marks[i - 1][1])
+        fault = next((i for i in backward if not _overlaps(run, found, marks[i - 1 : i + 1])), 0)
         if fault:
             (_, before), (index, now) = marks[fault - 1], marks[fault]
             yield Violation(

@@ -36,17 +36,21 @@ class Delta(TypedDict, total=False):
     names_in: tuple[str, ...]
     verified: bool
     published: bool
+    verifier_in_force: bool
     listed_without_rules: tuple[str, ...]
     omitted_from_open_list: tuple[str, ...]
 
 
 TABLES: tuple[Literal["common", "closed", "open"], ...] = ("common", "closed", "open")
-INHERITED: tuple[Literal["limits", "package", "checks", "names_in", "verified"], ...] = (
+INHERITED: tuple[
+    Literal["limits", "package", "checks", "names_in", "verified", "verifier_in_force"], ...
+] = (
     "limits",
     "package",
     "checks",
     "names_in",
     "verified",
+    "verifier_in_force",
 )
 
 

@@ -51,10 +51,11 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     `listed_without_rules` names it still lists without rules; `omitted_from_open_list` those its
     open list lacks. `package_only` are benchmarks whose results the official package checker takes,
     though logs have no rules or list none. `verified` is False where no public verifier exists:
-    then the policy's rules are errors; `published` tells that the round's results are. `named_by`
-    finds which benchmark a log is of, `succeeded` whether it says that its target was reached.
-    `aliases` are old names under which results were accepted, though the verifier does not know
-    them.
+    then the policy's rules are errors; `published` tells that the round's results are.
+    `verifier_in_force` tells that the official verifier of today is, but for details, the one that
+    judged the round. `named_by` finds which benchmark a log is of, `succeeded` whether it says that
+    its target was reached. `aliases` are old names under which results were accepted, though the
+    verifier does not know them.
     """
 
     usage: str
@@ -72,6 +73,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     package_only: tuple[Benchmark, ...] = ()
     verified: bool = True
     published: bool = True
+    verifier_in_force: bool = False
     previous: Round | None = None
     generation: Generation = "mllog"
     divided: bool = True

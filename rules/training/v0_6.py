@@ -206,7 +206,12 @@ MASKRCNN = Benchmark(
         row(k.GLOBAL_BATCH_SIZE, _positive),
         row(k.OPT_BASE_LEARNING_RATE, _positive),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, _positive),
-        row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, _positive),
+        row(
+            k.OPT_LEARNING_RATE_WARMUP_FACTOR,
+            _positive,
+            policy=at_least(0),
+            why="the policy leaves the factor free: accepted runs warm up from 0",
+        ),
         row(k.NUM_IMAGE_CANDIDATES, _positive),
     ),
     open=None,

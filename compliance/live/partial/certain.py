@@ -12,6 +12,7 @@ from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import LineFault, Log
 from podium.rules.finding import Finding, Profile
+from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
 from podium.rules.model.scope import Scope, scope_of
 from podium.rules.run import Run
@@ -68,18 +69,19 @@ class Partial(_Judgement):
         broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*_TablesOnly(self.verifier).review(broken)]
-        return [*self._findings(broken)]
+        return in_hindsight([*self._findings(broken)], self.rules, self.profile)
 
     def findings_of(self, broken: RuleViolation) -> list[Finding]:
         """The findings of one broken rule."""
-        return [*self._findings([broken])]
+        return in_hindsight([*self._findings([broken])], self.rules, self.profile)
 
 
 def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str) -> list[Finding]:
     """What is wrong with lines of a log."""
     judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
     judgement.log = log
-    return [judgement._about_fault(fault, fault.message) for fault in faults]
+    found = [judgement._about_fault(fault, fault.message) for fault in faults]
+    return in_hindsight(found, rules, Profile.POLICY)
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:

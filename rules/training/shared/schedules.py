@@ -92,7 +92,8 @@ def _stable_diffusion() -> Schedule:
 EVERY_EPOCH = _epochs(1, 1)
 EVERY_STEP = Schedule((Grid(BATCH, per_batch=0.25),))
 NODES = Schedule(
-    (Grid(constant(0.05), constant(0.05), "epochs", slack=0.02, per_batch=0),),
+    # Logs round epochs to two decimals, so that an interval is off by up to 0.01
+    (Grid(constant(0.05), constant(0.05), "epochs", slack=0.201, per_batch=0),),
     positions=("epoch_num",),
 )
 

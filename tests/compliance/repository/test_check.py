@@ -27,7 +27,7 @@ from tests.compliance.trees import good
 
 RULES = find_round("training", "5.1")
 
-ERROR, WARNING = Severity.ERROR, Severity.WARNING
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_long_names_and_paths(tree: Path) -> None:
     assert [rule.id for rule in violated_rules("é" * 128, "é" * 128)] == ["repo.long-name"]
     folder = tree / ("a" * 100) / ("b" * 100)
     folder.mkdir(parents=True)
-    assert said(tree) == [("long-path", f"{'a' * 100}/{'b' * 100}", WARNING)]
+    assert said(tree) == [("long-path", f"{'a' * 100}/{'b' * 100}", NOTE)]
 
 
 def test_case_collisions(tree: Path) -> None:
@@ -273,6 +273,8 @@ def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> Non
         "git@github.com:a/b.git",
         "HF_TOKEN=$HF_TOKEN",
         "key = 'AKIA" + "QWERTYUIOPASDFGH'  # pragma: allowlist secret",
+        "aws_access_key_id = 'AKIA" + "IOSFODNN7EXAMPLE'",
+        "AWS_SECRET_ACCESS_KEY='wJalrXUtnFEMI/K7MDENG/bPxRfiCYEX" + "AMPLEKEY'",
         "wandb: run abc",
         "hf_model_name_that_is_long_but_has_underscores_in_it",
     ],

@@ -48,6 +48,13 @@ def test_a_submission_without_code_is_told_once(tmp_path: Path) -> None:
     assert codes(tree, "verifier") == []
 
 
+@pytest.mark.parametrize("name", ["code", "benchmark"])
+def test_code_may_lie_in_a_folder_of_an_older_name(name: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / "benchmarks").rename(tree.root / name)
+    assert codes(tree) == []
+
+
 @pytest.mark.parametrize("left", ["empty folder", "other benchmark"])
 def test_a_benchmark_without_implementation_is_told(left: str, tmp_path: Path) -> None:
     tree = usual(tmp_path)
