@@ -10,11 +10,13 @@ from msgspec.structs import replace
 from podium.rules.checks import (
     Check,
     disclosure,
+    ending,
     evaluation,
     hpc,
     lifecycle,
     numbering,
     pairing,
+    speed,
     values,
 )
 from podium.rules.finding import Severity
@@ -22,6 +24,8 @@ from podium.rules.finding import Severity
 ALL: tuple[Check, ...] = (
     *lifecycle.CHECKS,
     *evaluation.CHECKS,
+    *ending.CHECKS,
+    *speed.CHECKS,
     *numbering.CHECKS,
     *pairing.CHECKS,
     *values.CHECKS,

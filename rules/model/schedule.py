@@ -29,7 +29,8 @@ class Grid(msgspec.Struct, frozen=True):
     """One reading of a schedule. `first` is None where the first evaluation is free.
 
     An interval may be off by `slack`; with `per_batch`, by so many of the unit for each sample of
-    the batch. With `aligned`, every evaluation must be at a multiple of the interval.
+    the batch. With `aligned`, every evaluation must be at a multiple of the interval. A run that
+    does not converge trains until `longest`, where the policy sets that.
     """
 
     interval: Formula
@@ -38,6 +39,7 @@ class Grid(msgspec.Struct, frozen=True):
     slack: float = 0.0
     per_batch: float = 1.0
     aligned: bool = False
+    longest: Formula | None = None
 
     def due(self, batch: float) -> Due:
         """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
@@ -53,9 +55,9 @@ class Grid(msgspec.Struct, frozen=True):
         # excuse an evaluation left out, hence at most a quarter
         one_batch = self.per_batch * batch
         loose = self.slack * interval
-        return Due(
-            first, interval, max(loose, min(one_batch, interval / 4)), max(loose, one_batch), self
-        )
+        longest = None if self.longest is None else float(self.longest.compute(run))
+        slack = max(loose, min(one_batch, interval / 4))
+        return Due(first, interval, slack, max(loose, one_batch), self, longest)
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -66,6 +68,7 @@ class Due(msgspec.Struct, frozen=True):
     slack: float
     first_slack: float
     grid: Grid
+    longest: float | None = None
 
     @property
     def unit(self) -> Unit:
@@ -103,6 +106,11 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         rarely = "at least every" if self.often else "every"
         interval = "epoch" if grid.interval.text == "1" else f"{grid.interval.text} {grid.unit}"
         return f"{rarely} {interval}{first}"
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether the policy says when a run that does not converge may be given up."""
+        return self.grids[0].longest is not None
 
     @property
     def unit(self) -> Unit:

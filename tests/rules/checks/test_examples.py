@@ -16,6 +16,7 @@ OTHER_ROUND = {
     "staging.not-logged": "hpc 2.0",
     "evaluation.epoch-numbering": "training 5.0",
     "epoch.numbered-from-zero": "training 5.0",
+    "run.gave-up-early": "training 4.0",
 }
 
 
