@@ -31,6 +31,7 @@ from podium.rules.constraints import bounds as c
 from podium.rules.constraints import evaluation_points, formula, members, order
 from podium.rules.finding import Profile
 from podium.rules.model.benchmark import Benchmark, Variant
+from podium.rules.model.calendar import PUBLISHED, month_ms
 from podium.rules.model.round import Round, Scope, scope_of
 from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
@@ -502,6 +503,17 @@ def build_log(which: Which) -> LogBuilder:
     return _Maker(which).log()
 
 
+def start_of(rules: Round) -> int:
+    """When runs of a round begin: two months before it was published, or at `START_MS`."""
+    published = PUBLISHED.get((rules.usage, rules.name))
+    if published is None:
+        return START_MS
+    year, month = published
+    if month_ms(year - 1, month) <= START_MS < month_ms(year, month + 1):
+        return START_MS
+    return int(month_ms(year, month)) - 60 * 86_400_000
+
+
 class _Maker:
     def __init__(self, which: Which) -> None:
         self.which = which
@@ -514,8 +526,9 @@ class _Maker:
             records = [*self._trained_as_in_05()]
         else:
             records = [*self._described(), *self._prepared(), *self._trained()]
+        start = start_of(self.which.rules)
         timed = [
-            msgspec.structs.replace(record, time_ms=START_MS + STEP_MS * index)
+            msgspec.structs.replace(record, time_ms=start + STEP_MS * index)
             for index, record in enumerate(records)
         ]
         generation, benchmark = self.which.rules.generation, self.which.benchmark
