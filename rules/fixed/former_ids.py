@@ -14,6 +14,7 @@ FORMER_IDS: Mapping[str, tuple[str, ...]] = {
     "pairing.unclosed-interval": ("pairing.left-open",),
     "progress.not-monotonic": ("progress.goes-back",),
     "result.invalid-log-name": ("result.strange-log-name",),
+    "score.uneven-speed": ("score.wide-spread",),
 }
 """By the id of today."""
 
