@@ -5,10 +5,8 @@ Each profile works out a score of its own, so that what keeps it from one weighs
 
 from __future__ import annotations
 
-from typing import Unpack
-
-from podium.rules.finding import Severity, StatedBy
-from podium.rules.fixed.fixed_rule import FixedRule, Texts, policy
+from podium.rules.finding import Severity
+from podium.rules.fixed.fixed_rule import FixedRule, policy, policy_in_both
 
 _RUNS = "training rules, Benchmark Results"
 _POINTS = "training rules, RCPs"
@@ -17,18 +15,7 @@ _TIMING = "training rules, Run Results"
 _GOOD = "three runs of llama31_405b converge in 30, 31 and 32 minutes at one batch size"
 
 
-def _in_both_profiles(
-    id: str,  # noqa: A002 - the rule's id
-    severity: Severity = Severity.ERROR,
-    **texts: Unpack[Texts],
-) -> FixedRule:
-    """A rule of the written policy that weighs the same in the verifier's profile."""
-    return FixedRule(
-        id=id, stated_by=StatedBy.POLICY, severity=severity, in_verifier=severity, **texts
-    )
-
-
-INVALID = _in_both_profiles(
+INVALID = policy_in_both(
     "score.invalid",
     says="a result has the runs that its score is made of, and they converge",
     why="a mean without the fastest and slowest needs all its runs, and few may fail; instances of "
@@ -40,7 +27,7 @@ INVALID = _in_both_profiles(
     good=_GOOD,
 )
 
-NO_TIME = _in_both_profiles(
+NO_TIME = policy_in_both(
     "score.no-time",
     says="the runs of a result log run_start and run_stop",
     why="time to train is what lies between the two",
@@ -51,7 +38,7 @@ NO_TIME = _in_both_profiles(
     good=_GOOD,
 )
 
-MIXED_BATCH_SIZES = _in_both_profiles(
+MIXED_BATCH_SIZES = policy_in_both(
     "score.mixed-batch-sizes",
     says="all runs of a result have one global batch size",
     why="runs of several batch sizes are several results",
@@ -62,7 +49,7 @@ MIXED_BATCH_SIZES = _in_both_profiles(
     good=_GOOD,
 )
 
-ABSURD_CONVERGENCE = _in_both_profiles(
+ABSURD_CONVERGENCE = policy_in_both(
     "score.absurd-convergence",
     says="the point of convergence of a run is of the size that the others have",
     why="a slip in the unit, or a broken counter, hides how long the run trained",
@@ -74,7 +61,7 @@ ABSURD_CONVERGENCE = _in_both_profiles(
     good=_GOOD,
 )
 
-NEGATIVE_TIME = _in_both_profiles(
+NEGATIVE_TIME = policy_in_both(
     "score.negative-time",
     says="run_stop comes after run_start",
     why="a run that takes no time was not timed by one clock",
@@ -87,7 +74,7 @@ NEGATIVE_TIME = _in_both_profiles(
 )
 
 # A warning: in 3.1 the committee set factors for results that fail the test of convergence
-FACTOR_DIFFERS = _in_both_profiles(
+FACTOR_DIFFERS = policy_in_both(
     "score.factor-differs",
     Severity.WARNING,
     says="scaling.json gives the factor that the reference convergence points imply",
@@ -114,7 +101,7 @@ BROKEN_RUN_COUNTED = policy(
 )
 
 # A note, as outliers are real: 0.7 has 922 minutes beside 0.46
-UNEVEN_SPEED = _in_both_profiles(
+UNEVEN_SPEED = policy_in_both(
     "score.uneven-speed",
     Severity.NOTE,
     says="the runs of a result train equally fast",
@@ -128,7 +115,7 @@ UNEVEN_SPEED = _in_both_profiles(
 )
 
 # A warning: to measure power is optional, so its faults cost no score
-NO_ENERGY = _in_both_profiles(
+NO_ENERGY = policy_in_both(
     "score.no-energy",
     Severity.WARNING,
     says="power logs give the energy of every run that is scored",

@@ -154,6 +154,17 @@ def policy(id: str, severity: Severity = Severity.WARNING, **texts: Unpack[Texts
     return FixedRule(id=id, stated_by=StatedBy.POLICY, severity=severity, in_verifier=None, **texts)
 
 
+def policy_in_both(
+    id: str,  # noqa: A002 - the rule's id
+    severity: Severity = Severity.ERROR,
+    **texts: Unpack[Texts],
+) -> FixedRule:
+    """A rule of the written policy that weighs the same in the verifier's profile."""
+    return FixedRule(
+        id=id, stated_by=StatedBy.POLICY, severity=severity, in_verifier=severity, **texts
+    )
+
+
 def note(id: str, **texts: Unpack[Texts]) -> FixedRule:  # noqa: A002
     """Something that the policy asks one to look at."""
     return policy(id, Severity.NOTE, **texts)

@@ -94,7 +94,7 @@ class Declaration(NamedTuple):
     id: str
 
 
-CONSTRUCTORS = {"both", "policy", "note", "verifier", "FixedRule"}
+CONSTRUCTORS = {"both", "policy", "policy_in_both", "note", "verifier", "FixedRule"}
 
 
 @cache
