@@ -103,7 +103,10 @@ def test_every_round_but_the_newest_is_published() -> None:
 
 
 def test_months_are_those_of_the_calendar() -> None:
-    assert month_ms(2025, 1) == 1_735_689_600_000
+    for number in range(12 * 1900, 12 * 2410):
+        year, month = divmod(number, 12)
+        first = datetime(year, month + 1, 1, tzinfo=UTC)
+        assert month_ms(year, month + 1) == first.timestamp() * 1000
     assert month_ms(2024, 13) == month_ms(2025, 1)
     assert month_ms(2025, 0) == month_ms(2024, 12)
 
