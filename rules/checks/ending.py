@@ -166,6 +166,7 @@ def trains_on(run: Run, context: Context) -> Iterator[Violation]:
         at(51, "run_stop", status="aborted"),
     ),
     by_benchmark=True,
+    watches=(on("run_stop"),),
 )
 def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
     """A run may be left out as one that does not converge only once it had its chance.

@@ -12,7 +12,7 @@ from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
-from podium.rules.checks.watch import on
+from podium.rules.checks.watch import on, once
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity
 from podium.rules.run import Run, as_number
@@ -239,6 +239,7 @@ _EVENT_TYPES = {
     '"event_type": "POINT_IN_TIME"}',
     good=':::MLLOG {"key": "run_start", "value": null, "metadata": {}, "time_ms": 1735689600000, '
     '"event_type": "INTERVAL_START"}',
+    watches=(on(*_EVENT_TYPES, when=once),),
 )
 def wrong_event_type(run: Run, context: Context) -> Iterator[Violation]:
     """Who reads a log by its event types misses what such records begin or end.
