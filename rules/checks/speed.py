@@ -45,8 +45,8 @@ _TRACKED = ("step", *POSITIONS)
 class Course(msgspec.Struct, frozen=True):
     """Where training stood and when, in ascending order: records, positions, times (ms).
 
-    `paces` are milliseconds for each unit of position, of the intervals between; `usual` their
-    median.
+    `paces` are milliseconds for each unit of position, of the intervals between; `usual` is their
+    median, `fastest` the least of them.
     """
 
     unit: str
@@ -55,10 +55,13 @@ class Course(msgspec.Struct, frozen=True):
     times: Sequence[float]
     paces: Sequence[float]
     usual: float
+    fastest: float
 
 
 def course_of(run: Run, context: Context) -> Course | None:
-    """The run's course by its evaluations, else by its blocks or epochs; None where it has none.
+    """The run's course by its evaluations, else by its blocks or epochs.
+
+    None where it has none, or is so even that there is nothing to find.
 
     Outcomes come last: where evaluation goes on beside training they are late by any time.
     """
@@ -79,11 +82,25 @@ def _course(run: Run, context: Context) -> Course | None:
     keys = training if context.offline else (*evaluated, *training, (outcome_key(run), POSITIONS))
     for key, names in keys:
         # One record more than there are intervals
-        if len(run.where.get(key, ())) > LEAST_INTERVALS:
+        places = run.where.get(key, ())
+        if len(places) > LEAST_INTERVALS:
+            if _even(run, places):  # as in most logs, and quicker to tell than a course
+                return None
             course = _of(run, key, names, ended)
             if course is not None:
                 return course
     return None
+
+
+def _even(run: Run, places: Sequence[int]) -> bool:
+    """Whether records follow each other so evenly that no speed among them is out of the way.
+
+    By time alone: that they are as evenly placed in training, the schedule sees to.
+    """
+    records = run.records
+    times = [records[index].time_ms for index in places]
+    gaps = [*map(sub, times[1:], times)]
+    return 0 < max(gaps) <= CHANGE * min(gaps)
 
 
 def _of(run: Run, key: str, names: tuple[str, ...], ended: float) -> Course | None:
@@ -91,7 +108,7 @@ def _of(run: Run, key: str, names: tuple[str, ...], ended: float) -> Course | No
     if marks is None:
         return None
     records, places, positions = run.records, marks.places, marks.values
-    if positions != marks.ranked or len({*positions}) < len(positions):
+    if positions != marks.ranked or 0 in map(sub, positions[1:], positions):
         # Ranks repeat a mark: each position is taken once, where it stands first
         firsts = sorted(marks.first_at().items())
         positions, places = [p for p, _ in firsts], [i for _, i in firsts]
@@ -104,7 +121,9 @@ def _of(run: Run, key: str, names: tuple[str, ...], ended: float) -> Course | No
         return None
     # By operators alone, as this is done for every log
     paces = [*map(truediv, map(sub, times[1:], times), map(sub, positions[1:], positions))]
-    return Course(marks.unit, places, positions, times, paces, _median(paces))
+    ranked = sorted(paces)
+    usual = ranked[len(ranked) // 2]
+    return Course(marks.unit, places, positions, times, paces, usual, ranked[0])
 
 
 def _median(values: Sequence[float]) -> float:
@@ -138,7 +157,7 @@ def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
     cannot be faster than it usually is for one of them alone.
     """
     course = course_of(run, context)
-    if course is None or min(course.paces) >= CUT * course.usual:
+    if course is None or course.fastest >= CUT * course.usual:
         return
     worst = min(range(len(course.paces)), key=course.paces.__getitem__)
     took = course.times[worst + 1] - course.times[worst]
@@ -219,7 +238,10 @@ def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
     first = records[places[0]].value
     if type(first) is not dict or "throughput" not in first:
         return
-    done = _throughputs(run, places[:: 1 + len(places) // MOST_SAMPLED])
+    sample = places[:: 1 + len(places) // MOST_SAMPLED]
+    if _even(run, sample[:-1]):
+        return
+    done = _throughputs(run, sample)
     spans = [
         (after[0], span, after[3] * span / distance)
         for before, after in pairwise(done)

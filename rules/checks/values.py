@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import isfinite
+from operator import itemgetter
 from typing import Any
 
 from podium.logging_spec import keys as k
@@ -249,12 +250,14 @@ def wrong_event_type(run: Run, context: Context) -> Iterator[Violation]:
     if context.generation != "mllog":
         return
     records, wrong = run.records, []
-    for key, wanted in _EVENT_TYPES.items():
-        found = run.where.get(key)
+    where = run.where
+    for key in _EVENT_TYPES.keys() & where.keys():
         # The records of a key come from one call: the first stands for all
-        if found and (given := records[found[0]].event_type) != wanted and given is not None:
-            wrong.append((found[0], key, given, wanted))
+        given, wanted = records[where[key][0]].event_type, _EVENT_TYPES[key]
+        if given != wanted and given is not None:
+            wrong.append((where[key][0], key, given, wanted))
     if wrong:
+        wrong.sort(key=itemgetter(0))
         index, key, given, wanted = wrong[0]
         others = ", ".join(name for _, name, _, _ in wrong[1:])
         yield Violation(
