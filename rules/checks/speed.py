@@ -99,7 +99,7 @@ def _even(run: Run, places: Sequence[int]) -> bool:
     """
     records = run.records
     times = [records[index].time_ms for index in places]
-    gaps = [*map(sub, times[1:], times)]
+    gaps: list[float] = [*map(sub, times[1:], times)]
     return 0 < max(gaps) <= CHANGE * min(gaps)
 
 
