@@ -18,9 +18,11 @@ from podium.compliance.power.rules import (
     CADENCE,
     CLOCK,
     COVERAGE,
+    IMPLAUSIBLE,
     MARKERS,
     MEASUREMENT_TYPE,
     NO_READINGS,
+    NO_WATTS,
     TOO_FEW_READINGS,
     UNORDERED,
     UNREADABLE,
@@ -36,6 +38,9 @@ LONGEST_GAP_MS = 1500.0
 
 LOST_MS = 3000.0
 """A gap up to this is one reading that was lost or came late, and hides no peak worth a warning."""
+
+LEAST_WATTS, MOST_WATTS = 20.0, 300_000.0
+"""Of a node on average: below the smallest idle computer with an accelerator, above a full rack."""
 
 FEWEST_READINGS = 60
 """Readings that the timed part of a run needs at least."""
@@ -260,6 +265,17 @@ def _coverage(
     inside = sum(start <= reading.time <= stop for reading in readings)
     if inside < FEWEST_READINGS:
         yield meter.found(TOO_FEW_READINGS, None, READING, count=inside, fewest=FEWEST_READINGS)
+
+
+def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> Iterator[Finding]:
+    """Whether a node or a switch can have drawn so much, or so little, in the timed part."""
+    watts = float("nan") if joules is None else joules / (duration_ms / 1000)
+    key = READING if meter.readings else ESTIMATE
+    if meter.switch and watts == 0:
+        yield meter.found(NO_WATTS, None, key, watts=watts)
+    bounds = {"least": LEAST_WATTS, "most": MOST_WATTS}
+    if not meter.switch and (watts < LEAST_WATTS or watts > MOST_WATTS):
+        yield meter.found(IMPLAUSIBLE, None, key, watts=watts, **bounds)
 
 
 # --- as the official summary ---

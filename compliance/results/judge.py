@@ -13,6 +13,7 @@ from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency import one_kind
 from podium.compliance.results.factor import MARGIN, normalising
 from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.results.plausibility import plausible
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.run_rules import (
     BAD_SCALING,
@@ -50,6 +51,7 @@ def judge_result(
     if not context.verifier:
         verdict.findings += _names(tree, folder, context)
         verdict.findings += one_kind(verdict, where, context)
+        verdict.findings += plausible(verdict, where, context)
         verdict.findings += judge_scaling(result)
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]

@@ -9,7 +9,13 @@ from podium.compliance.logs import log_rules
 from podium.compliance.power import rules as power_rules
 from podium.compliance.rcp import rules as rcp_rules
 from podium.compliance.repository import repository_rules
-from podium.compliance.results import consistency_rules, run_rules, seed_rules, throughput
+from podium.compliance.results import (
+    consistency_rules,
+    plausibility_rules,
+    run_rules,
+    seed_rules,
+    throughput,
+)
 from podium.compliance.scoring import rules as score_rules
 from podium.compliance.submission import code_rules, layout_rules
 from podium.compliance.systems import rules as system_rules
@@ -24,6 +30,7 @@ FIXED_RULES: tuple[FixedRule, ...] = (
     *system_rules.RULES,
     *run_rules.RULES,
     *consistency_rules.RULES,
+    *plausibility_rules.RULES,
     *throughput.RULES,
     *seed_rules.RULES,
     *power_rules.RULES,

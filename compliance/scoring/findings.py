@@ -21,10 +21,11 @@ from podium.compliance.scoring.rules import (
     NEGATIVE_TIME,
     NO_ENERGY,
     NO_TIME,
-    WIDE_SPREAD,
+    UNEVEN_SPEED,
 )
 from podium.compliance.waivers.bypass_flags import RCP, Params
 from podium.rules.convergence.facts import RunFacts
+from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
 
@@ -180,14 +181,12 @@ def _broken(scored: ScoredResult) -> Iterator[Finding]:
 
 
 def _spread(scored: ScoredResult) -> Iterator[Finding]:
-    spread = scored.result.spread
-    if spread is None or scored.result.throughput is not None:
-        return
-    names = [name.rpartition("/")[2] for name in spread.outliers]
-    far = f"; far from the others: {join_limited(names, 6)}" if names else ""
-    # Twice the usual spread, below which spread_of calls no single run an outlier either
-    if spread.relative > 2 * spread.usual or far:
-        yield _found(scored, WIDE_SPREAD, spread=spread.relative, usual=spread.usual, far=far)
+    result = scored.result
+    far = [] if result.throughput is not None else uneven(result.chosen)
+    # Times differ as convergence does: only a speed of its own sets a run apart
+    if far:
+        told = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in far]
+        yield _found(scored, UNEVEN_SPEED, far=join_limited(told, 6))
 
 
 def _energy(scored: ScoredResult) -> Iterator[Finding]:

@@ -26,6 +26,8 @@ from podium.logging_spec.reader.dialects import render_v05, render_v06
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints import evaluation_points, members
 from podium.rules.constraints.constraint import Constraint
+from podium.rules.model.calendar import PUBLISHED, month_ms
+from podium.rules.model.round import Round
 from podium.rules.model.schedule import Schedule
 from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
@@ -83,6 +85,17 @@ def line_of(record: Record, generation: str, benchmark: str) -> bytes:
     return b":::MLLOG " + json.dumps(msgspec.to_builtins(record)).encode()
 
 
+def start_of(rules: Round) -> int:
+    """When runs of a round begin: two months before it was published, or at `START_MS`."""
+    published = PUBLISHED.get((rules.usage, rules.name))
+    if published is None:
+        return START_MS
+    year, month = published
+    if month_ms(year - 1, month) <= START_MS < month_ms(year, month + 1):
+        return START_MS
+    return int(month_ms(year, month)) - 60 * 86_400_000
+
+
 class _Maker:
     def __init__(self, which: Which) -> None:
         self.which = which
@@ -95,8 +108,9 @@ class _Maker:
             made = [*self._trained_as_in_05()]
         else:
             made = [*self._described(), *self._prepared(), *self._trained()]
+        start = start_of(self.which.rules)
         return tuple(
-            msgspec.structs.replace(record, time_ms=START_MS + STEP_MS * (index + record.time_ms))
+            msgspec.structs.replace(record, time_ms=start + STEP_MS * (index + record.time_ms))
             for index, record in enumerate(made)
         )
 

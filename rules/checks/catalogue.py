@@ -10,12 +10,15 @@ from msgspec.structs import replace
 from podium.rules.checks import (
     Check,
     disclosure,
+    ending,
     evaluation,
     hpc,
     lifecycle,
+    monotonic,
     numbering,
     offline,
     pairing,
+    speed,
     values,
 )
 from podium.rules.finding import Severity
@@ -24,8 +27,11 @@ ALL: tuple[Check, ...] = (
     *lifecycle.CHECKS,
     *evaluation.CHECKS,
     *offline.CHECKS,
+    *ending.CHECKS,
+    *speed.CHECKS,
     *numbering.CHECKS,
     *pairing.CHECKS,
+    *monotonic.CHECKS,
     *values.CHECKS,
     *disclosure.CHECKS,
 )

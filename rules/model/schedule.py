@@ -30,7 +30,8 @@ class Grid(msgspec.Struct, frozen=True):
 
     An interval may be off by `slack`; with `per_batch`, by so many of the unit for each sample of
     the batch. With `aligned`, every evaluation must be at a multiple of the interval. `epoch` are
-    the samples of an epoch where logs of a benchmark may count either.
+    the samples of an epoch where logs of a benchmark may count either. A run that does not converge
+    trains until `longest`, where the policy sets that.
     """
 
     interval: Formula
@@ -40,6 +41,7 @@ class Grid(msgspec.Struct, frozen=True):
     per_batch: float = 1.0
     aligned: bool = False
     epoch: Formula | None = None
+    longest: Formula | None = None
 
     def due(self, batch: float) -> Due:
         """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
@@ -55,14 +57,13 @@ class Grid(msgspec.Struct, frozen=True):
         # excuse an evaluation left out, hence at most a quarter
         one_batch = self.per_batch * batch
         loose = self.slack * interval
-        return Due(
-            first,
-            interval,
-            max(loose, min(one_batch, interval / 4)),
-            max(loose, one_batch),
-            self,
-            None if self.epoch is None else float(self.epoch.compute(run)),
-        )
+        slack = max(loose, min(one_batch, interval / 4))
+
+        def computed(formula: Formula | None) -> float | None:
+            return None if formula is None else float(formula.compute(run))
+
+        epoch, longest = computed(self.epoch), computed(self.longest)
+        return Due(first, interval, slack, max(loose, one_batch), self, epoch, longest)
 
 
 class Due(msgspec.Struct, frozen=True):
@@ -77,6 +78,7 @@ class Due(msgspec.Struct, frozen=True):
     first_slack: float
     grid: Grid
     epoch: float | None = None
+    longest: float | None = None
 
     @property
     def unit(self) -> Unit:
@@ -118,6 +120,11 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         interval = "epoch" if grid.interval.text == "1" else f"{grid.interval.text} {grid.unit}"
         later = "; checkpoints may be evaluated after the run, in any order" if self.offline else ""
         return f"{rarely} {interval}{first}{later}"
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether the policy says when a run that does not converge may be given up."""
+        return self.grids[0].longest is not None
 
     @property
     def unit(self) -> Unit:

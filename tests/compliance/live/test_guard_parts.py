@@ -36,6 +36,9 @@ AT_END = {
     "log.misspelt-key",
     "seed.missing",
     "staging.not-logged",
+    "speed.cut-interval",
+    "speed.changes",
+    "speed.throughput-disagrees",
 }
 """Checks that a later record may yet satisfy: only the end of the log decides them."""
 

@@ -142,7 +142,7 @@ def test_readings_out_of_order_are_a_note(result: Path) -> None:
 def test_many_findings_of_one_rule_and_run_are_one(result: Path) -> None:
     slow = began() + readings(every=2000) + ended()
     for index in range(10):
-        write(result, {"node_0.txt": GOOD, "node_1.txt": GOOD}, index)
+        write(result, {"node_0.txt": GOOD, "node_1.txt": GOOD, "sw_0.txt": GOOD}, index)
     write(result, {"node_0.txt": slow, "node_1.txt": slow})
     verdict = checked(result, nodes=2)
     assert [finding.id for finding in verdict.findings] == [

@@ -9,6 +9,7 @@ import gzip
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Protocol
@@ -185,6 +186,28 @@ def _slower(log: LogBuilder) -> LogBuilder:
     return log.shift("run_stop", 0.5)
 
 
+def _dated(year: int) -> Judge:
+    """Runs of another year."""
+    return _all_runs(lambda log: log.shift_all((year - 2025) * 365 * 24 * 60))
+
+
+def _diffusion(without: int) -> Judge:
+    """Ten runs that score both checkpoints until the target, or lack the one at so many samples."""
+
+    def make(place: Path) -> Submission:
+        tree = Submission(place, build("training", "5.0", "closed", "stable_diffusion"))
+        return tree.system().code().result(change=lambda log: _checkpoints(log, without))
+
+    return _judged(make)
+
+
+def _checkpoints(log: LogBuilder, without: int) -> LogBuilder:
+    log = log.set("eval_accuracy", 200.0, only=0)
+    said = [(line, line.record.metadata if line.record else {}) for line in log.lines]
+    lines = [line for line, told in said if not without or told.get("samples_count") != without]
+    return replace(log, lines=tuple(lines))
+
+
 def _side_by_side(minutes: float) -> Judge:
     """The second run begins so many minutes after the first, whose clock it has but for that."""
     return _tree(lambda tree: tree.log(1, lambda log: log.shift_all(minutes - 60)))
@@ -274,6 +297,11 @@ def _two_runs(change: Change) -> Judge:
 _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.too-many-runs": (_tree(_more_runs), _NOTHING),
     "result.not-converged": (_two_runs(_aborted), _NOTHING),
+    "result.run-after-round": (_dated(2031), _NOTHING),
+    "result.run-long-before-round": (_dated(2015), _NOTHING),
+    "result.run-of-earlier-round": (_dated(2024), _NOTHING),
+    "result.uneven-speed": (_logs(_slower), _NOTHING),
+    "result.checkpoints-left-out": (_diffusion(without=512_640), _diffusion(without=0)),
     "rcp.failed": (_all_runs(_early), _NOTHING),
     "rcp.missing": (_all_runs(lambda log: log.set("global_batch_size", 100_000)), _NOTHING),
     # No file system takes a name of 256 bytes.

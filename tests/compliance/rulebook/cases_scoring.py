@@ -67,7 +67,7 @@ CASES: dict[str, Case] = {
     "score.broken-run-counted": pair(
         lambda tree: tree.log(0, lambda log: timed(30)(log).set("opt_name", "sgd"))
     ),
-    "score.wide-spread": pair(lambda tree: tree.log(0, timed(100))),
+    "score.uneven-speed": pair(lambda tree: tree.log(0, timed(100))),
     "score.no-energy": pair(
         lambda tree: tree.write(f"{tree.folder()}/power/result_0/node_0.txt", "")
     ),

@@ -18,6 +18,7 @@ OTHER_ROUND = {
     "epoch.numbered-from-zero": "training 5.0",
     "evaluation.other-checkpoint": "training 6.1",
     "evaluation.counted-offline": "training 6.1",
+    "run.gave-up-early": "training 4.0",
 }
 
 

@@ -157,3 +157,12 @@ def test_lines_may_stand_in_any_order(good: Make) -> None:
     first, second = (nth(log, "eval_accuracy", which) for which in (0, 1))
     log.records[first], log.records[second] = log.records[second], log.records[first]
     assert log.faults() == []
+
+
+@pytest.mark.parametrize(("first", "second", "fault"), [(20, 10, True), (10, 10, False)])
+def test_times_of_two_evaluations_may_not_be_swapped(
+    good: Make, first: float, second: float, fault: bool
+) -> None:
+    """The lines stand in order of their positions; only the times tell."""
+    log = good().move("eval_accuracy", first, 0).move("eval_accuracy", second, 1)
+    assert ("progress.not-monotonic" in log.faults()) == fault

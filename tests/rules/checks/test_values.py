@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from podium.rules.checks.excerpt import at
@@ -124,3 +125,35 @@ def test_accelerators_make_up_replicas(
         at(-5, "gradient_accumulation_steps", 2),
     )
     assert log.faults() == faults
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "fault"),
+    [
+        ("run_start", "INTERVAL_START", False),
+        ("run_start", "INTERVAL_END", True),
+        ("run_start", "POINT_IN_TIME", True),
+        ("run_start", None, False),
+        ("run_start", {"type": "INTERVAL_START"}, True),
+        ("run_stop", "INTERVAL_END", False),
+        ("run_stop", "INTERVAL_START", True),
+        ("block_stop", "POINT_IN_TIME", True),
+        ("eval_accuracy", "INTERVAL_END", False),
+    ],
+)
+def test_event_types_are_those_of_their_keys(
+    good: Make, key: str, given: object, fault: bool
+) -> None:
+    log = good()
+    place = log.of(key)
+    log.records[place] = msgspec.structs.replace(log.records[place], event_type=given)
+    assert ("log.wrong-event-type" in log.faults()) == fault
+
+
+def test_all_keys_with_wrong_event_types_are_one_finding(good: Make) -> None:
+    log = good()
+    for key in ("run_start", "run_stop"):
+        place = log.of(key)
+        log.records[place] = msgspec.structs.replace(log.records[place], event_type="POINT_IN_TIME")
+    [violation] = log.violations()["log.wrong-event-type"]
+    assert violation.message.endswith("must be INTERVAL_START (likewise wrong: run_stop)")
