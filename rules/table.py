@@ -13,7 +13,7 @@ from podium.logging_spec.keys import Key
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import Constraint
 from podium.rules.constraints.formula import show
-from podium.rules.finding import StatedBy
+from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run
 
 
@@ -70,7 +70,9 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     together for at least one record. `policy` replaces `each` (and `policy_some` replaces `some`)
     where the written policy differs from what the official verifier tests; `why` says how.
     `policy_exempt_reason` says why the policy does not ask for what only the verifier does: such a
-    fault is a warning in the policy profile.
+    fault is a warning in the policy profile. `policy_severity` is how much a fault weighs that only
+    the policy finds: an error where the rules leave no room, a warning where the committee may
+    grant it.
     """
 
     key: Key
@@ -85,6 +87,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     hint: str = ""
     cites: str = ""
     policy_exempt_reason: str = ""
+    policy_severity: Severity = Severity.WARNING
 
     @cached_property
     def name(self) -> str:
@@ -94,6 +97,8 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row but those of `some`; an empty list for a good run."""
         found = run.where.get(self.name)
+        if found is None and not run.exact and self.key.formerly:
+            found = self._otherwise_named(run)
         if found is None:
             absent = self.times.least and not any(key in run.where for key in self.times.instead)
             return [self._absent()] if absent else []
@@ -106,6 +111,11 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         if self.first:
             violations += self._broken(self.first, found[:1], run)
         return violations
+
+    def _otherwise_named(self, run: Run) -> list[int] | None:
+        """Records under the names that the policy's text has for the key; the verifier has none."""
+        found = [index for name in self.key.formerly for index in run.where.get(name, ())]
+        return found or None
 
     def as_policy(self) -> Row:
         """The row as the written policy has it; worked out once."""
@@ -295,6 +305,7 @@ def row(
     hint: str = "",
     cites: str = "",
     policy_exempt_reason: str = "",
+    policy_severity: Severity = Severity.WARNING,
 ) -> Row:
     """A row of a table: the key, and what each of its records must be, or the first one alone."""
     if isinstance(policy, Constraint):
@@ -312,6 +323,7 @@ def row(
         hint=hint,
         cites=cites,
         policy_exempt_reason=policy_exempt_reason,
+        policy_severity=policy_severity,
     )
 
 
@@ -322,8 +334,16 @@ def policy_row(
     why: str = "",
     hint: str = "",
     cites: str = "",
+    policy_severity: Severity = Severity.WARNING,
 ) -> Row:
     """A row that only the written policy has: the official verifier does not look at the key."""
     return Row(
-        key, each=each, times=times, stated_by=StatedBy.POLICY, why=why, hint=hint, cites=cites
+        key,
+        each=each,
+        times=times,
+        stated_by=StatedBy.POLICY,
+        why=why,
+        hint=hint,
+        cites=cites,
+        policy_severity=policy_severity,
     )

@@ -112,7 +112,9 @@ def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
         hint=row.hint,
         cites=row.cites or _cites(rules, table),
         policy_exempt_reason=row.policy_exempt_reason,
-        **_severities(rules, row.stated_by, row.policy_exempt_reason, differs),
+        **_severities(
+            rules, row.stated_by, row.policy_exempt_reason, differs, alone=row.policy_severity
+        ),
     )
 
 
@@ -168,14 +170,17 @@ def _severities(
     policy_exempt_reason: str,
     differs: bool,
     one_sided: bool = False,
+    alone: Severity = Severity.WARNING,
 ) -> dict[str, Any]:
+    """The weights in either profile; `alone` is that of what only the policy rejects."""
     if stated_by is StatedBy.POLICY:
-        # Training rules, Hyperparameters: where table and verifier differ, the verifier wins
-        policy = Severity.WARNING if rules.verified else Severity.ERROR
+        policy = alone if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
     policy_text = "error"
     if policy_exempt_reason or one_sided:
         policy_text = "warning"
+    elif differs and alone is Severity.ERROR:
+        policy_text = "error, or warning where only the official verifier rejects"
     elif differs:
         policy_text = "error, or warning where only one of the two texts rejects"
     return {"policy_severity": policy_text, "verifier_severity": "error"}
