@@ -43,9 +43,15 @@ EVAL_EVERY_DATA_PCT = _hyper(
     "eval_every_data_pct", "float", "share of the data between evaluations", since="6.1"
 )
 LORA_ALPHA = _hyper("lora_alpha", "float", "scale of the low-rank update", since="4.0")
+LORA_DROPOUT = _hyper(
+    "lora_dropout", "float", "share of activations dropped before the low-rank update", since="4.0"
+)
 LORA_RANK = _hyper("lora_rank", "int", "rank of the low-rank update", since="4.0")
 MOE_AUX_LOSS_COEFF = _hyper(
     "moe_aux_loss_coeff", "float", "weight of the expert balancing loss", since="6.0"
+)
+LABEL_SMOOTHING = _hyper(
+    "label_smoothing", "float", "weight of the uniform distribution in the labels", until="4.0"
 )
 MODEL_BN_SPAN = _hyper(
     "model_bn_span",
