@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -295,21 +295,33 @@ class Target(msgspec.Struct, frozen=True):
     policy: tuple[Constraint, ...]
 
 
+class Said(TypedDict):
+    """What a row says beside its constraints: see the fields of `Row`."""
+
+    why: NotRequired[str]
+    hint: NotRequired[str]
+    cites: NotRequired[str]
+    policy_severity: NotRequired[Severity]
+
+
+class SaidOfBoth(Said):
+    """What a row of both texts says beside its constraints."""
+
+    policy_exempt_reason: NotRequired[str]
+
+
 def row(
     key: Key,
     *each: Constraint,
     times: Times = ONCE,
     some: tuple[Constraint, ...] | Target = (),
     policy: Constraint | tuple[Constraint, ...] | None = None,
-    why: str = "",
-    hint: str = "",
-    cites: str = "",
-    policy_exempt_reason: str = "",
-    policy_severity: Severity = Severity.WARNING,
+    **said: Unpack[SaidOfBoth],
 ) -> Row:
     """A row of a table: the key, and what each of its records must be, or the first one alone."""
     if isinstance(policy, Constraint):
         policy = (policy,)
+    exempt = said.get("policy_exempt_reason")
     return Row(
         key,
         each=tuple(one for one in each if not one.first_only),
@@ -318,32 +330,11 @@ def row(
         some=some.verifier if isinstance(some, Target) else some,
         policy=policy,
         policy_some=some.policy if isinstance(some, Target) else None,
-        stated_by=StatedBy.VERIFIER if policy_exempt_reason else StatedBy.BOTH,
-        why=why,
-        hint=hint,
-        cites=cites,
-        policy_exempt_reason=policy_exempt_reason,
-        policy_severity=policy_severity,
+        stated_by=StatedBy.VERIFIER if exempt else StatedBy.BOTH,
+        **said,
     )
 
 
-def policy_row(
-    key: Key,
-    *each: Constraint,
-    times: Times = OPTIONAL,
-    why: str = "",
-    hint: str = "",
-    cites: str = "",
-    policy_severity: Severity = Severity.WARNING,
-) -> Row:
+def policy_row(key: Key, *each: Constraint, times: Times = OPTIONAL, **said: Unpack[Said]) -> Row:
     """A row that only the written policy has: the official verifier does not look at the key."""
-    return Row(
-        key,
-        each=each,
-        times=times,
-        stated_by=StatedBy.POLICY,
-        why=why,
-        hint=hint,
-        cites=cites,
-        policy_severity=policy_severity,
-    )
+    return Row(key, each=each, times=times, stated_by=StatedBy.POLICY, **said)

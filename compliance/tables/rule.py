@@ -164,6 +164,14 @@ def _end_rule(rules: Round, table: Table, end: End) -> Rule:
     )
 
 
+_OVERRULED = {
+    Severity.ERROR: "the official verifier rejects",
+    Severity.WARNING: "one of the two texts rejects",
+    Severity.NOTE: "the official verifier rejects, or note where only the policy does",
+}
+"""When a finding of a row weighs less, by how much it weighs where only the policy rejects."""
+
+
 def _severities(
     rules: Round,
     stated_by: StatedBy,
@@ -179,10 +187,8 @@ def _severities(
     policy_text = "error"
     if policy_exempt_reason or one_sided:
         policy_text = "warning"
-    elif differs and alone is Severity.ERROR:
-        policy_text = "error, or warning where only the official verifier rejects"
     elif differs:
-        policy_text = "error, or warning where only one of the two texts rejects"
+        policy_text = f"error, or warning where only {_OVERRULED[alone]}"
     return {"policy_severity": policy_text, "verifier_severity": "error"}
 
 

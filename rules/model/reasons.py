@@ -6,6 +6,7 @@ NOT_CHECKED_BY_VERIFIER = (
 )
 FIXED = "the official verifier takes any size; the policy fixes the reference's"
 WHOLE = "the policy asks for a whole number; the official verifier takes any"
+COUNTED = "the policy leaves the number free; a part of a step or of an epoch may be a slip"
 SAMPLES = "what the policy's table does not list is as in the reference: so is the data set"
 UNITS = (
     "what the policy's table does not list is as in the reference: so is the data set, which logs "

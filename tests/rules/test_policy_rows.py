@@ -147,6 +147,8 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ("resnet", "train_samples"): (
         Case((1_281_167, 1_277_952, 1_310_720, 39, 40), (1_277_951, 1_310_721, 1, 41), 32_768),
     ),
+    ("resnet", "lars_opt_learning_rate_decay_steps"): (COUNT,),
+    ("resnet", "lars_opt_learning_rate_warmup_epochs"): (COUNT,),
     ("resnet", "lars_opt_momentum"): (
         Case((0.9,), (0.95, "x"), batch=16_384),
         Case((0.9, 0.95), (), batch=32_768),

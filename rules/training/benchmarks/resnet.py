@@ -16,7 +16,7 @@ from podium.rules.constraints.data_sets import samples_of
 from podium.rules.constraints.members import has
 from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark, Variant
-from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES, UNITS
+from podium.rules.model.reasons import COUNTED, NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES, UNITS
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 RESNET = Benchmark(
@@ -97,9 +97,19 @@ RESNET = Benchmark(
                 row(k.LARS_OPT_BASE_LEARNING_RATE),
                 row(k.LARS_OPT_END_LEARNING_RATE, equals(0.0001)),
                 row(k.LARS_OPT_LEARNING_RATE_DECAY_POLY_POWER, equals(2)),
-                row(k.LARS_OPT_LEARNING_RATE_DECAY_STEPS),
+                row(
+                    k.LARS_OPT_LEARNING_RATE_DECAY_STEPS,
+                    policy=(whole(), at_least(0)),
+                    why=COUNTED,
+                    policy_severity=Severity.NOTE,
+                ),
                 row(k.LARS_EPSILON, equals(0.0)),
-                row(k.LARS_OPT_LEARNING_RATE_WARMUP_EPOCHS),
+                row(
+                    k.LARS_OPT_LEARNING_RATE_WARMUP_EPOCHS,
+                    policy=(whole(), at_least(0)),
+                    why=COUNTED,
+                    policy_severity=Severity.NOTE,
+                ),
                 row(k.LARS_OPT_MOMENTUM, policy=fixed_below_batch(0.9, 32_768), why=PRESENCE),
                 row(k.LARS_OPT_WEIGHT_DECAY, power_of_two_times(0.0001)),
             ),
