@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
 from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
 from podium.compliance.report.terminal import join_limited
+from podium.compliance.results.batch import spreads
 from podium.compliance.results.consistency import one_kind
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Result, Run
@@ -48,6 +49,7 @@ def judge_result(
     if not context.verifier:
         verdict.findings += _names(tree, folder, context)
         verdict.findings += one_kind(verdict, where, context)
+        verdict.findings += spreads(result, context)
         verdict.findings += _scaling(result, context)
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]

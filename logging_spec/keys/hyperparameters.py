@@ -18,6 +18,8 @@ GLOBAL_BATCH_SIZE = _hyper(
 GRADIENT_ACCUMULATION_STEPS = _hyper(
     "gradient_accumulation_steps", "int", "micro-batches summed per optimizer step", since="1.0"
 )
+LOCAL_BATCH_SIZE = _hyper("local_batch_size", "int", "batch of one device", unit="samples")
+D_BATCH_SIZE = _hyper("d_batch_size", "int", "batch of one device", unit="samples")
 MAX_STEPS = _hyper("max_steps", "int", "limit of optimizer steps", unit="steps", since="5.1")
 # The policy's tables use the name in `formerly`; rules and logs use this one
 MAX_SEQUENCE_LENGTH = _hyper(
