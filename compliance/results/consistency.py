@@ -19,7 +19,7 @@ from podium.compliance.results.consistency_rules import (
 )
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
-from podium.rules.finding import Finding
+from podium.rules.finding import Finding, Severity
 from podium.rules.run import MINUTE_MS, as_number
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def _as_its_folder(
             context.profile,
             run.display_path,
             key="submission_division",
+            severity=None if context.rules.package.one_division else Severity.WARNING,
             logged=facts.division,
             described=division,
         )

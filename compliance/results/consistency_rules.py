@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podium.compliance.inputs.tree_rules import STRUCTURE
+from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, set_to
 from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 
@@ -22,11 +23,13 @@ OTHER_BENCHMARK = policy(
 )
 OTHER_DIVISION = policy(
     "result.other-division",
+    Severity.ERROR,
     says="a log and its system description name the same division",
     why="closed and open results are published apart",
     message="the log has division {logged}; the system description has {described}",
     help="state the same division in both",
     cites=DIVISIONS,
+    varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
     bad=(set_to(SYSTEM, "division", "open"),),
 )
 MIXED_SETTINGS = policy(

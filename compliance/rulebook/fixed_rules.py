@@ -9,9 +9,10 @@ from podium.compliance.logs import log_rules
 from podium.compliance.power import rules as power_rules
 from podium.compliance.rcp import rules as rcp_rules
 from podium.compliance.repository import repository_rules
-from podium.compliance.results import consistency_rules, run_rules, seed_rules, throughput
+from podium.compliance.results import batch, consistency_rules, run_rules, seed_rules, throughput
 from podium.compliance.scoring import rules as score_rules
 from podium.compliance.submission import code_rules, layout_rules
+from podium.compliance.systems import plausibility_rules
 from podium.compliance.systems import rules as system_rules
 from podium.compliance.waivers import waiver_rules
 from podium.rules.fixed.fixed_rule import FixedRule
@@ -22,8 +23,10 @@ FIXED_RULES: tuple[FixedRule, ...] = (
     *tree_rules.RULES,
     *layout_rules.RULES,
     *system_rules.RULES,
+    *plausibility_rules.RULES,
     *run_rules.RULES,
     *consistency_rules.RULES,
+    *batch.RULES,
     *throughput.RULES,
     *seed_rules.RULES,
     *power_rules.RULES,

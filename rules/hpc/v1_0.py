@@ -27,6 +27,7 @@ V1_0 = V0_7.next(
         submission_rules="1.1",
         seeds_compared=True,
         fields_checked=True,
+        one_division=True,
     ),
     limits=replace(V0_7.limits, init_closed=30, init_open=30, evaluates=schedules.V1_0),
     retires=("deepcam",),
