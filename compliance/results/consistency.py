@@ -58,6 +58,7 @@ def _as_its_folder(
             context.profile,
             run.display_path,
             key="submission_division",
+            severity=None if context.rules.package.one_division else Severity.WARNING,
             logged=facts.division,
             described=division,
         )

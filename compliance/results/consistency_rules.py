@@ -24,11 +24,13 @@ OTHER_BENCHMARK = policy(
 )
 OTHER_DIVISION = policy(
     "result.other-division",
+    Severity.ERROR,
     says="a log and its system description name the same division",
     why="closed and open results are published apart",
     message="the log has division {logged}; the system description has {described}",
     help="state the same division in both",
     cites=DIVISIONS,
+    varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
     bad=(set_to(SYSTEM, "division", "open"),),
 )
 MIXED_SETTINGS = policy(

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
 from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
 from podium.compliance.report.terminal import join_limited
+from podium.compliance.results.batch import spreads
 from podium.compliance.results.consistency import one_kind
 from podium.compliance.results.factor import MARGIN, normalising
 from podium.compliance.results.model import JudgingContext, ResultVerdict
@@ -52,6 +53,7 @@ def judge_result(
         verdict.findings += _names(tree, folder, context)
         verdict.findings += one_kind(verdict, where, context)
         verdict.findings += plausible(verdict, where, context)
+        verdict.findings += spreads(result, context)
         verdict.findings += judge_scaling(result)
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]

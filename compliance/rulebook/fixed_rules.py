@@ -10,14 +10,16 @@ from podium.compliance.power import rules as power_rules
 from podium.compliance.rcp import rules as rcp_rules
 from podium.compliance.repository import repository_rules
 from podium.compliance.results import (
+    batch,
     consistency_rules,
-    plausibility_rules,
     run_rules,
     seed_rules,
     throughput,
 )
+from podium.compliance.results import plausibility_rules as result_plausibility
 from podium.compliance.scoring import rules as score_rules
 from podium.compliance.submission import code_rules, layout_rules
+from podium.compliance.systems import plausibility_rules
 from podium.compliance.systems import rules as system_rules
 from podium.compliance.waivers import waiver_rules
 from podium.rules.fixed.fixed_rule import FixedRule
@@ -28,9 +30,11 @@ FIXED_RULES: tuple[FixedRule, ...] = (
     *tree_rules.RULES,
     *layout_rules.RULES,
     *system_rules.RULES,
+    *plausibility_rules.RULES,
     *run_rules.RULES,
     *consistency_rules.RULES,
-    *plausibility_rules.RULES,
+    *result_plausibility.RULES,
+    *batch.RULES,
     *throughput.RULES,
     *seed_rules.RULES,
     *power_rules.RULES,

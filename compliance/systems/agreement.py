@@ -28,8 +28,7 @@ class LogFacts(NamedTuple):
     """What one log says of its system; None where it says nothing.
 
     `nodes` and `accelerators_per_node` are HPC's keys; `weak` that the log is one instance of
-    several that ran side by side, so that it may have fewer nodes than the system. Leave `status`
-    out from 4.1 on: its key is no longer required, and logs still carry values of old.
+    several that ran side by side, so that it may have fewer nodes than the system.
     """
 
     division: str | None = None
@@ -41,7 +40,19 @@ class LogFacts(NamedTuple):
     weak: bool = False
 
 
-def agrees_with_logs(description: SystemDescription, facts: LogFacts, path: str) -> list[Finding]:
+class Weights(NamedTuple):
+    """How much differences weigh in a round: None as their rules say."""
+
+    division: Severity | None = None
+    status: Severity | None = None
+
+
+AS_RULED = Weights()
+
+
+def agrees_with_logs(
+    description: SystemDescription, facts: LogFacts, path: str, weights: Weights = AS_RULED
+) -> list[Finding]:
     """What a log says otherwise than the description: division, organisation, platform, size.
 
     Organisations are compared as sets of partners, by their letters, and one may be the shorter
@@ -50,10 +61,10 @@ def agrees_with_logs(description: SystemDescription, facts: LogFacts, path: str)
     Findings are at `path`, that of the log.
     """
     return [
-        *_division(description, facts, path),
+        *_division(description, facts, path, weights.division),
         *_org(description, facts, path),
         *_platform(description, facts, path),
-        *_status(description, facts, path),
+        *_status(description, facts, path, weights.status),
         *_size(description, facts, path),
     ]
 
@@ -123,13 +134,20 @@ def _core(name: str) -> str:
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-def _division(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+def _division(
+    description: SystemDescription, facts: LogFacts, path: str, severity: Severity | None
+) -> Iterator[Finding]:
     described, logged = description.division, facts.division
     # Capitals alone are no contradiction: published trees write Closed and Open, too
     if described is None or logged is None or described == logged.strip().casefold():
         return
     yield DIVISION_MISMATCH.found(
-        Profile.POLICY, path, key="submission_division", logged=logged, described=described
+        Profile.POLICY,
+        path,
+        key="submission_division",
+        severity=severity,
+        logged=logged,
+        described=described,
     )
 
 
@@ -209,7 +227,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset([piece for piece in pieces if not piece.isdigit() and len(piece) > 1])
 
 
-def _status(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+def _status(
+    description: SystemDescription, facts: LogFacts, path: str, severity: Severity | None
+) -> Iterator[Finding]:
     category, logged = description.category, facts.status
     if category is None or not logged or letters(logged) in LOG_STATUS[category]:
         return
@@ -217,6 +237,7 @@ def _status(description: SystemDescription, facts: LogFacts, path: str) -> Itera
         Profile.POLICY,
         path,
         key="submission_status",
+        severity=severity,
         logged=logged,
         described=description.status,
         wanted=" or ".join(LOG_STATUS[category]),

@@ -9,6 +9,7 @@ import msgspec
 
 from podium.compliance.systems.document import Document
 from podium.compliance.systems.inspection import inspect, shown_value
+from podium.compliance.systems.plausibility import judge_plausibility
 from podium.compliance.systems.reader import (
     line_of,
     parse_description,
@@ -76,6 +77,8 @@ def judge_description(
     # Where a rule has found something, the schema would only say it again
     if by_schema and profile is Profile.POLICY and not findings:
         findings = [*_unfit(document, display_path, rules)]
+    if profile is Profile.POLICY and document.is_object:
+        findings += judge_plausibility(document, display_path, rules)
     # Before 1.0 the package checker takes nothing but the division, and ends where there is none
     return SystemVerdict(findings, description, document.sound and "division" in document.fields)
 

@@ -61,7 +61,7 @@ class Field(msgspec.Struct, frozen=True):
         return self.advised is not None and period == self.advised
 
 
-OLD, V1, V21, V20 = (0, 7), (1, 0), (2, 1), (2, 0)
+OLD, V1, V11, V21, V20 = (0, 7), (1, 0), (1, 1), (2, 1), (2, 0)
 
 
 # The submission rules of 2022-05-24 require these, days after the 2.0 deadline: binding from 2.1

@@ -318,6 +318,7 @@ class _Inspection:
         yield from self._found(
             BAD_DIVISION,
             "division",
+            severity=None if close else Severity.ERROR,
             value=short(value),
             effect=effect,
             guess=f"; did you mean {close[0]!r}?" if close else "",

@@ -15,6 +15,7 @@ from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
 from podium.rules.checks.watch import on, once
 from podium.rules.citations import LIBRARY
+from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run, as_number
@@ -36,6 +37,20 @@ COMPARED = NUMERIC.union(
     (key.name for key in k.ALL.values() if key.role == "hyperparameter" and key.type == "any"),
 )
 """Keys whose value is one number, or several."""
+
+
+COUNTS = frozenset(
+    name
+    for name, key in k.ALL.items()
+    if key.type == "int" and key.role in ("hyperparameter", "disclosure")
+)
+"""Keys whose value counts something."""
+
+
+def _fraction(_: Run, record: Record) -> bool:
+    value = record.value
+    # A number that is not finite is another check's
+    return type(value) is float and isfinite(value) and not near_whole(value)
 
 
 def _odd_numbers(value: Any) -> bool:
@@ -166,6 +181,30 @@ def wrong_type(run: Run, _: Context) -> Iterator[Violation]:
 
 
 @check(
+    "log.not-whole",
+    says="what counts batches, samples, steps or devices is a whole number",
+    cites=f"{LIBRARY}, value",
+    bad=at(1, "global_batch_size", 8.5),
+    good=at(1, "global_batch_size", 8.0),
+    watches=(on(*sorted(COUNTS), when=_fraction),),
+)
+def not_whole(run: Run, _: Context) -> Iterator[Violation]:
+    """No step trains on half a sample: a fraction is a slip, or what was logged is a quotient."""
+    for key in COUNTS.intersection(run.where):
+        found = run.where[key]
+        bad = [index for index in found if _fraction(run, run.records[index])]
+        if bad:
+            value = run.records[bad[0]].value
+            yield Violation(
+                bad[0],
+                f"{key} is {show(value)}; must be a whole number",
+                "a whole number",
+                value,
+                f"log what the run used: {k.ALL[key].meaning}",
+            )
+
+
+@check(
     "seed.missing",
     key="seed",
     says="a closed run logs at least one seed",
@@ -279,6 +318,7 @@ CHECKS = (
     misspelt_key,
     wrong_type,
     wrong_event_type,
+    not_whole,
     seed_missing,
     seed_not_integer,
 )

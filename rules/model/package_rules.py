@@ -24,6 +24,7 @@ class PackageRules(msgspec.Struct, frozen=True):
     `weak`; `pruned_instances`: of `weak` ones some may be left out. `described_by_entry`: systems
     may be described beside their results, without `systems`. `nested_submissions`: a submission may
     lie some folders lower, of a version or a task. `code_folder`: where code lies.
+    `one_division`: no result was accepted whose logs and description name different divisions.
     `submission_rules` is the training round whose submission rules hold, empty where its own do.
 
     Official tools: `seeds_compared`: the package checker compares seeds; `fields_checked`: it
@@ -46,6 +47,7 @@ class PackageRules(msgspec.Struct, frozen=True):
     described_by_entry: bool = False
     nested_submissions: bool = False
     code_folder: str = "benchmarks"
+    one_division: bool = False
     submission_rules: str = ""
     seeds_compared: bool = False
     fields_checked: bool = False

@@ -17,6 +17,7 @@ from podium.rules.constraints.bounds import (
 from podium.rules.constraints.evaluation_points import first_evaluation
 from podium.rules.constraints.formula import as_of, ceil, floor, logged
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Amend, Change
 from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, row
@@ -69,6 +70,7 @@ V6_1 = V6_0.next(
                         k.OPT_END_LEARNING_RATE,
                         policy=equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)),
                         why=PRESENCE,
+                        policy_severity=Severity.ERROR,
                     ),
                 )
             )

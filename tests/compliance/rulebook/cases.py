@@ -136,6 +136,21 @@ def _log_of_0_6(line: str) -> Judge:
 _GOOD_LINE = ':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}'
 
 
+def _seeded(*seeds: int) -> Judge:
+    """A usual submission whose runs have these seeds."""
+
+    def edit(tree: Submission) -> None:
+        for number, seed in enumerate(seeds):
+            tree.log(number, _seed(seed))
+
+    return _tree(edit)
+
+
+def _device_batch(size: int) -> Judge:
+    """A usual submission of 64 accelerators and a batch of 1152, so much of it on each."""
+    return _logs(lambda log: log.add("local_batch_size", size, before="global_batch_size"))
+
+
 def _seed(value: Any, lineno: Any = 3, file: str = "/workspace/train.py") -> Change:
     return lambda log: log.set("seed", value).meta("seed", file=file, lineno=lineno)
 
@@ -353,6 +368,8 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "seeds.verifier-crash": (_logs(_seed(100, lineno=[3])), _logs(_seed(100))),
     "seeds.shared": (_shared(100), _shared(101)),
     "seeds.source": (_source("/workspace/notes.txt"), _source("/workspace/train.py")),
+    "seeds.run-index": (_seeded(0, 1, 2), _seeded(1, 2, 5)),
+    "result.batch-not-spread": (_device_batch(12), _device_batch(18)),
     "code.no-config": (_with_config(there=False), _with_config(there=True)),
     "result.same-score": (_two_systems(0, _unchanged), _two_systems(0, _slower)),
     "result.overlapping-runs": (_side_by_side(0.1), _side_by_side(60)),

@@ -111,7 +111,50 @@ def test_a_log_of_another_benchmark_is_told(tmp_path: Path) -> None:
 def test_a_log_of_another_division_is_told(tmp_path: Path) -> None:
     tree = usual(tmp_path).system(division="open")
     assert len(tree.found("result.other-division")) == 3
+    assert tree.check().submissions[0].verdict == "rejected"
     assert usual(tmp_path / "good").found("result.other-division") == []
+
+
+@pytest.mark.parametrize(("name", "severity"), [("3.1", "warning"), ("4.0", "error")])
+def test_before_4_0_a_log_of_another_division_was_accepted(
+    tmp_path: Path, name: str, severity: str
+) -> None:
+    log = build("training", name, "closed", "stable_diffusion")
+    tree = Submission(tmp_path, log).system(division="open").code().result()
+    for rule in ("result.other-division", "system.division-mismatch"):
+        assert {found.severity for found in tree.found(rule)} == {severity}
+
+
+@pytest.mark.parametrize(
+    ("size", "steps", "spreads"),
+    # 64 accelerators and a batch of 1152: one part of it on each, two, or a model on four
+    [(18, 1, True), (9, 1, True), (72, 1, True), (9, 2, True), (12, 1, False), (6, 2, False)],
+)
+def test_the_batch_spreads_over_the_accelerators(
+    tmp_path: Path, size: int, steps: int, spreads: bool
+) -> None:
+    tree = usual(tmp_path)
+    for number in range(3):
+        tree.log(
+            number,
+            lambda log: log.set("gradient_accumulation_steps", steps).add(
+                "d_batch_size", size, before="global_batch_size"
+            ),
+        )
+    assert (tree.found("result.batch-not-spread") == []) == spreads
+
+
+@pytest.mark.parametrize(
+    ("seeds", "told"),
+    [((0, 1, 2), True), ((3, 1, 2), True), ((1, 2, 4), False), ((0, 1, 1), False)],
+)
+def test_seeds_that_count_the_runs_are_noted(
+    tmp_path: Path, seeds: tuple[int, ...], told: bool
+) -> None:
+    tree = usual(tmp_path)
+    for number, seed in enumerate(seeds):
+        tree.log(number, lambda log, seed=seed: log.set("seed", seed))  # type: ignore[misc]
+    assert bool(tree.found("seeds.run-index")) == told
 
 
 # --- G-PC7: descriptions and results ---

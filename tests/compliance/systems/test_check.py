@@ -183,11 +183,13 @@ def test_cores_or_virtual_processors() -> None:
 
 def test_a_preview_may_leave_both_out_from_2_1_on() -> None:
     empty = good(host_processor_core_count="", host_processor_vcpu_count="", status="Preview")
-    assert judge(empty).findings == []
-    assert judge(empty, find_round("training", "2.1")).findings == []
-    assert only(judge(empty, find_round("training", "2.0"))).id == "system.empty-field"
+    assert only(judge(empty)).id == "system.preview-due"
+    assert only(judge(empty, find_round("training", "2.1"))).id == "system.preview-due"
+    found = judge(empty, find_round("training", "2.0")).findings
+    assert [each.id for each in found] == ["system.empty-field", "system.preview-due"]
     neither = {k: v for k, v in empty.items() if not k.endswith(("core_count", "vcpu_count"))}
-    assert {f.severity for f in judge(neither).findings} == {Severity.WARNING}
+    found = [each for each in judge(neither).findings if each.id != "system.preview-due"]
+    assert {each.severity for each in found} == {Severity.WARNING}
 
 
 @pytest.mark.parametrize("value", ["", "  ", None, [], {}, "-"])
@@ -270,7 +272,8 @@ def test_counts_that_cannot(value: Any) -> None:
 
 
 def test_no_accelerator_is_a_count_and_a_core_count_weighs_less() -> None:
-    assert judge(good(accelerators_per_node="0")).findings == []
+    none = good(accelerators_per_node="0", accelerator_model_name="N/A")
+    assert judge(none).findings == []
     assert only(judge(good(host_processor_core_count="many"))).severity is Severity.WARNING
 
 
@@ -288,8 +291,9 @@ def test_where_the_verifier_crashes(name: str) -> None:
 
 def test_status_from_4_0_on() -> None:
     for status in ("onprem", "available on premise", "Preview ", "preview"):
-        found = only(judge(good(status=status)))
+        found, *others = judge(good(status=status)).findings
         assert (found.id, found.severity) == ("system.bad-status", Severity.ERROR)
+        assert all(each.severity is Severity.NOTE for each in others)
         assert "did you mean" in found.hint
         assert not judge(good(status=status), profile=Profile.VERIFIER).passed
     found = only(judge(good(status="onprem"), find_round("training", "4.0")))
@@ -519,6 +523,71 @@ def test_system_check_goes_by_the_schema_too(
     monkeypatch.setattr(system_schema_module, "_validator", lambda *_: validator)
     (found,) = check_systems([file], Options(round="5.1")).findings
     assert (found.id, found.severity) == ("system.schema", Severity.WARNING)
+
+
+# --- what cannot be meant ---
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "rule"),
+    [
+        ("accelerators_per_node", "0", "system.accelerators-not-counted"),
+        ("host_memory_capacity", "lots", "system.bad-capacity"),
+        ("host_memory_capacity", "256", "system.bad-capacity"),
+        ("host_storage_capacity", "2 big disks", "system.bad-capacity"),
+        ("accelerator_memory_capacity", 80, "system.bad-capacity"),
+        ("system_type_detail", "banana", "system.unusual-detail"),
+        ("framework", "PyTorch 2.9, private build", "system.private-software"),
+        ("other_software_stack", {"comm": ["NCCL (unreleased)"]}, "system.private-software"),
+        ("sw_notes", "compiler not yet released", "system.private-software"),
+    ],
+)
+def test_what_cannot_be_meant(field: str, value: Any, rule: str) -> None:
+    fields = good(**{field: value})
+    found = only(judge(fields))
+    assert (found.id, found.key, found.line) == (rule, field, line_of(fields, field))
+    assert judge(fields, profile=Profile.VERIFIER).passed
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("host_memory_capacity", "24 x 32GB RDIMM, 3200MT/s"),
+        ("host_memory_capacity", "1.5TiB"),
+        ("host_storage_capacity", "1.7 T"),
+        ("host_storage_capacity", "N/A"),
+        ("accelerator_memory_capacity", "80G"),
+        ("accelerator_memory_capacity", "81559 MiB"),
+        ("system_type_detail", "Cloud"),
+        ("system_type_detail", "on-prem"),
+        ("system_type_detail", "N/A"),
+        ("framework", "PyTorch 2.9.0a0+git1234 (internals documented)"),
+        ("other_software_stack", {"jax": "nightly"}),
+    ],
+)
+def test_what_descriptions_may_say(field: str, value: Any) -> None:
+    assert judge(good(**{field: value})).findings == []
+
+
+@pytest.mark.parametrize("status", ["Preview", "Research, Development, or Internal (RDI)"])
+def test_private_software_is_for_systems_that_are_not_available(status: str) -> None:
+    found = judge(good(status=status, framework="a private build")).findings
+    assert "system.private-software" not in [each.id for each in found]
+
+
+@pytest.mark.parametrize(("name", "days"), [("1.0", 180), ("1.1", 140), ("5.1", 140)])
+def test_a_preview_is_reminded_of_what_it_commits_to(name: str, days: int) -> None:
+    found = judge(good(status="Preview"), find_round("training", name)).findings
+    (note,) = [each for each in found if each.id == "system.preview-due"]
+    assert note.severity is Severity.NOTE
+    assert f"after {days} days" in note.message
+
+
+def test_a_division_that_is_no_spelling_of_one_is_an_error() -> None:
+    for division in ("close", "Closed", "opem"):
+        assert only(judge(good(division=division))).severity is Severity.WARNING
+    found = only(judge(good(division="banana")))
+    assert (found.id, found.severity) == ("system.bad-division", Severity.ERROR)
 
 
 # --- agreement ------------------------------------------------------------------------------------
