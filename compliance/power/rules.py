@@ -81,7 +81,7 @@ NO_INTERCONNECT = policy(
     "system must have an interconnect that is measured or estimated",
     help="add sw_0.txt with interconnect_power_est, or with the readings of the switch",
     expected="sw_<i>.txt in every run's folder",
-    cites=f"{_RULES}, Interconnect",
+    cites=f"{_RULES}, Measure or Estimate Interconnects",
     bad="the system has number_of_nodes 2, and the runs have node_0.txt, node_1.txt and no sw file",
     good="every run has sw_0.txt, too",
 )
@@ -235,7 +235,7 @@ NO_WATTS = policy(
     help="state the maximum power of the switches times the share of them that the system uses",
     expected="above 0",
     actual="watts",
-    cites=f"{_RULES}, Interconnect",
+    cites=f"{_RULES}, Measure or Estimate Interconnects",
     bad="sw_0.txt has an interconnect_power_est of 0",
     good="it has one of 100",
 )
