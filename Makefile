@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test test-long lint bench docs schema clean
+.PHONY: help setup demo test test-long lint bench docs rates schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,10 @@ bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as r
 docs: $(STAMP)  ## regenerate the rule pages and the record schema
 	$(BIN)/podium rules pages --write
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
+
+rates: $(STAMP)  ## how often each rule fires on the published submissions in CORPUS
+	$(BIN)/python benchmarks/rates.py $(CORPUS)
+	$(BIN)/podium rules pages --write
 
 clean:  ## remove what make has made, demo/ included
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from podium.logging_spec.keys import Key
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import Constraint
 from podium.rules.constraints.formula import show
-from podium.rules.finding import StatedBy
+from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run
 
 
@@ -70,7 +70,9 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     together for at least one record. `policy` replaces `each` (and `policy_some` replaces `some`)
     where the written policy differs from what the official verifier tests; `why` says how.
     `policy_exempt_reason` says why the policy does not ask for what only the verifier does: such a
-    fault is a warning in the policy profile.
+    fault is a warning in the policy profile. `policy_severity` is how much a fault weighs that only
+    the policy finds: an error where the rules leave no room, a warning where the committee may
+    grant it.
     """
 
     key: Key
@@ -85,6 +87,7 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     hint: str = ""
     cites: str = ""
     policy_exempt_reason: str = ""
+    policy_severity: Severity = Severity.WARNING
 
     @cached_property
     def name(self) -> str:
@@ -94,6 +97,8 @@ class Row(msgspec.Struct, frozen=True, dict=True):
     def judge(self, run: Run) -> list[Violation]:
         """All violations of this row but those of `some`; an empty list for a good run."""
         found = run.where.get(self.name)
+        if found is None and not run.exact and self.key.formerly:
+            found = self._otherwise_named(run)
         if found is None:
             absent = self.times.least and not any(key in run.where for key in self.times.instead)
             return [self._absent()] if absent else []
@@ -106,6 +111,11 @@ class Row(msgspec.Struct, frozen=True, dict=True):
         if self.first:
             violations += self._broken(self.first, found[:1], run)
         return violations
+
+    def _otherwise_named(self, run: Run) -> list[int] | None:
+        """Records under the names that the policy's text has for the key; the verifier has none."""
+        found = [index for name in self.key.formerly for index in run.where.get(name, ())]
+        return found or None
 
     def as_policy(self) -> Row:
         """The row as the written policy has it; worked out once."""
@@ -285,20 +295,33 @@ class Target(msgspec.Struct, frozen=True):
     policy: tuple[Constraint, ...]
 
 
+class Said(TypedDict):
+    """What a row says beside its constraints: see the fields of `Row`."""
+
+    why: NotRequired[str]
+    hint: NotRequired[str]
+    cites: NotRequired[str]
+    policy_severity: NotRequired[Severity]
+
+
+class SaidOfBoth(Said):
+    """What a row of both texts says beside its constraints."""
+
+    policy_exempt_reason: NotRequired[str]
+
+
 def row(
     key: Key,
     *each: Constraint,
     times: Times = ONCE,
     some: tuple[Constraint, ...] | Target = (),
     policy: Constraint | tuple[Constraint, ...] | None = None,
-    why: str = "",
-    hint: str = "",
-    cites: str = "",
-    policy_exempt_reason: str = "",
+    **said: Unpack[SaidOfBoth],
 ) -> Row:
     """A row of a table: the key, and what each of its records must be, or the first one alone."""
     if isinstance(policy, Constraint):
         policy = (policy,)
+    exempt = said.get("policy_exempt_reason")
     return Row(
         key,
         each=tuple(one for one in each if not one.first_only),
@@ -307,23 +330,11 @@ def row(
         some=some.verifier if isinstance(some, Target) else some,
         policy=policy,
         policy_some=some.policy if isinstance(some, Target) else None,
-        stated_by=StatedBy.VERIFIER if policy_exempt_reason else StatedBy.BOTH,
-        why=why,
-        hint=hint,
-        cites=cites,
-        policy_exempt_reason=policy_exempt_reason,
+        stated_by=StatedBy.VERIFIER if exempt else StatedBy.BOTH,
+        **said,
     )
 
 
-def policy_row(
-    key: Key,
-    *each: Constraint,
-    times: Times = OPTIONAL,
-    why: str = "",
-    hint: str = "",
-    cites: str = "",
-) -> Row:
+def policy_row(key: Key, *each: Constraint, times: Times = OPTIONAL, **said: Unpack[Said]) -> Row:
     """A row that only the written policy has: the official verifier does not look at the key."""
-    return Row(
-        key, each=each, times=times, stated_by=StatedBy.POLICY, why=why, hint=hint, cites=cites
-    )
+    return Row(key, each=each, times=times, stated_by=StatedBy.POLICY, **said)

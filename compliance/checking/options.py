@@ -12,6 +12,7 @@ from podium.rules.finding import Profile
 from podium.rules.fixed.former_ids import matches
 
 if TYPE_CHECKING:
+    from podium.compliance.results.factor import Convention
     from podium.compliance.waivers.waivers import Waivers
 
 Progress = Callable[[int, int], None]
@@ -19,7 +20,10 @@ Progress = Callable[[int, int], None]
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to judge: what the shared options of the command line say."""
+    """How to judge: what the shared options of the command line say.
+
+    `factors` is the convention by which scores are scaled, None for that of each round.
+    """
 
     usage: str | None = None
     round: str | None = None
@@ -30,6 +34,7 @@ class Options(msgspec.Struct, frozen=True):
     ignore: tuple[str, ...] = ()
     waivers: tuple[Waivers, ...] = ()
     waivers_in_tree: bool = True
+    factors: Convention | None = None
 
     @property
     def selected(self) -> Callable[[str], bool] | None:

@@ -16,7 +16,7 @@ def is_early(rules: Round) -> bool:
 
 def benchmark_names(rules: Round) -> tuple[str, ...]:
     """The folder names that results of the round may have."""
-    return (*rules.listed, *(each.name for each in rules.package_only))
+    return rules.allowed
 
 
 def benchmark_called(name: str, rules: Round) -> str:

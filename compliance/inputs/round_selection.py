@@ -7,9 +7,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
+from datetime import date, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -78,7 +79,8 @@ def _choose(request: RoundRequest, path: str) -> Choice:
     sources: list[tuple[ChosenBy, str | None, str | None]] = [
         ("option", request.usage, request.round)
     ]
-    sources += [("config", *_configured(folder)), ("folder", *_named(folder))]
+    config = _configured(folder)
+    sources += [("config", config.usage, config.round), ("folder", *_named(folder))]
     # A source that names no round still decides the suite: its newest round is meant then
     usage = next((given for _, given, _ in sources if given), "training")
     for chosen_by, source_usage, name in sources:
@@ -106,14 +108,30 @@ def _newest(usage: str) -> Round:
         raise UsageFault(str(error)) from None
 
 
+class Config(msgspec.Struct, frozen=True):
+    """What the nearest podium.toml says of the whole submission; None where it does not."""
+
+    usage: str | None = None
+    round: str | None = None
+    deadline: date | None = None
+
+
+def configured_deadline(folder: str | Path) -> date | None:
+    """The last day of submission by the nearest podium.toml, from a folder upwards.
+
+    Raises UsageFault where that file cannot be read, or gives something else than a date.
+    """
+    return _configured(os.path.abspath(folder)).deadline
+
+
 @lru_cache(maxsize=65536)
-def _configured(folder: str) -> tuple[str | None, str | None]:
+def _configured(folder: str) -> Config:
     """What the nearest podium.toml says, from this folder upwards; each folder is asked once."""
     found = _read_config(os.path.join(folder, "podium.toml"))
     above = os.path.dirname(folder)
     if found is None and above != folder:
         return _configured(above)
-    return found or (None, None)
+    return found or Config()
 
 
 def config_bytes(path: str | Path) -> bytes:
@@ -131,7 +149,7 @@ def config_bytes(path: str | Path) -> bytes:
         return stream.read().removeprefix(codecs.BOM_UTF8)
 
 
-def _read_config(path: str) -> tuple[str | None, str | None] | None:
+def _read_config(path: str) -> Config | None:
     try:
         text = config_bytes(path).decode()
         import tomllib  # most folders have no such file
@@ -144,7 +162,23 @@ def _read_config(path: str) -> tuple[str | None, str | None] | None:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     usage, name = data.get("usage"), data.get("round")
     # TOML reads `round = 5.1` as a number
-    return (str(usage) if usage else None, normal_name(str(name)) if name else None)
+    return Config(
+        str(usage) if usage else None,
+        normal_name(str(name)) if name else None,
+        _day(data.get("deadline"), path),
+    )
+
+
+def _day(value: Any, path: str) -> date | None:
+    """A day as TOML has it, or as text; of a moment its day."""
+    if isinstance(value, datetime):
+        return value.date()
+    if value is None or isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise UsageFault(f"{path}: deadline is {value}; must be a day such as 2026-10-09") from None
 
 
 @lru_cache(maxsize=65536)

@@ -20,7 +20,8 @@ from podium.rules.checks import Check
 from podium.rules.checks.points import OUTCOMES
 from podium.rules.derived_records import GATHERED
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.model.round import DIVISIONS, Round, Scope
+from podium.rules.model.round import DIVISIONS, Round
+from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 
 NAMES = ("submission_division", "submission_benchmark")

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from podium.compliance.logs.learning import learned_by, scored_checkpoints
 from podium.compliance.logs.policy import tolerant_run
 from podium.compliance.logs.seeds import SeededRun, seeded_run
 from podium.logging_spec import keys
 from podium.logging_spec.reader.read import Log
+from podium.rules.checks.lifecycle import ABORTED
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.finding import Profile
 from podium.rules.model.round import Round
-from podium.rules.run import Run
+from podium.rules.run import Run, metadata_of
 
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
@@ -25,11 +27,13 @@ class RunFingerprint(msgspec.Struct, frozen=True, eq=False):
     """What no two honest runs share: the times of a run and of its evaluations, and their values.
 
     Values are compared as they are written: 8, 8.0 and "8" are not the same. Writing them takes
-    long, and is done only where all times are equal, hardly ever.
+    long, and is done only where all times are equal, hardly ever. `learned` is a hash of the first
+    losses and of all outcomes of evaluations, None where they are too few or too round to tell.
     """
 
     times: tuple[float, ...] = ()
     values: tuple[Any, ...] = ()
+    learned: int | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RunFingerprint) or self.times != other.times:
@@ -65,6 +69,8 @@ class Facts(msgspec.Struct):
     """Facts of one log beside its findings; small enough to travel between processes.
 
     `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target.
+    `checkpoints`, of benchmarks that evaluate after the run: how many it scored until the target
+    was reached, and how many there were.
     """
 
     run: RunFacts
@@ -79,6 +85,7 @@ class Facts(msgspec.Struct):
     accelerators_per_node: int | None = None
     fingerprint: RunFingerprint = NO_MARKS
     config: str | None = None
+    checkpoints: tuple[int, int] | None = None
     secrets: Secrets | None = None
     sources: dict[str, int] = msgspec.field(default_factory=dict)
 
@@ -96,13 +103,15 @@ def gather(
     What only the policy asks for stays unsaid in the verifier's profile.
     """
     whole = _whole_run(log, run, rules, profile)
+    told = run_facts(whole, rules, profile, name)
     facts = Facts(
-        run=run_facts(whole, rules, profile, name),
+        run=told,
         seeds=seeded_run(log, name),
         settings=_settings(run),
         broken=bool(ids),
         # all() of no ids is true, and a log without errors missed nothing
-        missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
+        missed_only=bool(ids)
+        and all(rule.endswith(".target") for rule in ids - _of_abort(run, rules)),
     )
     if profile is Profile.VERIFIER:
         return facts
@@ -115,6 +124,7 @@ def gather(
         accelerators_per_node=_whole(run, "accelerators_per_node"),
         fingerprint=_fingerprint(run),
         config=_text(run, "config_filename"),
+        checkpoints=scored_checkpoints(run, rules, told),
         secrets=secrets_finder()(log),
         sources=sources_of(run),
     )
@@ -129,6 +139,13 @@ def as_official(facts: Facts, run: Run, rules: Round, ids: set[str]) -> Facts:
         broken=bool(ids),
         missed_only=bool(ids) and all(rule.endswith(".target") for rule in ids),
     )
+
+
+def _of_abort(run: Run, rules: Round) -> set[str]:
+    """The rule that a run of 0.6 breaks by saying that it was aborted: later ones may say so."""
+    stops = run.where.get("run_stop", ()) if rules.generation == "mll" else ()
+    aborted = len(stops) == 1 and metadata_of(run.records[stops[0]]).get("status") in ABORTED
+    return {"common.run_stop"} if aborted else set()
 
 
 @cache
@@ -176,6 +193,7 @@ def _fingerprint(run: Run) -> RunFingerprint:
     return RunFingerprint(
         tuple([record.time_ms for record in marked]),
         tuple([record.value for record in marked[len(ends) :]]),
+        learned_by(run),
     )
 
 

@@ -16,6 +16,7 @@ from podium.compliance.logs.root_causes import traced
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.read import CRASHING, Fault, LineFault, Log
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
 from podium.rules.table import Violation
 
@@ -98,6 +99,7 @@ class _Judgement:
         # Lines first: they may be what the verifier crashes on, which `_about_crash` reports
         lines = [*self._line_findings()]
         found = [*lines, *self._findings(broken), *self._about_crash(self.profile)]
+        found = in_hindsight(found, self.rules, self.profile)
         repeated = {rule.id for rule in broken if all(v.repeats for v in rule.violations)}
         verdict.findings = traced(found, lambda finding: finding.id in repeated)
         verdict.official = self._official(lines, theirs)
@@ -126,7 +128,7 @@ class _Judgement:
         line = None if violation.position is None else rule.run.line(violation.position)
         return Finding(
             rule.id,
-            Severity.WARNING if violation.repeats else rule.severity,
+            self._repeated() if violation.repeats else rule.severity,
             self.path,
             line,
             rule.key,
@@ -138,14 +140,23 @@ class _Judgement:
             rule.stated_by,
         )
 
+    def _repeated(self) -> Severity:
+        """The weight of a value logged again: of ranks that agree the verifier only warns, too."""
+        return Severity.NOTE if self.profile is Profile.POLICY else Severity.WARNING
+
     def _about_crash(self, profile: Profile) -> Iterator[Finding]:
         if not self.verifier.crash:
             return
-        # The policy knows what an older name of a benchmark means; the verifier has no rules for it
-        excused = profile is Profile.POLICY and self.verifier.known_as
-        severity = Severity.WARNING if excused else None
+        # That the verifier has no rules for an older name, or for a benchmark that its own round
+        # has, is no fault of the log
+        excused = self.verifier.known_as or self.verifier.lacks_rules
+        excused = excused and profile is Profile.POLICY
         yield VERIFIER_CRASH.found(
-            profile, self.path, severity=severity, reason=self.verifier.crash
+            profile,
+            self.path,
+            severity=Severity.WARNING if excused else None,
+            remark="; that is no fault of the log" if excused else "",
+            reason=self.verifier.crash,
         )
 
     def _line_findings(self) -> Iterator[Finding]:

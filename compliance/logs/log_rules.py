@@ -161,7 +161,8 @@ VERIFIER_CRASH = verifier(
     "refused without a reason",
     message="the official verifier ends without a verdict on this log: {reason}",
     help="see the other findings; without them it would reach one",
-    varies="a warning in the policy profile where the log gives the benchmark an older name",
+    varies="a warning in the policy profile where the log gives the benchmark an older name, or "
+    "the official verifier has no rule file for a benchmark of the round",
     bad=(append(_LOG, ":::MLLOG [42]"),),
     good=(append(_LOG, _LINE),),
 )

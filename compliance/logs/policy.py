@@ -13,7 +13,7 @@ from podium.logging_spec.reader.log import Log
 from podium.rules.checks import Check
 from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.finding import Severity, StatedBy
-from podium.rules.model.round import Scope
+from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 from podium.rules.table import CannotJudge, Row, Violation
 
@@ -21,9 +21,10 @@ from podium.rules.table import CannotJudge, Row, Violation
 class PolicyReading:
     """The same run by the written policy: order free, floats compared within a relative 1e-9.
 
-    What both texts demand stays an error. What only the policy demands is a warning, since the
-    policy itself says that the official verifier prevails; so is what only the verifier rejects.
-    In a round without a verifier the policy's demands are errors.
+    What both texts demand stays an error. What only the policy demands weighs as its row says: an
+    error where the rules leave no room, else a warning, as is what only the verifier rejects, but a
+    note in rounds that today's verifier did not judge. In a round without a verifier the policy's
+    demands are errors. A key may be logged under the name that the policy's text has for it.
     """
 
     def __init__(self, verifier: VerifierReading) -> None:
@@ -99,16 +100,21 @@ class PolicyReading:
             both = replace(rule, violations=left, run=self.run)
             yield (
                 both
-                if row.policy is None
+                if row.policy is None or self._otherwise_named(row)
                 else replace(both, violations=rule.violations, run=rule.run)
             )
-        else:
+        elif not self._otherwise_named(row):
             yield _only_verifier(rule)
+
+    def _otherwise_named(self, row: Row) -> bool:
+        """Whether a log has the policy's own name of a key: then nothing is wrong with it."""
+        where = self.run.where
+        return row.name not in where and any(name in where for name in row.key.formerly)
 
     def _stated(
         self, rule: str, row: Row, violations: list[Violation], key: str | None = ""
     ) -> RuleViolation:
-        severity = Severity.WARNING if self.rules.verified else Severity.ERROR
+        severity = row.policy_severity if self.rules.verified else Severity.ERROR
         name = row.name if key == "" else key
         return RuleViolation(
             rule, name, violations, severity, StatedBy.POLICY, self.run, row, row.cites

@@ -9,7 +9,8 @@ from podium.compliance.logs.broken_rule import RuleViolation, text_of
 from podium.logging_spec.reader.read import Log
 from podium.rules.derived_records import gather_metrics
 from podium.rules.finding import Severity
-from podium.rules.model.round import DIVISIONS, Round, Scope
+from podium.rules.model.round import DIVISIONS, Round
+from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 from podium.rules.table import CannotJudge, End, Row, Violation
 
@@ -19,7 +20,8 @@ class VerifierReading:
 
     `readable`: the log has the line format of the round, the only one the verifier sees. `crash`
     says why it crashes, if it does; `known_as` names the benchmark where it does so only over a
-    former name. `scopes` and `cancelled` are what it went through.
+    former name, `lacks_rules` tells that it only lacks the rule file of a benchmark of the round.
+    `scopes` and `cancelled` are what it went through.
     """
 
     def __init__(self, log: Log, rules: Round) -> None:
@@ -27,6 +29,7 @@ class VerifierReading:
         self.readable = log.generation in (rules.generation, "none")
         self.run = Run(log.records if self.readable else [], log.line)
         self.crash = self.known_as = ""
+        self.lacks_rules = False
         self.cancelled: list[RuleViolation] = []
         self.scopes: list[Scope] = []
 
@@ -163,5 +166,7 @@ class VerifierReading:
             and (division in DIVISIONS or not rules.divided)
             and not rules.has_rules(division, name)
         ):
-            self.known_as = "" if self.crash else rules.aliases.get(name, "")
+            if not self.crash:
+                self.known_as = rules.aliases.get(name, "")
+                self.lacks_rules = name in rules.allowed
             self.crashes(None, f"it has no rules for the benchmark {benchmark!r}")

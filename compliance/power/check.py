@@ -23,6 +23,7 @@ from podium.compliance.power.file_names import (
 )
 from podium.compliance.power.meter import (
     NoSummary,
+    amount_findings,
     node_as_summed,
     read_meter,
     switch_as_summed,
@@ -180,7 +181,9 @@ class _Judgement:
             found += meter.findings
             found += timing_findings(meter, start, stop)
             if start is not None and stop is not None and start < stop:
-                parts.append(meter.joules(start, stop))
+                joules = meter.joules(start, stop)
+                found += amount_findings(meter, joules, stop - start)
+                parts.append(joules)
         self.findings += _first_of_each_rule(found)
         return total(parts) if any(name.startswith("node") for name in names) else None
 

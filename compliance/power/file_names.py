@@ -15,6 +15,7 @@ import msgspec
 
 from podium.compliance.power.rules import (
     FILE_COUNT,
+    NO_INTERCONNECT,
     NO_RUN_FOLDER,
     NODE_COUNT,
     NUMBERING,
@@ -140,6 +141,7 @@ def policy_findings(
         usual = _usual([len(kinds["node"]) for kinds in strict.values()])
         if usual != nodes:
             yield NODE_COUNT.found(profile, shown(""), count=usual, nodes=nodes)
+    yield from _no_interconnect(strict, nodes or 0, shown)
     # What the strict reading reports already is not reported again as the verifier's own
     for stem, kind in sorted({*official.misnumbered, *official.miscounted} - wrong):
         yield VERIFIER_NAMES.found(profile, shown(stem), run=stem, kind=kind)
@@ -147,6 +149,21 @@ def policy_findings(
         strays = [name for name in names or [] if not NAME.fullmatch(name)]
         if strays:
             yield STRAY_FILE.found(profile, shown(stem), names=join_limited(strays, SHOWN))
+
+
+def _no_interconnect(strict: _Strict, nodes: int, shown: Shown) -> Iterator[Finding]:
+    # A description may count otherwise than the files: the larger number tells of a network
+    nodes = max([nodes, *(len(kinds["node"]) for kinds in strict.values())])
+    lacking = [stem for stem, kinds in strict.items() if not kinds["sw"]]
+    if nodes > 1 and lacking:
+        yield NO_INTERCONNECT.found(
+            Profile.POLICY,
+            shown(""),
+            count=len(lacking),
+            total=len(strict),
+            run=lacking[0],
+            nodes=nodes,
+        )
 
 
 def _missing(official: Official, profile: Profile, shown: Shown) -> Iterator[Finding]:

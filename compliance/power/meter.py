@@ -18,21 +18,29 @@ from podium.compliance.power.rules import (
     CADENCE,
     CLOCK,
     COVERAGE,
+    IMPLAUSIBLE,
     MARKERS,
     MEASUREMENT_TYPE,
     NO_READINGS,
+    NO_WATTS,
     TOO_FEW_READINGS,
     UNORDERED,
     UNREADABLE,
 )
 from podium.logging_spec.reader.read import CRASHING, Log
 from podium.logging_spec.reader.record import Record
-from podium.rules.finding import Finding, Profile
+from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.run import as_number, metadata_of
 
 LONGEST_GAP_MS = 1500.0
 """One reading per second is asked for; this leaves room for clocks of whole seconds."""
+
+LOST_MS = 3000.0
+"""A gap up to this is one reading that was lost or came late, and hides no peak worth a warning."""
+
+LEAST_WATTS, MOST_WATTS = 20.0, 300_000.0
+"""Of a node on average: below the smallest idle computer with an accelerator, above a full rack."""
 
 FEWEST_READINGS = 60
 """Readings that the timed part of a run needs at least."""
@@ -211,12 +219,14 @@ def timing_findings(meter: Meter, start: float | None, stop: float | None) -> It
 
 def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
     starts, stops = meter.starts, meter.stops
-    problems = []
+    problems, severity = [], None
     for key, marks in ((START, starts), (STOP, stops)):
         if len(marks) != 1:
             problems.append(f"{key} is logged {f'{len(marks)} times' if marks else 'nowhere'}")
     # In 1020 published files of 4.0 the stop repeats the start's time; readings are used instead
     if starts and stops and stops[-1][0] <= starts[0][0]:
+        if not problems and stops[-1][0] == starts[0][0]:
+            severity = Severity.NOTE
         when = "when" if stops[-1][0] == starts[0][0] else "before"
         problems.append(f"the measurement stops {when} it starts")
     elif (starts and starts[0][0] > readings[0].time) or (
@@ -226,7 +236,8 @@ def _markers(meter: Meter, readings: list[Reading]) -> Iterator[Finding]:
     if problems:
         _, position = (stops or starts or [(0.0, readings[0].position)])[-1]
         key = STOP if stops else START
-        yield meter.found(MARKERS, meter.line(position), key, problem="; ".join(problems))
+        problem = "; ".join(problems)
+        yield meter.found(MARKERS, meter.line(position), key, severity=severity, problem=problem)
 
 
 def _coverage(
@@ -249,10 +260,22 @@ def _coverage(
     if gaps:
         longest, position = max(gaps, key=lambda gap: gap[0])
         line, seconds = meter.line(position), longest / 1000
-        yield meter.found(CADENCE, line, READING, count=len(gaps), longest=seconds)
+        short = None if longest > LOST_MS else Severity.NOTE
+        yield meter.found(CADENCE, line, READING, severity=short, count=len(gaps), longest=seconds)
     inside = sum(start <= reading.time <= stop for reading in readings)
     if inside < FEWEST_READINGS:
         yield meter.found(TOO_FEW_READINGS, None, READING, count=inside, fewest=FEWEST_READINGS)
+
+
+def amount_findings(meter: Meter, joules: float | None, duration_ms: float) -> Iterator[Finding]:
+    """Whether a node or a switch can have drawn so much, or so little, in the timed part."""
+    watts = float("nan") if joules is None else joules / (duration_ms / 1000)
+    key = READING if meter.readings else ESTIMATE
+    if meter.switch and watts == 0:
+        yield meter.found(NO_WATTS, None, key, watts=watts)
+    bounds = {"least": LEAST_WATTS, "most": MOST_WATTS}
+    if not meter.switch and (watts < LEAST_WATTS or watts > MOST_WATTS):
+        yield meter.found(IMPLAUSIBLE, None, key, watts=watts, **bounds)
 
 
 # --- as the official summary ---

@@ -73,6 +73,19 @@ NODE_COUNT = policy(
     good=_GOOD,
 )
 
+NO_INTERCONNECT = policy(
+    "power.no-interconnect",
+    says="the interconnect of a system of several nodes is measured or estimated",
+    why="what carries weights and gradients between nodes draws power for the training as well",
+    message="{count} of {total} runs have no sw file, {run} among them; the {nodes} nodes of the "
+    "system must have an interconnect that is measured or estimated",
+    help="add sw_0.txt with interconnect_power_est, or with the readings of the switch",
+    expected="sw_<i>.txt in every run's folder",
+    cites=f"{_RULES}, Measure or Estimate Interconnects",
+    bad="the system has number_of_nodes 2, and the runs have node_0.txt, node_1.txt and no sw file",
+    good="every run has sw_0.txt, too",
+)
+
 VERIFIER_NAMES = FixedRule(
     "power.verifier-names",
     says="no other file's name begins as those of power logs do",
@@ -196,6 +209,8 @@ MARKERS = policy(
     help="log one start before the first reading and one stop after the last",
     expected="one start, one stop",
     cites=f"{_RULES}, Measure max(a run, 60 power samples)",
+    varies="a note where the stop only repeats the time of the start, as in many published logs: "
+    "the readings tell when they were taken",
     bad="a power log has no power_measurement_stop",
     good=_GOOD,
 )
@@ -210,6 +225,33 @@ UNORDERED = note(
     expected="readings in order of time",
     bad="two readings have changed places",
     good=_GOOD,
+)
+
+NO_WATTS = policy(
+    "power.no-watts",
+    says="a measured or estimated interconnect draws power",
+    why="switches draw most of their power whether or not there is traffic",
+    message="the interconnect draws {watts} W; must be above 0",
+    help="state the maximum power of the switches times the share of them that the system uses",
+    expected="above 0",
+    actual="watts",
+    cites=f"{_RULES}, Measure or Estimate Interconnects",
+    bad="sw_0.txt has an interconnect_power_est of 0",
+    good="it has one of 100",
+)
+
+IMPLAUSIBLE = policy(
+    "power.implausible",
+    says="a node draws as much power as one that trains",
+    why="values far off are mostly kilowatts or milliwatts, or those of one of several supplies",
+    message="the node draws {watts:.4g} W on average during the run; must be between {least:g} "
+    "and {most:g} W",
+    help="log the watts of the whole node, summed over its power supplies",
+    expected="between {least:g} and {most:g}",
+    actual="watts",
+    cites=f"{_RULES}, Scoring",
+    bad="all readings of node_0.txt are 1 W",
+    good="they are 500 W",
 )
 
 CLOCK = policy(
@@ -246,6 +288,7 @@ CADENCE = policy(
     expected="one reading per second",
     actual="longest",
     cites=f"{_RULES}, Report 1 Measurement per Second",
+    varies="a note where no gap is longer than 3 s: single readings were lost or came late",
     bad="two readings are 4 s apart",
     good=_GOOD,
 )
@@ -286,11 +329,14 @@ RULES: tuple[FixedRule, ...] = (
     VERIFIER_NAMES,
     NO_SUMMARY,
     NODE_COUNT,
+    NO_INTERCONNECT,
     STRAY_FILE,
     SURPLUS,
     UNREADABLE,
     NO_READINGS,
     BAD_READING,
+    NO_WATTS,
+    IMPLAUSIBLE,
     BAD_EFFICIENCY,
     MEASUREMENT_TYPE,
     MARKERS,

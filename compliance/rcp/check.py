@@ -101,7 +101,7 @@ def _interval(scored: ScoredResult) -> float | None:
         if at is not None:
             places.append(at[1])
     # Some logs print each line twice, and checkpoints may be evaluated offline in any order
-    gaps = [high - low for low, high in pairwise(places) if high > low]
+    gaps = [high - low for low, high in pairwise(sorted(places)) if high > low]
     # Not every schedule is even: that of ssd in 1.0 had epochs 40, 50, 55 and 60
     return statistics.median(gaps) if gaps else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from podium.compliance.errors import UsageFault
@@ -54,6 +55,13 @@ class Plan:
     reference: Reference | None
     minimum: float | None
     progress: Progress | None = None
+    deadline: date | None = None
+
+    @property
+    def points_due(self) -> date | None:
+        """The last day for new reference points; None without a deadline or such a rule."""
+        days = self.rules.package.points_due_days
+        return None if days is None or self.deadline is None else self.deadline - timedelta(days)
 
     @property
     def hopeless(self) -> bool:
@@ -69,18 +77,22 @@ def plan(
     known: References,
     batch_size: float,
     finished: Sequence[float] | None = None,
+    deadline: date | None = None,
 ) -> Plan:
-    """Plan a result; `finished` are the runs so far, infinity for one that did not converge."""
+    """Plan a result; `finished` are the runs so far, infinity for one that did not converge.
+
+    `deadline` is the last day of submission, where that is known.
+    """
     case, reference = known.match(batch_size)
     if reference is None:
-        return Plan(rules, benchmark, batch_size, known, case, None, None)
+        return Plan(rules, benchmark, batch_size, known, case, None, None, deadline=deadline)
     allowance = known.way.allowance(rules.benchmark(benchmark).convergence)
     # 5.0 lets Llama 3.1 405B converge one evaluation sooner: v5.0 Specific Rules
     minimum = max(0.0, reference.minimum - allowance)
     progress = None
     if finished:
         progress = progress_of(finished, known.needed, known.dropped, minimum, reference.mean)
-    return Plan(rules, benchmark, batch_size, known, case, reference, minimum, progress)
+    return Plan(rules, benchmark, batch_size, known, case, reference, minimum, progress, deadline)
 
 
 def finished_values(text: str) -> list[float]:
@@ -182,7 +194,7 @@ def plan_text(made: Plan, width: int) -> str:
     reference = made.reference
     if reference is None:
         lines += wrap(_nothing(made), width)
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *_due_lines(made, width)]) + "\n"
     assert made.minimum is not None
     lines += ["", f"reference mean       {figure(reference.mean)} {unit}"]
     lines.append(f"its deviation        {figure(reference.deviation)}")
@@ -198,7 +210,21 @@ def plan_text(made: Plan, width: int) -> str:
     )
     if made.progress is not None:
         lines += ["", *_progress_lines(made, made.progress, unit, width)]
+    lines += _due_lines(made, width)
     return "\n".join(lines) + "\n"
+
+
+def _due_lines(made: Plan, width: int) -> list[str]:
+    days, due = made.rules.package.points_due_days, made.points_due
+    if days is None:
+        return []
+    by = f"by {due}, " if due else ""
+    deadline = f" of {made.deadline}" if due else ", which `deadline` in podium.toml gives"
+    text = (
+        f"New reference points are due {by}{days} days before the deadline{deadline}. Evidence for "
+        "an appeal comes with the submission."
+    )
+    return ["", *wrap(text, width)]
 
 
 def _percent(mean: float, minimum: float) -> str:
@@ -268,6 +294,7 @@ def plan_json(made: Plan) -> str:
         "dropped": made.known.dropped,
         "reference": None if made.reference is None else reference_member(made.reference),
         "minimum": made.minimum,
+        "points_due": None if made.points_due is None else made.points_due.isoformat(),
         "progress": None if progress is None else _progress_member(progress),
     }
     return json_text(document)

@@ -40,7 +40,7 @@ from podium.compliance.repository.repository_rules import (
     SPECIAL_FILE,
     UNREADABLE,
 )
-from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
@@ -70,12 +70,15 @@ def check_repository(
 ) -> Iterator[Finding]:
     """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
 
-    `rules` decides nothing yet: the official checker judges every round alike. `known` gives the
-    secrets of a log that has been read already, by its path; `disk` is what was listed already.
+    The official checker judges every round alike; the policy's profile warns of what it rejects in
+    the rounds whose script calls it. `known` gives the secrets of a log that has been read already,
+    by its path; `disk` is what was listed already.
     """
-    del rules
     inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known)
-    yield from _limited(inspect.tree(disk or Disk(root)))
+    found = inspect.tree(disk or Disk(root))
+    if profile is Profile.POLICY and not rules.package.repository_checked:
+        found = (one for one in found if one.stated_by is not StatedBy.VERIFIER)
+    yield from _limited(found)
 
 
 def _folders(disk: Disk) -> Iterator[list[Item]]:
@@ -190,9 +193,7 @@ class _Policy:
             yield UNREADABLE.found(self.profile, path)
             return
         for rule in rules:
-            found = name_finding(rule, self.profile, item.name, item.path)
-            # Nobody submits a clone's .git, and the official checker never sees links to folders
-            yield replace(found, severity=Severity.WARNING) if _not_submitted(item) else found
+            yield name_finding(rule, self.profile, item.name, item.path)
         if item.size > LARGE and item.kind is Kind.FILE:
             yield _too_large(item, self.profile)
         if item.kind is Kind.LINK:
@@ -226,11 +227,6 @@ class _Policy:
             found = self.search.file(item.full, item.size, small)
         # The kind only: a report is passed around, and must not repeat the secret
         return [SECRET.found(self.profile, path, line=line, kind=kind) for line, kind in found]
-
-
-def _not_submitted(item: Item) -> bool:
-    """Whether an item is none of the submission's own: a clone's folder, or a link to a folder."""
-    return item.path == ".git" or _links_to_folder(item)
 
 
 def _target(item: Item) -> str | None:

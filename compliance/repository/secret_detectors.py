@@ -106,6 +106,7 @@ def _real(detector: RegexBasedDetector, secret: str) -> bool:
     # These mostly report how a token or key begins: nothing can be said of its characters
     if isinstance(detector, PrivateKeyDetector | GitHubTokenDetector | GitLabTokenDetector):
         return True
-    stand_in = _STAND_INS.fullmatch(secret) or is_templated_secret(secret)
+    # Vendors write EXAMPLE into the keys of their manuals, which people copy
+    stand_in = _STAND_INS.fullmatch(secret) or is_templated_secret(secret) or "EXAMPLE" in secret
     weak = is_sequential_string(secret) or is_not_alphanumeric_string(secret)
     return not (stand_in or weak or is_prefixed_with_dollar_sign(secret))

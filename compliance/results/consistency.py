@@ -22,7 +22,7 @@ from podium.compliance.results.consistency_rules import (
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
 from podium.logging_spec.reader.read import read_log
-from podium.rules.finding import Finding
+from podium.rules.finding import Finding, Severity
 from podium.rules.run import MINUTE_MS, as_number
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def _as_its_folder(
             context.profile,
             run.display_path,
             key="submission_division",
+            severity=None if context.rules.package.one_division else Severity.WARNING,
             logged=facts.division,
             described=division,
         )
@@ -190,10 +191,11 @@ class FingerprintIndex(Generic[_R]):
 class SubmissionIndex(msgspec.Struct):
     """The runs looked at so far: where each lies; and results, by benchmark and mean time.
 
-    `earlier` has those of an earlier tree, where one is to be compared with.
+    `learned` finds runs by the hash of what their evaluations gave, a number for each run.
     """
 
     runs: FingerprintIndex[str] = msgspec.field(default_factory=FingerprintIndex)
+    learned: dict[int, str] = msgspec.field(default_factory=dict)
     scores: dict[tuple[str, float], str] = msgspec.field(default_factory=dict)
 
 
@@ -204,16 +206,39 @@ def copies(
 
     Copies are found across systems, and across submitters where `seen` goes from one to the next.
     """
-    known = FingerprintIndex[str]() if seen is None else seen.runs
+    seen = SubmissionIndex() if seen is None else seen
     for display_path, facts in runs:
-        other, moved = known.add(facts.fingerprint, display_path)
-        if other is None:
+        other, moved = seen.runs.add(facts.fingerprint, display_path)
+        learned = facts.fingerprint.learned
+        # Noted for every run, so that a copy of a copy is found as well
+        alike = None if learned is None else seen.learned.setdefault(learned, display_path)
+        # The same numbers at other times may come of one seed twice: that alone rejects nothing
+        certain = other is not None
+        if other is not None:
+            likeness = f"has the times and evaluations of {other}"
+            if moved:
+                likeness = f"is that of {other} at another time: every evaluation comes as long "
+                likeness += "after the start, with the same value"
+        elif alike is not None and alike != display_path:
+            other = alike
+            likeness = f"has the losses and outcomes of {other} to the last digit, at other times"
+        else:
             continue
-        likeness = f"has the times and evaluations of {other}"
-        if moved:
-            likeness = f"is that of {other} at another time: every evaluation comes as long after "
-            likeness += "the start, with the same value"
-        yield COPIED_RUN.found(context.profile, display_path, likeness=likeness)
+        yield COPIED_RUN.found(
+            context.profile,
+            display_path,
+            severity=_weight_of_copy(display_path, other, certain),
+            likeness=likeness,
+        )
+
+
+def _weight_of_copy(path: str, other: str, certain: bool) -> Severity:
+    """An error where one result counts a run twice: its runs must be runs of their own.
+
+    Two results may share a log for a reason, such as one system submitted by two partners.
+    """
+    same_result = path.rpartition("/")[0] == other.rpartition("/")[0]
+    return Severity.ERROR if certain and same_result else Severity.WARNING
 
 
 def same_scores(

@@ -24,11 +24,13 @@ OTHER_BENCHMARK = policy(
 )
 OTHER_DIVISION = policy(
     "result.other-division",
+    Severity.ERROR,
     says="a log and its system description name the same division",
     why="closed and open results are published apart",
     message="the log has division {logged}; the system description has {described}",
     help="state the same division in both",
     cites=DIVISIONS,
+    varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
     bad=(set_to(SYSTEM, "division", "open"),),
 )
 MIXED_SETTINGS = policy(
@@ -42,11 +44,14 @@ MIXED_SETTINGS = policy(
 )
 COPIED_RUN = policy(
     "result.copied-run",
+    Severity.ERROR,
     says="every run of a submission was made on its own",
-    why="two logs with the same times and evaluations are one run submitted twice",
+    why="two logs with the same times and evaluations are one run submitted twice; so are two with "
+    "the same losses and outcomes, for the digits of two runs always differ",
     message="this log {likeness}; each run must be its own",
     help="remove the copy and add another run",
     cites=RUNS,
+    varies="a warning where the two lie in different results, or only their numbers are the same",
     bad=(copy(_FIRST, f"{RESULT}/result_1.txt"),),
 )
 SAME_SCORE = own(

@@ -10,8 +10,11 @@ from msgspec.structs import replace
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
 from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
 from podium.compliance.report.terminal import join_limited
+from podium.compliance.results.batch import spreads
 from podium.compliance.results.consistency import one_kind
+from podium.compliance.results.factor import MARGIN, normalising
 from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.results.plausibility import plausible
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.run_rules import (
     BAD_SCALING,
@@ -24,8 +27,9 @@ from podium.compliance.results.run_rules import (
     TOO_FEW_RUNS,
     TOO_MANY_FAILED_RUNS,
     TOO_MANY_RUNS,
+    UNSUPPORTED_SCALING,
 )
-from podium.rules.finding import Finding, Severity, StatedBy
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
 
 _MOST = 20
 """Findings about names in one folder beyond this many are counted in the last one."""
@@ -48,7 +52,9 @@ def judge_result(
     if not context.verifier:
         verdict.findings += _names(tree, folder, context)
         verdict.findings += one_kind(verdict, where, context)
-        verdict.findings += _scaling(result, context)
+        verdict.findings += plausible(verdict, where, context)
+        verdict.findings += spreads(result, context)
+        verdict.findings += judge_scaling(result)
     if not folder.official:
         verdict.findings = [_of_policy(finding) for finding in verdict.findings]
     return verdict
@@ -174,12 +180,13 @@ def _names(tree: Tree, folder: ResultFolder, context: JudgingContext) -> Iterato
             name=name,
             more=_more(invalid, path),
         )
-    if not invalid and sorted(numbers) != list(range(len(numbers))):
+    ordered = sorted(numbers)
+    first = 1 if ordered[:1] == [1] else 0
+    if not invalid and ordered != list(range(first, first + len(ordered))):
         yield NUMBERING.found(
             context.profile,
             tree.place(folder.path),
-            numbers=join_limited([str(number) for number in sorted(numbers)], 12),
-            last=len(numbers) - 1,
+            numbers=join_limited([str(number) for number in ordered], 12),
         )
     for name in folder.unknown[:_MOST]:
         path = tree.place(f"{folder.path}/{name}")
@@ -194,15 +201,27 @@ def _more(names: Sequence[str], name: str) -> str:
     return ""
 
 
-def _scaling(result: Result, context: JudgingContext) -> Iterator[Finding]:
+def judge_scaling(result: Result) -> Iterator[Finding]:
+    """Whether scaling.json can be read, and gives a factor that the reference points support."""
+    if result.profile is Profile.VERIFIER:
+        return
     _, problem = result.committee_factor
+    where, factor = f"{result.place.display_path}/{SCALING_FILE}", result.score.factor
     if problem:
         yield BAD_SCALING.found(
-            context.profile,
-            f"{result.place.display_path}/{SCALING_FILE}",
+            result.profile, where, key="scaling_factor", file=SCALING_FILE, problem=problem
+        )
+    # Without runs nothing can be computed, and throughput has no minutes that a factor multiplies
+    elif factor.unsupported and result.runs and not result.weak:
+        yield UNSUPPORTED_SCALING.found(
+            result.profile,
+            where,
             key="scaling_factor",
+            severity=None if factor.too_low else Severity.WARNING,
             file=SCALING_FILE,
-            problem=problem,
+            problem=factor.note,
+            given=factor.committee,
+            implied=" or ".join(f"{one:.6g}" for one in factor.supported),
         )
 
 
@@ -215,6 +234,9 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
     if ours.verdict == "not_applicable":
         return
     theirs = result.official_convergence
+    # That the official verifier crashes on a benchmark says nothing of the result
+    if result.profile is Profile.POLICY and _crashes_verifier(result):
+        theirs = ours
     judged = ours if ours.verdict != "pass" else theirs
     if judged.verdict == "pass":
         return
@@ -224,11 +246,36 @@ def judge_reference_points(result: Result) -> Iterator[Finding]:
     elif theirs.verdict == "pass":
         stated_by = StatedBy.POLICY
     rule = RCP_MISSING if judged.verdict == "missing" else RCP_FAILED
+    decided = _decided(result)
     yield rule.found(
         result.profile,
         result.place.display_path,
         stated_by=stated_by,
+        severity=Severity.WARNING if decided else None,
+        remark=decided,
         reason="; ".join(judged.messages) or "the result fails the test of convergence",
         lowest="" if judged.minimum is None else f"at least {judged.minimum:g}",
         submission=judged.submission,
+    )
+
+
+def _crashes_verifier(result: Result) -> bool:
+    return result.rules.benchmark(result.place.benchmark).convergence.crashes_verifier
+
+
+def _decided(result: Result) -> str:
+    """That scaling.json brings a result that converges too soon to the reference's mean.
+
+    Training rules, RCPs: such a result is rejected unless the committee decides to normalise it.
+    """
+    judged, factor = result.convergence, result.score.factor
+    ratio = normalising(judged)
+    if result.profile is Profile.VERIFIER or factor.committee is None or ratio is None:
+        return ""
+    too_soon = (judged.margin or 0) < 0
+    if not too_soon or abs(factor.committee - ratio) > MARGIN:
+        return ""
+    return (
+        "; scaling.json brings it to the reference's mean by the factor "
+        f"{factor.committee:.6g}, as the committee may decide"
     )

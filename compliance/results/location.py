@@ -44,26 +44,46 @@ def is_pruned(folder: str) -> bool:
 def place_of(folder: Path, display_path: str) -> Place:
     """What the path of a result's folder says."""
     parts = folder.absolute().parts
-    # From the right: a folder called results may hold the whole tree, too
-    at = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
-    scaling: Scaling = "weak" if folder.absolute().parent.name == "weak" else "strong"
-    if at is None or len(parts) - at < 3:
+    at = _results_at(parts)
+    scaling: Scaling
+    if at is None:
+        scaling = "weak" if folder.absolute().parent.name == "weak" else "strong"
         return Place(folder, display_path, benchmark=parts[-1], scaling=scaling)
-    system, rest = parts[at + 1], parts[at + 2 :]
-    if len(rest) > 1 and rest[0] in SCALINGS:
-        rest = rest[1:]
-    else:
-        scaling = "strong"
+    system = parts[at + 1]
+    scaling = "weak" if _depth(parts, at) == at + 4 and parts[at + 2] == "weak" else "strong"
     root = Path(*parts[:at])
     return Place(
         folder,
         display_path,
         submitter_of(root),
         system,
-        rest[0],
+        # A folder below that of a result is a result of what its own name says, if of any
+        parts[-1],
         scaling,
         root / "systems" / f"{system}.json",
     )
+
+
+def result_around(folder: Path) -> Path | None:
+    """The folder of the result that a folder lies in, by its path; None where it lies in none."""
+    parts = folder.absolute().parts
+    at = _results_at(parts)
+    if at is None or len(parts) == (depth := _depth(parts, at)):
+        return None
+    return Path(*parts[:depth])
+
+
+def _results_at(parts: tuple[str, ...]) -> int | None:
+    """Where `results` stands in a path that has a system and a benchmark below it."""
+    # From the right: a folder called results may hold the whole tree, too
+    at = next((i for i in range(len(parts) - 2, 0, -1) if parts[i] == "results"), None)
+    return None if at is None or len(parts) - at < 3 else at
+
+
+def _depth(parts: tuple[str, ...], at: int) -> int:
+    """How many parts the folder of a result has, of a path with `results` at a place."""
+    scaled = len(parts) > at + 3 and parts[at + 2] in SCALINGS
+    return at + 4 if scaled else at + 3
 
 
 def filled(place: Place, facts: Iterable[Facts], rules: Round) -> Place:

@@ -18,12 +18,12 @@ from podium.compliance.inputs.layout import POWER
 from podium.compliance.inputs.source_files import small_json
 from podium.compliance.logs.facts import Facts
 from podium.compliance.results.convergence import judge_convergence
+from podium.compliance.results.factor import Convention, choose_factor
 from podium.compliance.results.location import Place
 from podium.compliance.results.scaling_file import read_scaling
 from podium.compliance.results.score import (
     Score,
     Throughput,
-    choose_factor,
     olympic_energy,
     score_result,
     score_throughput,
@@ -59,7 +59,8 @@ class Run(msgspec.Struct, frozen=True):
 class Result(msgspec.Struct, dict=True):
     """The runs of one benchmark on one system, in counting order, and the rules they are under.
 
-    `points` stand in for the round's reference points where they are given.
+    `points` stand in for the round's reference points where they are given, `factors` for its
+    convention of factors.
     """
 
     place: Place
@@ -68,6 +69,7 @@ class Result(msgspec.Struct, dict=True):
     runs: list[Run]
     description: SystemDescription | None = None
     points: Sequence[Point] | None = None
+    factors: Convention | None = None
 
     @property
     def weak(self) -> bool:
@@ -162,8 +164,16 @@ class Result(msgspec.Struct, dict=True):
     @cached_property
     def score(self) -> Score:
         """Time to train, with the factor on it."""
-        implied = self.convergence if normalises(self.rules, self.profile) else None
-        return replace(self._unscaled, factor=choose_factor(self.committee_factor[0], implied))
+        committee, ours = self.committee_factor[0], self.profile is Profile.POLICY
+        factor = choose_factor(
+            committee,
+            self.convergence,
+            normalised=normalises(self.rules, self.profile),
+            convention=self.factors or usual_factors(self.rules, self.profile),
+            # Worked out only for the file that it may support
+            official=self.official_convergence if ours and committee is not None else None,
+        )
+        return replace(self._unscaled, factor=factor)
 
     @cached_property
     def _unscaled(self) -> Score:
@@ -222,6 +232,14 @@ def normalises(rules: Round, profile: Profile) -> bool:
     HPC follows the training rules of its day, so since its 2.0. The official tools do it always.
     """
     return profile is Profile.VERIFIER or rules.package.normalised
+
+
+def usual_factors(rules: Round, profile: Profile) -> Convention:
+    """The convention of factors of a round: its published results are scaled by scaling.json alone.
+
+    The official summary scales by what it computes, in all rounds.
+    """
+    return "published" if rules.published and profile is Profile.POLICY else "computed"
 
 
 def entry_division(folder: Path) -> str:

@@ -83,10 +83,10 @@ INVALID_LOG_NAME = policy(
 )
 NUMBERING = own(
     "result.numbering",
-    says="the runs of a result are numbered from 0 without gaps",
-    why="a gap makes one ask for the run that is missing",
-    message="runs are numbered {numbers}; must be 0 to {last}",
-    help="number the runs from 0 without gaps",
+    says="the runs of a result are numbered without gaps, from 0 or from 1",
+    why="a gap makes one ask for the run that is missing: runs may not be chosen by their times",
+    message="runs are numbered {numbers}; must be without gaps, from 0 or from 1",
+    help="add the runs that are missing, or number from 0 if none is",
     cites=f"{OWN}, Names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
 )
@@ -101,6 +101,23 @@ BAD_SCALING = policy(
     good=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 1.0}'),),
 )
 
+UNSUPPORTED_SCALING = policy(
+    "result.unsupported-scaling",
+    Severity.ERROR,
+    says="the factor in scaling.json is the one that the reference convergence points imply",
+    why="a factor that is too low makes the score better than the rules allow; the committee may "
+    "set another, and it should be known that it did",
+    message="{problem}",
+    help="give the factor that `podium rcp check` works out, to three decimals or more, or remove "
+    "{file}: on any other the review committee must decide",
+    expected="{implied}",
+    actual="given",
+    cites="training rules, Score scaling",
+    varies="a warning where scaling.json gives more than the points imply: no result gains by it",
+    bad=(write(f"{RESULT}/scaling.json", '{"scaling_factor": 0.5}'),),
+    formerly=("score.factor-differs",),
+)
+
 RCP_FAILED = both(
     "rcp.failed",
     says="a closed result converges no sooner than the reference convergence points allow",
@@ -110,7 +127,8 @@ RCP_FAILED = both(
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by one text alone where the other's arithmetic passes the result",
+    varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
+    "the policy where scaling.json brings the result to the reference's mean",
     bad="every run reaches the target at half the samples that the reference points need",
 )
 RCP_MISSING = both(
@@ -122,7 +140,8 @@ RCP_MISSING = both(
     expected="{lowest}",
     actual="submission",
     cites="training rules, Reference Convergence Points (RCPs)",
-    varies="stated by one text alone where the other's arithmetic passes the result",
+    varies="stated by one text alone where the other's arithmetic passes the result; a warning of "
+    "the policy where scaling.json brings the result to the reference's mean",
     bad="every run has a batch size above the largest reference point",
 )
 
@@ -135,6 +154,7 @@ RULES = (
     INVALID_LOG_NAME,
     NUMBERING,
     BAD_SCALING,
+    UNSUPPORTED_SCALING,
     RCP_FAILED,
     RCP_MISSING,
 )

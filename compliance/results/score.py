@@ -12,9 +12,9 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from podium.compliance.results.factor import Factor
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts
-from podium.rules.convergence.result import Convergence
 from podium.rules.convergence.statistics import mean_of, olympic_mean
 from podium.rules.finding import Profile
 from podium.rules.run import MINUTE_MS
@@ -29,14 +29,6 @@ class ScoredRun(msgspec.Struct, frozen=True):
     minutes: float | None
     role: Role
     why: str = ""
-
-
-class Factor(msgspec.Struct, frozen=True):
-    """What multiplies the minutes, and where it comes from."""
-
-    value: float = 1.0
-    source: Literal["none", "rcp", "scaling.json"] = "none"
-    note: str = ""
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -182,26 +174,6 @@ def _first_converging(
     chosen = [i for i in order if runs[i].counts][:needed]
     why = f"not among the first {needed} runs that converge"
     return [runs[i] for i in chosen], {i: why for i in order if i not in chosen}
-
-
-def choose_factor(committee: float | None, convergence: Convergence | None) -> Factor:
-    """The factor on a result's minutes: that of its scaling.json, else that of its convergence.
-
-    `committee` is the number in scaling.json, None where there is none. A note says where the two
-    differ.
-    """
-    implied = 1.0 if convergence is None else convergence.scaling_factor
-    # The committee's number prevails; the official tools overwrite or delete its file
-    if committee is None:
-        return Factor(implied, "rcp") if implied != 1.0 else Factor()
-    if not math.isfinite(committee) or committee <= 0:
-        note = f"scaling.json gives {committee}, which is no factor: it is left out"
-        return replace(choose_factor(None, convergence), note=note)
-    # Committees write factors with six decimals: below that nothing differs
-    if math.isclose(committee, implied, rel_tol=1e-6):
-        return Factor(committee, "scaling.json")
-    note = f"scaling.json gives {committee:.6g}; the reference points imply {implied:.6g}"
-    return Factor(committee, "scaling.json", note)
 
 
 def score_throughput(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, drop, set_to
-from podium.rules.fixed.fixed_rule import FixedRule, both, policy, verifier
+from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy, verifier
 
 CITES = "training rules, Random numbers"
 
@@ -136,6 +136,19 @@ SOURCE = policy(
     good="it has file: /workspace/train.py",
 )
 
+RUN_INDEX = note(
+    "seeds.run-index",
+    says="the seeds of a result's runs come from a clock or another random source",
+    why="numbers that count the runs were chosen, and others may have been tried before",
+    message="the seeds of the {count} runs are the numbers {first} to {last}: seeds come from the "
+    "clock, from the system's randomness, or from a generator seeded so",
+    help="draw the seed of each run, or show reviewers where it was drawn",
+    cites=CITES,
+    expected="seeds drawn at random",
+    bad="the three runs of a result log the seeds 0, 1 and 2",
+    good="they log 16807, 282475249 and 1622650073",
+)
+
 RULES: tuple[FixedRule, ...] = (
     NONE,
     NOT_INTEGER,
@@ -145,6 +158,7 @@ RULES: tuple[FixedRule, ...] = (
     SEVERAL,
     SHARED,
     SOURCE,
+    RUN_INDEX,
     UNREADABLE_LOG,
     VERIFIER_CRASH,
 )

@@ -22,6 +22,7 @@ from podium.compliance.results.seed_rules import (
     NOT_INTEGER,
     REPEATED,
     REPEATED_IN_RUN,
+    RUN_INDEX,
     SEVERAL,
     SHARED,
     SOURCE,
@@ -34,6 +35,9 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
 CITES_PRUNED = "HPC rules, Throughput"
+
+_LEAST_COUNTED = 3
+"""Fewer runs than these may well have drawn 0 and 1."""
 
 _WHOLE = r"\s*([+-]?)(\d+)\s*"
 
@@ -87,6 +91,7 @@ class _Judgement:
             yield from self._shared({f.path for f in found if f.id == "seeds.repeated"})
         if self.by_policy and self.demanded:
             yield from self._sources(source_files)
+            yield from self._counted()
 
     # --- as the official checker ---
 
@@ -217,6 +222,18 @@ class _Judgement:
             else:
                 continue
             yield self._found(SOURCE, run, line, file=file, problem=problem)
+
+    def _counted(self) -> Iterator[Finding]:
+        """Seeds that only count the runs, in whatever order the runs are."""
+        logged = [{_canonical(seed[0]) for seed in run.seeds} for run in self.runs]
+        if len(logged) < _LEAST_COUNTED or any(len(each) != 1 for each in logged):
+            return
+        seeds = {seed for each in logged for seed in each}
+        for first in (0, 1):
+            if seeds == {str(first + index) for index in range(len(logged))}:
+                run, last = self.runs[0], first + len(logged) - 1
+                line = run.seeds[0][1]
+                yield self._found(RUN_INDEX, run, line, count=len(logged), first=first, last=last)
 
     # --- findings ---
 

@@ -8,13 +8,15 @@ from podium.compliance.inputs.layout import PRUNED, Tree
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
-from podium.rules.finding import Finding, Profile
+from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.fixed.fixed_rule import FixedRule, policy
 
 CITES = "HPC rules, Throughput"
 
+# Errors, for the rules leave no choice in either, and the official tools look at neither
 NO_STRONG_RESULT = policy(
     "throughput.no-strong-result",
+    Severity.ERROR,
     says="throughput is submitted beside a time-to-train result of the same benchmark",
     why="HPC's second metric is taken only together with the first",
     message="{benchmark} has throughput but no time-to-train result; the first is taken only "
@@ -26,6 +28,7 @@ NO_STRONG_RESULT = policy(
 )
 NOT_CONVERGED = policy(
     "throughput.not-converged",
+    Severity.ERROR,
     says="every instance that throughput counts converged",
     why="a model that is not trained is none; such instances are pruned",
     message="this instance did not converge; all instances that are counted must",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
@@ -9,8 +10,9 @@ from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule, check_rules, rules_of
 from podium.compliance.tables.tables import tables
 from podium.rules.catalogue import USAGES, find_round, rounds_of
-from podium.rules.finding import Profile
+from podium.rules.finding import Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.hindsight import verifier_only
 from podium.rules.model.round import Round
 
 _KINDS = {"log": Kind.LOG, "internal": Kind.INTERNAL}
@@ -52,7 +54,13 @@ FIXED: tuple[Rule, ...] = tuple(map(_fixed_rule, FIXED_RULES))
 def _all_rules(usage: str, name: str) -> tuple[Rule, ...]:
     rules = find_round(usage, name)
     rows = [rule for table in tables(rules).values() for rule in rules_of(rules, table)]
-    return (*rows, *check_rules(rules), *FIXED)
+    return (*rows, *check_rules(rules), *(_weighed(rule, rules) for rule in FIXED))
+
+
+def _weighed(rule: Rule, rules: Round) -> Rule:
+    """A rule of every round as it weighs in one of them."""
+    warns = rule.stated_by is StatedBy.VERIFIER and rule.policy_severity == Severity.WARNING
+    return replace(rule, policy_severity=verifier_only(rules).value) if warns else rule
 
 
 def all_rules(rules: Round) -> tuple[Rule, ...]:

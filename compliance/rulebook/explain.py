@@ -11,6 +11,7 @@ from typing import Any
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.rulebook.catalogue import all_rules, rounds_with
+from podium.compliance.rulebook.rates import rates
 from podium.compliance.tables.examples import Example, example
 from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule
@@ -48,8 +49,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as JSON data."""
-        rule = self.rule.to_dict()
-        return {**rule, "bad": list(self.bad), "good": list(self.good)}
+        rule, rate = self.rule.to_dict(), rates().of(self.rule.id)
+        fires_on = None if rate is None else rate.to_dict()
+        return {**rule, "bad": list(self.bad), "good": list(self.good), "fires_on": fires_on}
 
 
 def explain(rules: Round, rule: Rule) -> Explanation:

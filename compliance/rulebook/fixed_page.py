@@ -7,20 +7,23 @@ from itertools import groupby
 
 from podium.compliance.rulebook.catalogue import FIXED
 from podium.compliance.rulebook.explain import example_lines
-from podium.compliance.rulebook.markdown import MADE, escape
+from podium.compliance.rulebook.markdown import MADE, escape, rate_cell
+from podium.compliance.rulebook.rates import rates
 from podium.compliance.tables.rule import Rule
 from podium.rules.fixed.fixed_rule import FixedRule
 
 _INTRODUCTION = (
     "These rules are the same in every round. A message names in angle brackets what each finding "
-    "fills in. An example is an edit of a complete submission: that of submitter Acme to training "
-    "5.1, with one result of three runs."
+    "fills in. What only the official verifier demands is a note, where the policy profile has a "
+    "warning, in rounds before training 4.1. An example is an edit of a complete submission: that "
+    "of submitter Acme to training 5.1, with one result of three runs."
 )
 
 
 def fixed_page() -> str:
     """Every fixed rule: what it says, why, how it is reported, and an example."""
     lines = ["# Rules of lines, files and packages", "", MADE, "", _INTRODUCTION]
+    lines += ["", f"How often rules fire was measured on {rates().source}."]
     # The sort is stable: in a family, rules keep the order in which they are declared
     for family, rules in groupby(sorted(FIXED, key=_family), key=_family):
         lines += ["", f"## {family}"]
@@ -47,6 +50,7 @@ def _section(rule: Rule) -> Iterator[str]:
         ("Help", rule.hint),
         ("Cites", rule.cites),
         ("Formerly", ", ".join(rule.formerly)),
+        ("Fires on", rate_cell(rule)),
     )
     yield from (f"- {label}: {escape(text)}" for label, text in labelled if text)
     if isinstance(rule.source, FixedRule):

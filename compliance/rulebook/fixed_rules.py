@@ -10,9 +10,17 @@ from podium.compliance.logs import log_rules
 from podium.compliance.power import rules as power_rules
 from podium.compliance.rcp import rules as rcp_rules
 from podium.compliance.repository import repository_rules
-from podium.compliance.results import consistency_rules, run_rules, seed_rules, throughput
+from podium.compliance.results import (
+    batch,
+    consistency_rules,
+    run_rules,
+    seed_rules,
+    throughput,
+)
+from podium.compliance.results import plausibility_rules as result_plausibility
 from podium.compliance.scoring import rules as score_rules
 from podium.compliance.submission import code_rules, layout_rules
+from podium.compliance.systems import plausibility_rules
 from podium.compliance.systems import rules as system_rules
 from podium.compliance.waivers import waiver_rules
 from podium.rules.fixed.fixed_rule import FixedRule
@@ -24,8 +32,11 @@ FIXED_RULES: tuple[FixedRule, ...] = (
     *tree_rules.RULES,
     *layout_rules.RULES,
     *system_rules.RULES,
+    *plausibility_rules.RULES,
     *run_rules.RULES,
     *consistency_rules.RULES,
+    *result_plausibility.RULES,
+    *batch.RULES,
     *throughput.RULES,
     *seed_rules.RULES,
     *power_rules.RULES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from podium.compliance.rulebook.rates import rates
 from podium.compliance.tables.rule import Rule
 
 MADE = "<!-- made by `podium rules pages --write`; edit the rules, not this page -->"
@@ -17,16 +18,23 @@ def escape(text: str) -> str:
     return text.translate(_NEEDS_ESCAPE)
 
 
+def rate_cell(rule: Rule) -> str:
+    """How often a rule fires on what was published; empty where that is not known."""
+    rate = rates().of(rule.id)
+    return "" if rate is None else rate.text
+
+
 def check_table(found: Iterable[Rule]) -> Iterator[str]:
     """Checks as a Markdown table."""
-    yield "| Rule | Says | Applies to | Severity | Cites |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield "| Rule | Says | Applies to | Severity | Fires on | Cites |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for rule in found:
         cells = (
             f"`{rule.id}`",
             escape(rule.constraint),
             rule.meaning,
             rule.policy_severity,
+            rate_cell(rule),
             escape(rule.cites),
         )
         yield f"| {' | '.join(cells)} |"

@@ -11,7 +11,8 @@ from pathlib import Path
 from podium.compliance.rulebook.changes import LIMITS
 from podium.compliance.rulebook.coverage_page import coverage_page
 from podium.compliance.rulebook.fixed_page import fixed_page
-from podium.compliance.rulebook.markdown import MADE, check_table, escape
+from podium.compliance.rulebook.markdown import MADE, check_table, escape, rate_cell
+from podium.compliance.rulebook.rates import rates
 from podium.compliance.tables.rule import UNCONSTRAINED, Rule, check_rules, rules_of, target_text
 from podium.compliance.tables.tables import divisions, own_tables, tables
 from podium.rules import catalogue
@@ -24,7 +25,7 @@ FIXED_PAGE = "fixed.md"
 COVERAGE_PAGE = "coverage.md"
 """The page of the clauses, and of what holds them."""
 
-COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Rule")
+COLUMNS = ("Name", "Constraint", "Definition", "Times", "Stated by", "Since", "Fires on", "Rule")
 
 
 def pages_folder() -> Path:
@@ -111,6 +112,7 @@ def facts(rules: Round, name: str) -> list[str]:
         f"Runs of a result: {known.runs}{ends}",
         *([f"Evaluations (closed division): {schedule.text}"] if schedule else []),
         *([f"Initialisation (closed division): {minutes:g} minutes"] if minutes else []),
+        *(f"Not mechanical, look in the code: {demand}" for demand in known.not_mechanical),
     ]
 
 
@@ -142,6 +144,7 @@ def rows(found: Iterable[Rule]) -> Iterator[str]:
             escape(rule.times),
             rule.stated_by.value,
             rule.since,
+            rate_cell(rule).removesuffix(" published results"),
             f"`{rule.id}`",
         )
         yield f"| {' | '.join(cells)} |"
@@ -240,7 +243,9 @@ def _limits(rules: Round) -> Iterator[str]:
 
 
 def _index() -> str:
+    source = f"That was measured on {rates().source}."
     lines = ["# Rules", "", MADE, ""]
+    lines += [f"A rule fires on so many of the published results that it is about. {source}", ""]
     lines += [f"- [Rules of lines, files and packages]({FIXED_PAGE}), in every round"]
     lines += [f"- [Clauses of the documents, and the rules that hold them]({COVERAGE_PAGE})", ""]
     for usage in USAGES:

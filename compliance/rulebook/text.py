@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.rulebook.pages import count, difference, facts
 from podium.compliance.rulebook.printer import Grid, Printer
+from podium.compliance.rulebook.rates import rates
 from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_text
 from podium.compliance.tables.tables import Table, divisions, own_tables
@@ -187,6 +188,9 @@ def explained(explanation: Explanation) -> Iterator[tuple[str, str]]:
         yield "varies", rule.varies
     if rule.hint:
         yield "help", rule.hint
+    rate = rates().of(rule.id)
+    if rate is not None:
+        yield "fires on", f"{rate.text} (measured on {rates().source})"
 
 
 def _reasons(rule: Rule) -> tuple[tuple[str, str], ...]:
@@ -240,7 +244,8 @@ def value_text(each: Setting) -> str:
     value = repr(each.value) if plain else show(each.value)
     if each.state in ("fixed", "given"):
         return value
-    return f"{value} is wrong" if each.state == "wrong" else each.state
+    said = {"wrong": f"{value} is wrong", "unverified": f"{value} by the policy only"}
+    return said.get(each.state, each.state)
 
 
 def _allowed_text(each: Setting) -> str:

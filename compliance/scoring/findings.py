@@ -11,21 +11,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from podium.compliance.report.terminal import join_limited
-from podium.compliance.results.judge import judge_reference_points
+from podium.compliance.results.judge import judge_reference_points, judge_scaling
 from podium.compliance.scoring.result import ScoredResult
 from podium.compliance.scoring.rules import (
     ABSURD_CONVERGENCE,
     BROKEN_RUN_COUNTED,
-    FACTOR_DIFFERS,
     INVALID,
     MIXED_BATCH_SIZES,
     NEGATIVE_TIME,
     NO_ENERGY,
     NO_TIME,
-    WIDE_SPREAD,
+    UNEVEN_SPEED,
 )
 from podium.compliance.waivers.bypass_flags import RCP, Params
 from podium.rules.convergence.facts import RunFacts
+from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.fixed_rule import FixedRule
 
@@ -41,7 +41,7 @@ def findings_of(scored: ScoredResult) -> list[Finding]:
         *_absurd(scored),
         *_times(scored),
         *_convergence(scored),
-        *_factor(scored),
+        *judge_scaling(scored.result),
         *_broken(scored),
         *_spread(scored),
         *_energy(scored),
@@ -163,13 +163,6 @@ def _bypassed(scored: ScoredResult) -> bool:
     return RCP in Params(root, scored.result.profile, str).flags(inside)
 
 
-def _factor(scored: ScoredResult) -> Iterator[Finding]:
-    problem = scored.result.score.factor.note
-    if problem and scored.result.throughput is None:
-        path = f"{scored.result.place.display_path}/scaling.json"
-        yield _found(scored, FACTOR_DIFFERS, path, key="scaling_factor", problem=problem)
-
-
 def _broken(scored: ScoredResult) -> Iterator[Finding]:
     # There such a run is the slowest already: see Result.counted
     if scored.result.profile is Profile.VERIFIER:
@@ -188,14 +181,12 @@ def _broken(scored: ScoredResult) -> Iterator[Finding]:
 
 
 def _spread(scored: ScoredResult) -> Iterator[Finding]:
-    spread = scored.result.spread
-    if spread is None or scored.result.throughput is not None:
-        return
-    names = [name.rpartition("/")[2] for name in spread.outliers]
-    far = f"; far from the others: {join_limited(names, 6)}" if names else ""
-    # Twice the usual spread, below which spread_of calls no single run an outlier either
-    if spread.relative > 2 * spread.usual or far:
-        yield _found(scored, WIDE_SPREAD, spread=spread.relative, usual=spread.usual, far=far)
+    result = scored.result
+    far = [] if result.throughput is not None else uneven(result.chosen)
+    # Times differ as convergence does: only a speed of its own sets a run apart
+    if far:
+        told = [f"{name.rpartition('/')[2]} by {share:+.0%}" for name, share in far]
+        yield _found(scored, UNEVEN_SPEED, far=join_limited(told, 6))
 
 
 def _energy(scored: ScoredResult) -> Iterator[Finding]:

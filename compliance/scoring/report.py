@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.models import FindingEntry, RcpEntry, Rules, Tool
+from podium.compliance.results.factor import Convention
 
 SCHEMA: Literal["podium.scores/1"] = "podium.scores/1"
 
@@ -74,6 +75,13 @@ class ScoreEntry(_Model):
     minutes: float | None = None
     factor: float = 1.0
     factor_source: Literal["none", "rcp", "scaling.json"] = "none"
+    factors: Convention = Field(
+        default="computed",
+        description="where `factor` comes from: `published` is scaling.json alone, `computed` what "
+        "the reference points imply where there is none",
+    )
+    published_factor: float = Field(default=1.0, description="of scaling.json, 1 without one")
+    computed_factor: float = Field(default=1.0, description="what the reference points imply")
     score: float | None = None
     # The official summary scales the energy, the policy does not say: a report has both
     energy_joules: float | None = Field(default=None, description="before scaling")

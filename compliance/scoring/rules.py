@@ -73,19 +73,6 @@ NEGATIVE_TIME = policy_in_both(
     good=_GOOD,
 )
 
-# A warning: in 3.1 the committee set factors for results that fail the test of convergence
-FACTOR_DIFFERS = policy_in_both(
-    "score.factor-differs",
-    Severity.WARNING,
-    says="scaling.json gives the factor that the reference convergence points imply",
-    why="the committee may set another; it should be known that it did",
-    message="{problem}",
-    help="the factor of scaling.json is used where it is one; remove the file to use the other",
-    cites="training rules, Score scaling",
-    bad="scaling.json holds the factor 1.5, and the reference points imply none",
-    good="there is no scaling.json",
-)
-
 # In 5.0 initialisation of more than 30 minutes cost a converged run its place in the summary
 BROKEN_RUN_COUNTED = policy(
     "score.broken-run-counted",
@@ -101,16 +88,17 @@ BROKEN_RUN_COUNTED = policy(
 )
 
 # A note, as outliers are real: 0.7 has 922 minutes beside 0.46
-WIDE_SPREAD = policy_in_both(
-    "score.wide-spread",
+UNEVEN_SPEED = policy_in_both(
+    "score.uneven-speed",
     Severity.NOTE,
-    says="the times of a result's runs lie as close together as is usual",
+    says="the runs of a result train equally fast",
     why="far outliers point to pauses or slow nodes, and are asked about in review",
-    message="the runs' times deviate by {spread:.1%} of their mean; {usual:.1%} is usual{far}",
-    help="look for pauses or slow nodes; far outliers may be asked about in review",
+    message="in speed of training, runs are far from the others: {far}",
+    help="look for pauses or slow nodes; it may be asked about in review",
     cites="training rules, Scoring",
-    bad="one of three runs takes 100 minutes, the others 30",
+    bad="one of three runs takes 100 minutes for as many samples, the others 30",
     good=_GOOD,
+    formerly=("score.wide-spread",),
 )
 
 # A warning: to measure power is optional, so its faults cost no score
@@ -132,8 +120,7 @@ RULES: tuple[FixedRule, ...] = (
     MIXED_BATCH_SIZES,
     ABSURD_CONVERGENCE,
     NEGATIVE_TIME,
-    FACTOR_DIFFERS,
     BROKEN_RUN_COUNTED,
-    WIDE_SPREAD,
+    UNEVEN_SPEED,
     NO_ENERGY,
 )

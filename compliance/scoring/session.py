@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +14,8 @@ from podium.compliance.checking.options import Options
 from podium.compliance.inputs.layout import natural
 from podium.compliance.inputs.round_selection import RoundRequest, rules_of
 from podium.compliance.logs.facts import Facts
-from podium.compliance.results.location import filled, is_pruned, place_of
+from podium.compliance.results.factor import Convention
+from podium.compliance.results.location import filled, is_pruned, place_of, result_around
 from podium.compliance.results.result import Result, Run
 from podium.compliance.scoring.findings import findings_of
 from podium.compliance.scoring.report import Scores
@@ -35,13 +36,17 @@ def score(
     usage: str | None = None,
     profile: Literal["policy", "verifier"] | Profile = Profile.POLICY,
     jobs: int = 1,
+    factors: Convention | None = None,
 ) -> Scores:
     """Score every result below a path: a log, a result's folder, a submission or a round.
+
+    `factors` says where factors come from: `published`, scaling.json alone; `computed`, the
+    reference points where there is no scaling.json; None, as is usual in the round.
 
     Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
     where no score is defined `minutes` is None, and a finding says why.
     """
-    return score_paths([Path(path)], Options(usage, round, Profile(profile), jobs))
+    return score_paths([Path(path)], Options(usage, round, Profile(profile), jobs, factors=factors))
 
 
 def score_paths(
@@ -92,7 +97,7 @@ def results_of(
         for group in _groups(runs, Path(folder).absolute().name, rules):
             place = filled(place_of(Path(folder), display_path), (r.facts for r in group), rules)
             description = described(place.description)
-            yield Result(place, rules, options.profile, group, description, points)
+            yield Result(place, rules, options.profile, group, description, points, options.factors)
 
 
 def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged]]]:
@@ -109,8 +114,20 @@ def _folders(gathered: DiscoveredInputs) -> Iterator[tuple[str, str, list[Judged
         folders.setdefault(target.folder, {})[os.path.basename(target.path)] = one
         display_path.setdefault(target.folder, os.path.dirname(target.display_path) or ".")
     for folder, logs in folders.items():
+        if _stray(folder, folders, gathered):
+            continue
         # As people count: result_10 comes after result_9, not after result_1
         yield folder, display_path[folder], [logs[name] for name in natural(list(logs))]
+
+
+def _stray(folder: str, folders: Collection[str], gathered: DiscoveredInputs) -> bool:
+    """Whether logs lie in a folder below that of a result: they are no result of a submission."""
+    result = result_around(Path(folder))
+    if result is None:
+        return False
+    # Where the folder itself was asked for, its logs are loose ones
+    submitted = any(result.is_relative_to(one.root.absolute()) for one in gathered.packages)
+    return submitted or any(Path(one).absolute() == result for one in folders)
 
 
 def _run(one: Judged) -> Run:

@@ -27,9 +27,9 @@ def write_scaling(results: Iterable[ScoredResult]) -> Iterator[str]:
         # The official tools overwrite or delete this file, and with it what the committee decided
         if path.exists():
             yield _kept(scored, path)
-        elif factor.source == "rcp":
-            write_whole(path, json.dumps({"scaling_factor": factor.value}) + "\n")
-            yield f"written: {path} ({factor.value!r})"
+        elif factor.computed != 1.0:
+            write_whole(path, json.dumps({"scaling_factor": factor.computed}) + "\n")
+            yield f"written: {path} ({factor.computed!r})"
 
 
 def _kept(scored: ScoredResult, path: Path) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from podium.compliance.results.model import JudgingContext
 from podium.compliance.results.result import Result, Run
-from podium.rules.finding import Finding
+from podium.rules.finding import Finding, Severity
 
 if TYPE_CHECKING:
     from podium.compliance.systems.agreement import LogFacts
@@ -21,6 +21,7 @@ class LogAgreement:
 
     def __init__(self, context: JudgingContext) -> None:
         common = context.rules.scopes("", "")[0].keys
+        self._one_division = context.rules.package.one_division
         # From 4.1 on no rule asks for the key, and logs still carry values of old
         self._with_status = "submission_status" in common
         self._known: dict[tuple[str, LogFacts], list[Finding]] = {}
@@ -48,7 +49,7 @@ class LogAgreement:
                 facts.run.division,
                 facts.org,
                 facts.platform,
-                facts.status if self._with_status else None,
+                facts.status,
                 facts.nodes,
                 facts.accelerators_per_node,
                 result.weak,
@@ -62,7 +63,12 @@ class LogAgreement:
         """The differences, without a path yet: they are those of every log that says the same."""
         known = self._known.get((system, logged))
         if known is None:
-            from podium.compliance.systems.agreement import agrees_with_logs
+            from podium.compliance.systems.agreement import Weights, agrees_with_logs
 
-            known = self._known[system, logged] = agrees_with_logs(description, logged, "")
+            weights = Weights(
+                None if self._one_division else Severity.WARNING,
+                None if self._with_status else Severity.NOTE,
+            )
+            known = agrees_with_logs(description, logged, "", weights)
+            self._known[system, logged] = known
         return known

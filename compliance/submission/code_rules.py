@@ -12,6 +12,7 @@ REPLICATION = "submission rules, Source code requirements for replication"
 
 _CODE = "benchmarks/llama31_405b"
 _OURS = f"{_CODE}/implementations/ours"
+_DESCRIPTION = f"{_OURS}/ex_n8_ours.json"
 _SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
 
 NO_CODE = policy(
@@ -49,6 +50,26 @@ THIN_README = policy(
     help="add it to {readme}",
     cites=INSPECTION,
     bad=(write(f"{_CODE}/README.md", "Our implementation.\n"),),
+)
+NO_SOFTWARE_NAMED = note(
+    "code.no-software-version",
+    says="the README identifies the software that ran",
+    why="a release, tag, commit, checksum or image tells everyone which software that was",
+    message="the README of {benchmark} names no release, tag, commit, checksum or image",
+    help="add to {readme} which version of each program was used",
+    cites=REPLICATION,
+    bad=(
+        write(f"{_CODE}/README.md", "Run ./run_and_time.sh; data and weights as in the reference"),
+    ),
+)
+NO_DESCRIPTION = note(
+    "code.no-implementation-description",
+    says="each result has the description of its implementation",
+    why="it tells the starting weights and the types of data; few published trees have it",
+    message="{count} of {total} results have no {example} below {folder}",
+    help="write <system>_<implementation>.json beside the scripts of each benchmark and system",
+    cites=STRUCTURE,
+    bad=(remove(_DESCRIPTION),),
 )
 NO_SCRIPT = policy(
     "code.no-script",
@@ -104,6 +125,8 @@ RULES: tuple[FixedRule, ...] = (
     NO_IMPLEMENTATION,
     NO_README,
     THIN_README,
+    NO_SOFTWARE_NAMED,
+    NO_DESCRIPTION,
     NO_SCRIPT,
     NO_CONFIG,
     SOURCE_NOT_FOUND,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
@@ -14,9 +15,11 @@ from podium.compliance.results.result import Run
 from podium.compliance.submission.code_rules import (
     NO_CODE,
     NO_CONFIG,
+    NO_DESCRIPTION,
     NO_IMPLEMENTATION,
     NO_README,
     NO_SCRIPT,
+    NO_SOFTWARE_NAMED,
     SEED_LINE,
     SOURCE_NOT_FOUND,
     SOURCE_TOO_SHORT,
@@ -32,6 +35,12 @@ _STARTS = ("weight", "checkpoint", "model")
 """Words about given weights: the README says where those of some benchmarks come from."""
 SCRIPTS = ("setup.sh", "init_datasets.sh", "run_and_time.sh")
 """What stands beside an implementation: submission rules, Directory structure."""
+
+_SOFTWARE = re.compile(
+    r"\b(?:v?\d+\.\d+|[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]{5,}|release[ds]?|tags?|commits?|sha256)\b"
+    r"|[\w-]:\d|=="
+)
+"""What identifies software: a version, a hash, an image's tag, or a word for one."""
 
 _LIBRARIES = ("site-packages", "dist-packages")
 
@@ -53,6 +62,8 @@ def judge_documents(
     if not code.present:
         yield NO_CODE.found(_PROFILE, tree.place(context.rules.package.code_folder))
         return
+    results = list(results)
+    yield from _descriptions(tree, [folder for folder, _ in results], code, context)
     seen = set()
     for folder, runs in results:
         if folder.benchmark not in seen:
@@ -93,6 +104,10 @@ def _readme(
         yield NO_README.found(_PROFILE, tree.place(base), folder=base)
         return
     text = " ".join(code.head(path) for path in readmes[:MOST_READMES])
+    if not _SOFTWARE.search(text):
+        yield NO_SOFTWARE_NAMED.found(
+            _PROFILE, tree.place(readmes[0]), benchmark=benchmark.name, readme=readmes[0]
+        )
     missing = [topic for topic, words in _topics(benchmark) if not any(w in text for w in words)]
     if missing:
         yield THIN_README.found(
@@ -124,6 +139,28 @@ def _scripts(tree: Tree, base: str, here: list[str]) -> Iterator[Finding]:
             severity=Severity.NOTE if len(absent) < len(SCRIPTS) else None,
             folder=base,
             scripts=" and no ".join(absent),
+        )
+
+
+def _descriptions(
+    tree: Tree, results: list[ResultFolder], code: Code, context: JudgingContext
+) -> Iterator[Finding]:
+    """Results without `<system>_<implementation>.json`, wherever below their code it may lie."""
+    if is_early(context.rules) or not code.whole:
+        return
+    names = [_name(path) for path in code.paths if path.endswith(".json")]
+    systems = {folder.system for folder in results}
+    known = {system for system in systems if any(n.startswith(f"{system}_") for n in names)}
+    lacking = [folder for folder in results if folder.system not in known]
+    if lacking:
+        folder = context.rules.package.code_folder
+        yield NO_DESCRIPTION.found(
+            _PROFILE,
+            tree.place(folder),
+            count=len(lacking),
+            total=len(results),
+            example=f"{lacking[0].system}_<implementation>.json",
+            folder=folder,
         )
 
 

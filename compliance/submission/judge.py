@@ -38,6 +38,7 @@ from podium.compliance.waivers.bypass_flags import RCP, SEEDS, Params
 from podium.compliance.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.waivers.waivers import WAIVERS_FILE
 from podium.rules.finding import Finding, Severity
+from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
@@ -152,7 +153,10 @@ class _Submission:
                 path=tree.package.display_path or ".",
                 verdict="rejected" if rejected else "accepted",
             ),
-            [*findings, *self.suppressions.about([*findings, *self.logs])],
+            [
+                *in_hindsight(findings, self.context.rules, self.context.profile),
+                *self.suppressions.about([*findings, *self.logs]),
+            ],
             [result_entry(verdict) for verdict in results],
             {tree.place(p): self.systems[s].passed for s, p in tree.systems.items()},
             {
@@ -168,6 +172,8 @@ class _Submission:
 
     def _hygiene(self) -> list[Finding]:
         tree, context = self.tree, self.context
+        if context.verifier and not context.rules.package.repository_checked:
+            return []
         found = check_repository(
             tree.root, context.rules, context.profile, self._secrets, tree.disk
         )

@@ -21,15 +21,14 @@ from podium.compliance.systems.rules import (
     SUBMITTER_MISMATCH,
 )
 from podium.compliance.systems.values import SystemDescription, is_placeholder
-from podium.rules.finding import Finding, Profile
+from podium.rules.finding import Finding, Profile, Severity
 
 
 class LogFacts(NamedTuple):
     """What one log says of its system; None where it says nothing.
 
     `nodes` and `accelerators_per_node` are HPC's keys; `weak` that the log is one instance of
-    several that ran side by side, so that it may have fewer nodes than the system. Leave `status`
-    out from 4.1 on: its key is no longer required, and logs still carry values of old.
+    several that ran side by side, so that it may have fewer nodes than the system.
     """
 
     division: str | None = None
@@ -41,7 +40,19 @@ class LogFacts(NamedTuple):
     weak: bool = False
 
 
-def agrees_with_logs(description: SystemDescription, facts: LogFacts, path: str) -> list[Finding]:
+class Weights(NamedTuple):
+    """How much differences weigh in a round: None as their rules say."""
+
+    division: Severity | None = None
+    status: Severity | None = None
+
+
+AS_RULED = Weights()
+
+
+def agrees_with_logs(
+    description: SystemDescription, facts: LogFacts, path: str, weights: Weights = AS_RULED
+) -> list[Finding]:
     """What a log says otherwise than the description: division, organisation, platform, size.
 
     Organisations are compared as sets of partners, by their letters, and one may be the shorter
@@ -50,10 +61,10 @@ def agrees_with_logs(description: SystemDescription, facts: LogFacts, path: str)
     Findings are at `path`, that of the log.
     """
     return [
-        *_division(description, facts, path),
+        *_division(description, facts, path, weights.division),
         *_org(description, facts, path),
         *_platform(description, facts, path),
-        *_status(description, facts, path),
+        *_status(description, facts, path, weights.status),
         *_size(description, facts, path),
     ]
 
@@ -85,12 +96,20 @@ _LEGAL = frozenset(_FORMS.split())
 
 
 def same_organisation(first: str, second: str) -> bool:
-    """Whether two names are of the same organisations: any order, capitals, or shorter form."""
+    """Whether two names are of the same organisations: any order, capitals, initials or short."""
     whole = letters(first), letters(second)
     # One may be the shorter name: published folders say Habana, descriptions HabanaLabs
     if whole[0] in whole[1] or whole[1] in whole[0]:
         return True
+    if _abbreviates(first, second) or _abbreviates(second, first):
+        return True
     return _covered(first, second) and _covered(second, first)
+
+
+def _abbreviates(short: str, full: str) -> bool:
+    """Whether a word of one name is made of the initials of the other, at least three."""
+    initials = "".join(word[0] for word in re.findall(r"[^\W_]+", full.casefold()))
+    return len(initials) > 2 and initials in re.findall(r"[^\W_]+", short.casefold())
 
 
 def _covered(first: str, second: str) -> bool:
@@ -115,13 +134,20 @@ def _core(name: str) -> str:
 # --- comparisons ----------------------------------------------------------------------------------
 
 
-def _division(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+def _division(
+    description: SystemDescription, facts: LogFacts, path: str, severity: Severity | None
+) -> Iterator[Finding]:
     described, logged = description.division, facts.division
     # Capitals alone are no contradiction: published trees write Closed and Open, too
     if described is None or logged is None or described == logged.strip().casefold():
         return
     yield DIVISION_MISMATCH.found(
-        Profile.POLICY, path, key="submission_division", logged=logged, described=described
+        Profile.POLICY,
+        path,
+        key="submission_division",
+        severity=severity,
+        logged=logged,
+        described=described,
     )
 
 
@@ -135,6 +161,7 @@ def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator
             Profile.POLICY,
             path,
             key="submission_org",
+            severity=Severity.NOTE if placeholder else None,
             logged=logged,
             described=described,
             detail=" (a placeholder)" if placeholder else "",
@@ -152,21 +179,27 @@ def _platform(description: SystemDescription, facts: LogFacts, path: str) -> Ite
     key, wanted = "submission_platform", description.system_name
     count = _MULTIPLE.match(logged)
     rest = logged[count.end() :] if count else logged
-    problems = []
+    problems: list[tuple[str, str, Severity | None]] = []
     if is_placeholder(key, rest) or is_placeholder(key, logged):
-        problems.append(("is a placeholder", wanted))
+        problems.append(("is a placeholder", wanted, Severity.NOTE))
     elif not _alike(rest, description):
-        problems.append(("shares no word with the system description", wanted))
+        problems.append(("shares no word with the system description", wanted, None))
     nodes, each = description.nodes, description.accelerators_per_node
     sizes = {nodes, description.accelerators, each}
     # An instance of a throughput result may be smaller than the system
     if count and None not in sizes and int(count[1]) not in sizes and not facts.weak:
         size = f"{nodes} nodes of {each} accelerators"
         problem = f"is of {count[1]}, and the system description has {size}"
-        problems.append((problem, f"{nodes}x…"))
-    for problem, expected in problems:
+        problems.append((problem, f"{nodes}x…", None))
+    for problem, expected, severity in problems:
         yield PLATFORM_MISMATCH.found(
-            Profile.POLICY, path, key=key, logged=logged, problem=problem, wanted=expected
+            Profile.POLICY,
+            path,
+            key=key,
+            severity=severity,
+            logged=logged,
+            problem=problem,
+            wanted=expected,
         )
 
 
@@ -194,7 +227,9 @@ def _words(text: str) -> frozenset[str]:
     return frozenset([piece for piece in pieces if not piece.isdigit() and len(piece) > 1])
 
 
-def _status(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:
+def _status(
+    description: SystemDescription, facts: LogFacts, path: str, severity: Severity | None
+) -> Iterator[Finding]:
     category, logged = description.category, facts.status
     if category is None or not logged or letters(logged) in LOG_STATUS[category]:
         return
@@ -202,6 +237,7 @@ def _status(description: SystemDescription, facts: LogFacts, path: str) -> Itera
         Profile.POLICY,
         path,
         key="submission_status",
+        severity=severity,
         logged=logged,
         described=description.status,
         wanted=" or ".join(LOG_STATUS[category]),

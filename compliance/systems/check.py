@@ -9,6 +9,7 @@ import msgspec
 
 from podium.compliance.systems.document import Document
 from podium.compliance.systems.inspection import inspect, shown_value
+from podium.compliance.systems.plausibility import judge_plausibility
 from podium.compliance.systems.reader import (
     line_of,
     parse_description,
@@ -18,6 +19,7 @@ from podium.compliance.systems.reader import (
 from podium.compliance.systems.rules import SCHEMA
 from podium.compliance.systems.values import SystemDescription, describe
 from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.hindsight import in_hindsight
 from podium.rules.model.round import Round
 
 __all__ = [
@@ -70,11 +72,13 @@ def judge_description(
     by_schema: bool = False,
 ) -> SystemVerdict:
     """Judge a description that was read."""
-    findings = [*inspect(document, display_path, rules, profile)]
+    findings = in_hindsight([*inspect(document, display_path, rules, profile)], rules, profile)
     description = describe(document.fields) if document.is_object else None
     # Where a rule has found something, the schema would only say it again
     if by_schema and profile is Profile.POLICY and not findings:
         findings = [*_unfit(document, display_path, rules)]
+    if profile is Profile.POLICY and document.is_object:
+        findings += judge_plausibility(document, display_path, rules)
     # Before 1.0 the package checker takes nothing but the division, and ends where there is none
     return SystemVerdict(findings, description, document.sound and "division" in document.fields)
 

@@ -37,7 +37,8 @@ class Field(msgspec.Struct, frozen=True):
     `since` is the first period whose policy demands a meaningful response, None where it never
     does; `advised` the period that recommends it beforehand. `official` says that the official
     verifier demands the key, `crashes` that it fails on any value there that is no string; `least`
-    is the lowest value of a count.
+    is the lowest value of a count. `seldom` marks fields that most published descriptions leave out
+    or empty, and reviewers let pass: where only the policy misses them, that is a note.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Field(msgspec.Struct, frozen=True):
     crashes: bool = False
     least: int = 0
     advised: Period | None = None
+    seldom: bool = False
 
     def required(self, period: Period) -> bool:
         """Whether the policy demands a meaningful response."""
@@ -59,12 +61,12 @@ class Field(msgspec.Struct, frozen=True):
         return self.advised is not None and period == self.advised
 
 
-OLD, V1, V21, V20 = (0, 7), (1, 0), (2, 1), (2, 0)
+OLD, V1, V11, V21, V20 = (0, 7), (1, 0), (1, 1), (2, 1), (2, 0)
 
 
 # The submission rules of 2022-05-24 require these, days after the 2.0 deadline: binding from 2.1
 def _late(name: str, meaning: str, example: str = "", *, official: bool = True) -> Field:
-    return Field(name, meaning, V21, example=example, official=official, advised=V20)
+    return Field(name, meaning, V21, example=example, official=official, advised=V20, seldom=True)
 
 
 CORES, VCPUS = "host_processor_core_count", "host_processor_vcpu_count"
@@ -78,7 +80,15 @@ _TABLE = (
     Field("submitter", "organisation that submits", OLD, example="Example Labs", crashes=True),
     Field("division", "closed or open", OLD, Kind.DIVISION, "closed"),
     Field("status", "availability of the system", OLD, Kind.STATUS, "Available on-premise"),
-    Field("system_type", "datacenter or edge", V1, Kind.SYSTEM_TYPE, "datacenter", official=False),
+    Field(
+        "system_type",
+        "datacenter or edge",
+        V1,
+        Kind.SYSTEM_TYPE,
+        "datacenter",
+        official=False,
+        seldom=True,
+    ),
     Field("system_type_detail", "kind of installation", example="on-premise", official=False),
     Field("system_name", "name of the system as shown", OLD, example="ex_n8", crashes=True),
     Field("number_of_nodes", "nodes in the system", OLD, _COUNT, "8", least=1),
@@ -103,7 +113,13 @@ _TABLE = (
     Field("accelerator_frequency", "clock of the accelerator", example="1230MHz"),
     # The hyphen stands in the submission rules' own table
     Field("accelerator_on-chip_memories", "memories on the chip", example="L1: 32 KB"),
-    Field("accelerator_memory_configuration", "kind of accelerator memory", OLD, example="HBM3"),
+    Field(
+        "accelerator_memory_configuration",
+        "kind of accelerator memory",
+        OLD,
+        example="HBM3",
+        seldom=True,
+    ),
     Field("accelerator_memory_capacity", "memory of one accelerator", OLD, example="80 GB"),
     _late("accelerator_interconnect", "link between accelerators", "18x 25GT/s"),
     Field("accelerator_interconnect_topology", "topology of that link", example="mesh"),
@@ -124,6 +140,13 @@ COUNTS = ("number_of_nodes", "host_processors_per_node", "accelerators_per_node"
 DIVISIONS = ("closed", "open")
 
 SYSTEM_TYPES = ("datacenter", "edge")
+
+
+@lru_cache(maxsize=64)
+def may_be_empty(period: Period) -> frozenset[str]:
+    """Fields whose text may be empty, as much of a description is."""
+    demanded = {each.name for each in FIELDS.values() if each.required(period)}
+    return frozenset(FIELDS) - (demanded if period >= TABLE_FROM else set()) - {*COUNTS, "status"}
 
 
 def period_of(rules: Round) -> Period:

@@ -26,9 +26,9 @@ from podium.compliance.systems.fields import (
     Category,
     Field,
     Kind,
-    Period,
     category_of,
     letters,
+    may_be_empty,
     period_of,
     status_intended,
     status_listed,
@@ -49,6 +49,7 @@ from podium.compliance.systems.rules import (
 )
 from podium.compliance.systems.values import (
     IDENTITY,
+    int_reads,
     is_empty,
     is_good,
     is_placeholder,
@@ -99,14 +100,12 @@ class _Inspection:
         if not document.is_object or (self.verifier and not document.sound):
             return
         fields, named = self.fields, document.named
-        misspelt, may_be_empty = _misspelt(tuple(named)), _may_be_empty(self.period)
+        misspelt, optional = _misspelt(tuple(named)), may_be_empty(self.period)
         # The verifier looks for names alone: a file whose every value is empty passes it.
         for name, each in FIELDS.items():
             if name in fields:
                 value = fields[name]
-                if isinstance(value, str) and (
-                    is_good(name, value) if value else name in may_be_empty
-                ):
+                if isinstance(value, str) and (is_good(name, value) if value else name in optional):
                     continue
                 yield from self._crash(each)
                 # Of values the official verifier demands only those of the status.
@@ -167,7 +166,10 @@ class _Inspection:
         if instead is not None:
             how = f"rename `{instead}` to it"
         if demanded:
-            yield from self._absent(each, _stated_by(each.official), how)
+            stated_by = _stated_by(each.official)
+            note = each.seldom and stated_by is POLICY
+            severity = Severity.NOTE if note else None
+            yield from self._absent(each, stated_by, how, severity=severity)
         elif each.official and not (each.name in EITHER and self._neither_given()):
             why = "optional by the policy" if self.known else "not in this round's policy"
             detail = f": the official verifier rejects the file, though the field is {why}"
@@ -208,6 +210,7 @@ class _Inspection:
                 yield from self._found(
                     EMPTY_FIELD,
                     given[0],
+                    severity=Severity.WARNING,
                     what=f"both `{EITHER[0]}` and `{EITHER[1]}` are",
                     meaning="cores or the virtual processors",
                 )
@@ -248,7 +251,10 @@ class _Inspection:
         if name in COUNTS:
             yield from self._bad_count(each, "empty")
         elif self.known and each.required(self.period):
-            yield from self._found(EMPTY_FIELD, name, what=f"`{name}` is", meaning=each.meaning)
+            severity = Severity.NOTE if each.seldom else Severity.WARNING
+            yield from self._found(
+                EMPTY_FIELD, name, severity=severity, what=f"`{name}` is", meaning=each.meaning
+            )
 
     def _count(self, each: Field, value: Any) -> Iterator[Finding]:
         count = read_count(value)
@@ -258,6 +264,7 @@ class _Inspection:
             yield from self._found(
                 BAD_COUNT,
                 each.name,
+                severity=Severity.NOTE if int_reads(value) else None,
                 field=each.name,
                 found=f"{value!r}, {count.odd}",
                 least="",
@@ -311,6 +318,7 @@ class _Inspection:
         yield from self._found(
             BAD_DIVISION,
             "division",
+            severity=None if close else Severity.ERROR,
             value=short(value),
             effect=effect,
             guess=f"; did you mean {close[0]!r}?" if close else "",
@@ -339,10 +347,3 @@ def _misspelt(named: tuple[str, ...]) -> dict[str, str]:
         if close:
             found[absent.pop(close[0])] = key
     return found
-
-
-@lru_cache(maxsize=64)
-def _may_be_empty(period: Period) -> frozenset[str]:
-    """Fields whose text may be empty, as much of a description is."""
-    demanded = {each.name for each in FIELDS.values() if each.required(period)}
-    return frozenset(FIELDS) - (demanded if period >= TABLE_FROM else set()) - {*COUNTS, "status"}

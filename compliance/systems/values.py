@@ -65,6 +65,15 @@ def _read_text(given: str) -> Count:
     return Count(None)
 
 
+def int_reads(given: Any) -> bool:
+    """Whether int(), by which the official result summary reads a count, can read it."""
+    try:
+        int(given)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 # --- placeholders ---------------------------------------------------------------------------------
 
 _PLACEHOLDERS = {

@@ -11,6 +11,7 @@ from podium.compliance.tables.tables import Table
 from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
+from podium.rules.hindsight import verifier_only
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
 from podium.rules.table import End, Line, Row, Times
@@ -112,7 +113,9 @@ def _row_rule(rules: Round, table: Table, row: Row, first: str) -> Rule:
         hint=row.hint,
         cites=row.cites or _cites(rules, table),
         policy_exempt_reason=row.policy_exempt_reason,
-        **_severities(rules, row.stated_by, row.policy_exempt_reason, differs),
+        **_severities(
+            rules, row.stated_by, row.policy_exempt_reason, differs, alone=row.policy_severity
+        ),
     )
 
 
@@ -162,22 +165,32 @@ def _end_rule(rules: Round, table: Table, end: End) -> Rule:
     )
 
 
+def _where_texts_differ(policy: Severity, verifier: Severity) -> str:
+    """What a finding weighs in the policy profile, where only one of the two texts rejects."""
+    if policy is verifier:
+        return f"error, or {policy} where only one of the two texts rejects"
+    alone = {"the policy": policy, "the official verifier": verifier}
+    parts = [f"{weight} where only {text} rejects" for text, weight in alone.items()]
+    return "error; " + ", ".join(part for part in parts if not part.startswith("error"))
+
+
 def _severities(
     rules: Round,
     stated_by: StatedBy,
     policy_exempt_reason: str,
     differs: bool,
     one_sided: bool = False,
+    alone: Severity = Severity.WARNING,
 ) -> dict[str, Any]:
+    """The weights in either profile; `alone` is that of what only the policy rejects."""
     if stated_by is StatedBy.POLICY:
-        # Training rules, Hyperparameters: where table and verifier differ, the verifier wins
-        policy = Severity.WARNING if rules.verified else Severity.ERROR
+        policy = alone if rules.verified else Severity.ERROR
         return {"policy_severity": policy.value, "verifier_severity": ""}
     policy_text = "error"
     if policy_exempt_reason or one_sided:
-        policy_text = "warning"
+        policy_text = verifier_only(rules).value
     elif differs:
-        policy_text = "error, or warning where only one of the two texts rejects"
+        policy_text = _where_texts_differ(alone, verifier_only(rules))
     return {"policy_severity": policy_text, "verifier_severity": "error"}
 
 

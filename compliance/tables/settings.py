@@ -29,8 +29,9 @@ ROLES = ("hyperparameter", "statistic")
 class Setting:
     """One key: what it may be.
 
-    `state` is fixed, given, wrong (given, and not allowed), bounded, free, or depends (on
-    the keys in `missing`).
+    `state` is fixed, given, wrong (given, and not allowed), unverified (given, and allowed by the
+    policy, though the official verifier rejects it), bounded, free, or depends (on the keys in
+    `missing`).
     """
 
     key: str
@@ -112,7 +113,7 @@ def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Settin
     constraints = (*row.each, *(row.policy or ()))
     state, value, missing = "free", given.get(row.name), _missing(constraints, row.name, run)
     if row.name in given:
-        state = "given" if _allows(constraints, value, run, row.name) else "wrong"
+        state = _state(constraints, row.as_policy().each, value, run, row.name)
     elif (choice := _fixed(constraints, run)) is not None:
         state, value = "fixed", choice
     elif missing:
@@ -123,6 +124,19 @@ def _setting(rule: Rule, row: Row, given: Mapping[str, Any], run: Run) -> Settin
     return Setting(
         row.name, state, value, allowed, missing, row.stated_by.value, rule.id, rule.meaning
     )
+
+
+def _state(
+    both: tuple[Constraint, ...],
+    policy: tuple[Constraint, ...],
+    value: Any,
+    run: Run,
+    key: str,
+) -> str:
+    """The state of a value that is given."""
+    if _allows(both, value, run, key):
+        return "given"
+    return "unverified" if _allows(policy, value, run, key) else "wrong"
 
 
 def choices(rules: Round, benchmark: str, division: str, given: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from podium.rules.catalogue import find_round
 from podium.rules.finding import StatedBy
-from podium.rules.model.round import DIVISIONS, Round, Scope
+from podium.rules.model.round import DIVISIONS, Round
+from podium.rules.model.scope import Scope
 from podium.rules.table import Line, Row
 
 

@@ -11,7 +11,13 @@ _openfold = partial(_hpc, since="hpc 3.0")
 
 # --- deepcam ---
 
-DROPOUT = _hpc("dropout", "float", "share of activations dropped")
+DROPOUT = _hpc(
+    "dropout",
+    "float",
+    "share of activations dropped",
+    # Published logs of GPT-3 give it for each kind of layer
+    formerly=("attention_dropout", "hidden_dropout"),
+)
 GRADIENT_ACCUMULATION_FREQUENCY = _hpc(
     "gradient_accumulation_frequency", "int", "micro-batches summed per optimizer step"
 )

@@ -18,6 +18,8 @@ GLOBAL_BATCH_SIZE = _hyper(
 GRADIENT_ACCUMULATION_STEPS = _hyper(
     "gradient_accumulation_steps", "int", "micro-batches summed per optimizer step", since="1.0"
 )
+LOCAL_BATCH_SIZE = _hyper("local_batch_size", "int", "batch of one device", unit="samples")
+D_BATCH_SIZE = _hyper("d_batch_size", "int", "batch of one device", unit="samples")
 MAX_STEPS = _hyper("max_steps", "int", "limit of optimizer steps", unit="steps", since="5.1")
 # The policy's tables use the name in `formerly`; rules and logs use this one
 MAX_SEQUENCE_LENGTH = _hyper(
@@ -42,10 +44,20 @@ EVALUATION_FREQUENCY = _hyper(
 EVAL_EVERY_DATA_PCT = _hyper(
     "eval_every_data_pct", "float", "share of the data between evaluations", since="6.1"
 )
+HSTU_ATTN_NUM_LAYERS = _hyper("hstu_attn_num_layers", "int", "attention layers", since="6.1")
+HISTORY_LENGTH = _hyper(
+    "history_length", "int", "longest history of one user", unit="samples", since="6.1"
+)
 LORA_ALPHA = _hyper("lora_alpha", "float", "scale of the low-rank update", since="4.0")
+LORA_DROPOUT = _hyper(
+    "lora_dropout", "float", "share of activations dropped before the low-rank update", since="4.0"
+)
 LORA_RANK = _hyper("lora_rank", "int", "rank of the low-rank update", since="4.0")
 MOE_AUX_LOSS_COEFF = _hyper(
     "moe_aux_loss_coeff", "float", "weight of the expert balancing loss", since="6.0"
+)
+LABEL_SMOOTHING = _hyper(
+    "label_smoothing", "float", "weight of the uniform distribution in the labels", until="4.0"
 )
 MODEL_BN_SPAN = _hyper(
     "model_bn_span",

@@ -24,7 +24,8 @@ class Key(NamedTuple):
     """One log key: its name, the type of its value, and what it means.
 
     `since` and `until` are the first and last round whose rules or constants name it; `until` is
-    None while the newest training round knows it. `formerly` holds other names of policy texts.
+    None while the newest training round knows it. `formerly` holds other names, of policy texts
+    and of older logs.
     """
 
     name: str

@@ -28,11 +28,11 @@ ALL: Final[Mapping[str, Key]] = MappingProxyType(
 INFORMAL: Final = frozenset(
     """
     attention_dropout base_learning_rate batchnorm_group_stride benchmark checkpoint current_lr
-    d_batch_size data_file data_format data_oversampling_factor dataset disable_comm_overlap
+    data_file data_format data_oversampling_factor dataset disable_comm_overlap
     disable_resign_pct dummy enable_gds enable_graph enable_jit enable_mmap enable_nhwc
     enable_odirect eval_games eval_loss ffn_hidden_size filter_amount gating_win_rate
     hidden_dropout hidden_size holdout_pct instance_id layernorm_epsilon learning_rate
-    learning_rate_decay_steps learning_rate_warmup_epochs local_batch_size loss lr_abs
+    learning_rate_decay_steps learning_rate_warmup_epochs loss lr_abs
     max_predictions_per_seq momentum num_eval_examples num_games num_heads num_layers num_readouts
     num_train_examples number_of_ranks opt_beta1 opt_beta2 opt_gradient_accumulation_steps
     opt_initial_learning_rate opt_matrix_epsilon opt_num_epochs opt_shampoo_start_step opt_step

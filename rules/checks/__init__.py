@@ -41,7 +41,7 @@ class Context(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def offline(self) -> bool:
         """Whether checkpoints may be evaluated after the run, on no clock."""
-        return self.schedule is not None and self.schedule.offline
+        return self.benchmark is not None and self.limits.offline(self.benchmark.name)
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:

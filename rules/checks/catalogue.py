@@ -10,11 +10,15 @@ from msgspec.structs import replace
 from podium.rules.checks import (
     Check,
     disclosure,
+    ending,
     evaluation,
     hpc,
     lifecycle,
+    monotonic,
     numbering,
+    offline,
     pairing,
+    speed,
     values,
 )
 from podium.rules.finding import Severity
@@ -22,8 +26,12 @@ from podium.rules.finding import Severity
 ALL: tuple[Check, ...] = (
     *lifecycle.CHECKS,
     *evaluation.CHECKS,
+    *offline.CHECKS,
+    *ending.CHECKS,
+    *speed.CHECKS,
     *numbering.CHECKS,
     *pairing.CHECKS,
+    *monotonic.CHECKS,
     *values.CHECKS,
     *disclosure.CHECKS,
 )

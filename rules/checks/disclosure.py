@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from podium.logging_spec import keys as k
 from podium.rules.checks import Context, check
@@ -17,6 +18,11 @@ from podium.rules.table import Violation
 
 PARALLELISMS = (k.TENSOR_PARALLELISM, k.PIPELINE_PARALLELISM, k.CONTEXT_PARALLELISM)
 
+DEVICE_BATCHES = (k.MICRO_BATCH_SIZE, k.LOCAL_BATCH_SIZE, k.D_BATCH_SIZE)
+"""Keys for what one device takes at once, the standard one first; older logs have the others."""
+
+_DISCLOSED = [k.MICRO_BATCH_SIZE.name, k.GRADIENT_ACCUMULATION_STEPS.name]
+
 _PARALLEL = tuple(key.name for key in (k.NUMBER_OF_NODES, k.ACCELERATORS_PER_NODE, *PARALLELISMS))
 
 
@@ -28,8 +34,8 @@ def _count(run: Run, key: k.Key) -> float | None:
 @check(
     "disclosure.batch-not-composed",
     key="global_batch_size",
-    says="the global batch is made of whole micro-batches: micro_batch_size times "
-    "gradient_accumulation_steps times the data-parallel width",
+    says="the global batch is made of whole micro-batches: micro_batch_size (or the batch of a "
+    "device) times gradient_accumulation_steps times the data-parallel width",
     cites=f"{OWN}, Plausibility",
     stated_by=StatedBy.PODIUM,
     bad=excerpt(
@@ -45,7 +51,7 @@ def _count(run: Run, key: k.Key) -> float | None:
     watches=(
         on(
             "global_batch_size",
-            "micro_batch_size",
+            *(key.name for key in DEVICE_BATCHES),
             "gradient_accumulation_steps",
             *_PARALLEL,
             when=once,
@@ -58,16 +64,14 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
     The data-parallel width is the number of accelerators divided by tensor, pipeline and context
     parallelism; where the log does not tell it, it must at least come out whole.
     """
-    # Disclosure is optional in 6.0 and required in 6.1 only: most logs have none of it
-    if "micro_batch_size" not in run.where:
+    batch = _count(run, k.GLOBAL_BATCH_SIZE)
+    logged = {key.name: _count(run, key) for key in _parts(run)}
+    factors = [factor for factor in logged.values() if factor is not None]
+    if batch is None or len(factors) < len(logged) or not factors:
         return
-    batch, micro = _count(run, k.GLOBAL_BATCH_SIZE), _count(run, k.MICRO_BATCH_SIZE)
-    steps = _count(run, k.GRADIENT_ACCUMULATION_STEPS)
-    if batch is None or micro is None or steps is None:
-        return
-    width = batch / (micro * steps)
-    expected = _data_parallel(run)
-    product = f"micro_batch_size * gradient_accumulation_steps (= {show(micro * steps)})"
+    width = batch / prod(factors)
+    expected = _data_parallel(run) if [*logged] == _DISCLOSED else None
+    product = f"{' * '.join(logged)} (= {show(prod(factors))})"
     wanted = (
         f"a whole multiple of {product}" if expected is None else f"{show(expected)} * {product}"
     )
@@ -77,8 +81,17 @@ def batch_not_composed(run: Run, _: Context) -> Iterator[Violation]:
             f"global_batch_size is {show(batch)}; must be {wanted}",
             wanted,
             batch,
-            "correct whichever of the three is not what the run used",
+            "correct whichever of them is not what the run used",
         )
+
+
+def _parts(run: Run) -> Iterator[k.Key]:
+    """The factors of the global batch that a log gives: the batch of a device, accumulation."""
+    device = next((key for key in DEVICE_BATCHES if key.name in run.where), None)
+    if device is not None:
+        yield device
+    if "gradient_accumulation_steps" in run.where:
+        yield k.GRADIENT_ACCUMULATION_STEPS
 
 
 def _data_parallel(run: Run) -> float | None:

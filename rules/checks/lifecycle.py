@@ -25,6 +25,10 @@ def _begun(run: Run, record: Record) -> bool:
     return record.key != "init_start" or not run.where.keys().isdisjoint(MARKERS)
 
 
+# Accepted logs of 0.6 to 2.0 write abort, and every tool reads it so
+ABORTED = (k.ABORTED, "abort")
+KNOWN_STATUSES = (*k.STATUSES, *ABORTED)
+
 EARLIEST_MS, LATEST_MS = 1e12, 4e12
 """September 2001 and October 2096: clocks outside are not set, or count another unit."""
 
@@ -112,20 +116,19 @@ def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
     good=at(60, "run_stop", status="success"),
     watches=(on("run_stop"),),
 )
-def unknown_status(run: Run, context: Context) -> Iterator[Violation]:
+def unknown_status(run: Run, _: Context) -> Iterator[Violation]:
     """The status decides whether a run counts as converged; any other word decides nothing."""
-    # Public logs of 0.6 write abort
-    known = (*k.STATUSES, "abort") if context.generation != "mllog" else k.STATUSES
     records = run.records
     for index in run.where.get("run_stop", ()):
         metadata = records[index].metadata
         if isinstance(metadata, dict) and "status" in metadata:
             status = metadata["status"]
-            if status not in known:
+            if status not in KNOWN_STATUSES:
+                wanted = " or ".join(k.STATUSES)
                 yield Violation(
                     index,
-                    f"the status of run_stop is {show(status)}; must be {' or '.join(known)}",
-                    " or ".join(known),
+                    f"the status of run_stop is {show(status)}; must be {wanted}",
+                    wanted,
                     status,
                     "log success where the target was reached, aborted otherwise",
                 )
@@ -144,7 +147,7 @@ def unknown_status(run: Run, context: Context) -> Iterator[Violation]:
 def not_converged(run: Run, _: Context) -> Iterator[Violation]:
     """A result may hold one run without convergence, which then is its slowest; not more."""
     ended = status_of(run)
-    if ended is not None and ended[1] in (k.ABORTED, "abort"):
+    if ended is not None and ended[1] in ABORTED:
         yield Violation(
             ended[0],
             f"the status of run_stop is {show(ended[1])}; must be success for the run to count as "
@@ -292,7 +295,9 @@ def cache_not_cleared(run: Run, _: Context) -> Iterator[Violation]:
     start = run.first("run_start")
     # Nodes log their own, some at the very end of the file: the earliest time counts, not a line
     late = start is not None and min(times(run, "cache_clear")) - start.time_ms
-    if late and late > 0:
+    # A run_start that is before init_stop has the wrong time: `run.times-not-physical` tells that
+    ended = times(run, "init_stop")
+    if late and late > 0 and not (start and ended and start.time_ms < ended[0]):
         yield Violation(
             found[0],
             f"the first cache_clear is {minutes(late)} after run_start; must be before it",

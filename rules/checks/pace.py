@@ -47,7 +47,8 @@ class Grids:
 
     def leaves(self, run: Run, record: Record) -> bool:
         """Whether an evaluation leaves the last of the grids; it may still be in order."""
-        if self.schedule is None or self.overlap:
+        # Of checkpoints evaluated in any order, an evaluation to come may fill any gap
+        if self.schedule is None or self.schedule.offline or self.overlap:
             return False
         found = position(record, (self.unit,) if self.unit else self.schedule.positions)
         # What cannot be followed cheaply is worth a look by the check itself

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podium.rules.checks import Context, Worth, check
+from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
-from podium.rules.checks.pace import Progress
 from podium.rules.checks.points import (
-    OUTCOMES,
-    POSITIONS,
     Marks,
     evaluations_before,
     marks_of,
@@ -17,7 +14,7 @@ from podium.rules.checks.points import (
     position,
     where_is,
 )
-from podium.rules.checks.watch import following, on
+from podium.rules.checks.watch import on
 from podium.rules.citations import LIBRARY
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity, StatedBy
@@ -74,6 +71,8 @@ def left_open(run: Run, _: Context) -> Iterator[Violation]:
     says="no block, epoch or evaluation ends more often than it began",
     cites=CITES,
     stated_by=StatedBy.PODIUM,
+    # A note, as an interval left open is: accepted logs have both, and neither changes a time
+    severity=Severity.NOTE,
     divisions=("closed",),
     bad=excerpt(
         at(1, "eval_start", samples_count=12_288),
@@ -222,7 +221,10 @@ def _stops_elsewhere(name: str, starts: Marks | None, stops: Marks | None) -> It
     watches=(on("run_stop"),),
 )
 def final_position(run: Run, context: Context) -> Iterator[Violation]:
-    """The run ends with the evaluation that reaches the target; both must count alike."""
+    """The run ends with the evaluation that reaches the target; both must count alike.
+
+    Samples may differ by one batch: some programs count the batch under way, some only those done.
+    """
     stops = run.where.get("run_stop")
     if not stops or context.offline:
         return
@@ -233,7 +235,7 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
         return
     # In the unit of the evaluation: run_stop may state several
     final = position(run.records[stops[0]], found[:1])
-    if final is not None and final != found:
+    if final is not None and abs(final[1] - found[1]) > _a_batch(run, found[0]):
         wanted = show(found[1])
         yield Violation(
             stops[0],
@@ -245,55 +247,9 @@ def final_position(run: Run, context: Context) -> Iterator[Violation]:
         )
 
 
-def _goes_back(_: Context) -> Worth:
-    return Progress(POSITIONS).goes_back
-
-
-@check(
-    "progress.not-monotonic",
-    formerly=("progress.goes-back",),
-    says="positions in training never decrease as time goes on",
-    cites=CITES,
-    stated_by=StatedBy.PODIUM,
-    bad=excerpt(
-        at(2, "eval_accuracy", 3.4, samples_count=24_576),
-        at(4, "eval_accuracy", 3.2, samples_count=12_288),
-    ),
-    good=excerpt(
-        at(2, "eval_accuracy", 3.4, samples_count=12_288),
-        at(4, "eval_accuracy", 3.2, samples_count=24_576),
-    ),
-    by_benchmark=True,
-    watches=(
-        *(following(key, begin=_goes_back) for key in (*OUTCOMES, "epoch_start")),
-        following("block_start", begin=lambda _: Progress(BLOCK).goes_back),
-    ),
-)
-def goes_back(run: Run, context: Context) -> Iterator[Violation]:
-    """A model that trains on has seen more, so one of two such records is wrong.
-
-    Lines may stand in any order; what counts is the time they give.
-    """
-    keys = ("block_start", "epoch_start")
-    # Checkpoints that are evaluated after the run may be taken in any order
-    for key in keys if context.offline else (*keys, outcome_key(run)):
-        found = marks_of(run, key, BLOCK if key == "block_start" else POSITIONS)
-        if found is None or found.values == found.ranked:
-            continue
-        records = run.records
-        marks = sorted(
-            zip(found.places, found.values, strict=True), key=lambda mark: records[mark[0]].time_ms
-        )
-        fault = next((i for i in range(1, len(marks)) if marks[i][1] < marks[i - 1][1]), 0)
-        if fault:
-            (_, before), (index, now) = marks[fault - 1], marks[fault]
-            yield Violation(
-                index,
-                f"{found.unit} of {key} is {show(now)} after {show(before)}; must not decrease",
-                f"at least {show(before)}",
-                now,
-                "count progress from the start of the run, in one unit",
-            )
+def _a_batch(run: Run, unit: str) -> float:
+    """The samples of a batch, for positions in samples; 0 for those in another unit."""
+    return (run.number("global_batch_size") or 0.0) if unit == "samples_count" else 0.0
 
 
 CHECKS = (
@@ -303,5 +259,4 @@ CHECKS = (
     evaluation_positions,
     block_positions,
     final_position,
-    goes_back,
 )

@@ -146,6 +146,16 @@ def first_passing(run: Run, target: Row, places: Sequence[int]) -> int | None:
     return first if first is not None and places and first <= places[-1] else None
 
 
+def earliest_passing(run: Run, target: Row) -> int | None:
+    """The evaluation that reaches the target with the least training, wherever it is logged."""
+    found: list[tuple[float, int]] = []
+    for index in evaluations(run):
+        at = position(run.records[index])
+        if at is not None and target.reached(run, index):
+            found.append((at[1], index))
+    return min(found, default=(0.0, None))[1]
+
+
 def times(run: Run, key: str) -> list[float]:
     """When the records of a key were written, in file order."""
     records = run.records

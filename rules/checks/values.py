@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import isfinite
+from operator import itemgetter
 from typing import Any
 
 from podium.logging_spec import keys as k
@@ -12,14 +13,17 @@ from podium.logging_spec.reader.record import Record
 from podium.rules.checks import Context, check
 from podium.rules.checks.excerpt import at, excerpt
 from podium.rules.checks.points import TRAINING
-from podium.rules.checks.watch import on
+from podium.rules.checks.watch import on, once
 from podium.rules.citations import LIBRARY
+from podium.rules.constraints.bounds import near_whole
 from podium.rules.constraints.formula import show
 from podium.rules.finding import Severity, StatedBy
 from podium.rules.run import Run, as_number
 from podium.rules.table import Violation
 
 CLOSED = ("closed",)
+
+_PLAIN = {int, float}
 
 NUMERIC = frozenset(
     name
@@ -33,6 +37,20 @@ COMPARED = NUMERIC.union(
     (key.name for key in k.ALL.values() if key.role == "hyperparameter" and key.type == "any"),
 )
 """Keys whose value is one number, or several."""
+
+
+COUNTS = frozenset(
+    name
+    for name, key in k.ALL.items()
+    if key.type == "int" and key.role in ("hyperparameter", "disclosure")
+)
+"""Keys whose value counts something."""
+
+
+def _fraction(_: Run, record: Record) -> bool:
+    value = record.value
+    # A number that is not finite is another check's
+    return type(value) is float and isfinite(value) and not near_whole(value)
 
 
 def _odd_numbers(value: Any) -> bool:
@@ -146,7 +164,10 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
         return
     records = run.records
     for key, found in run.where.items():
-        for index in found if key in NUMERIC else ():
+        # Nearly always all are numbers, and that is quicker to tell at once
+        if key not in NUMERIC or {type(records[index].value) for index in found} <= _PLAIN:
+            continue
+        for index in found:
             value = records[index].value
             if type(value) in (int, float) or value is None or _is_number(value):
                 continue
@@ -161,6 +182,30 @@ def wrong_type(run: Run, context: Context) -> Iterator[Violation]:
             )
             # One finding for a key: thousands of records may share the fault
             break
+
+
+@check(
+    "log.not-whole",
+    says="what counts batches, samples, steps or devices is a whole number",
+    cites=f"{LIBRARY}, value",
+    bad=at(1, "global_batch_size", 8.5),
+    good=at(1, "global_batch_size", 8.0),
+    watches=(on(*sorted(COUNTS), when=_fraction),),
+)
+def not_whole(run: Run, _: Context) -> Iterator[Violation]:
+    """No step trains on half a sample: a fraction is a slip, or what was logged is a quotient."""
+    for key in COUNTS.intersection(run.where):
+        found = run.where[key]
+        bad = [index for index in found if _fraction(run, run.records[index])]
+        if bad:
+            value = run.records[bad[0]].value
+            yield Violation(
+                bad[0],
+                f"{key} is {show(value)}; must be a whole number",
+                "a whole number",
+                value,
+                f"log what the run used: {k.ALL[key].meaning}",
+            )
 
 
 @check(
@@ -224,10 +269,60 @@ def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
         )
 
 
+_EVENT_TYPES = {
+    name: k.INTERVAL_START if key.role == "interval_start" else k.INTERVAL_END
+    for name, key in k.ALL.items()
+    if key.role in ("interval_start", "interval_end")
+}
+"""The event type of each key that begins or ends something."""
+
+
+@check(
+    "log.wrong-event-type",
+    says="keys that begin or end an interval have the event type of a beginning or an end",
+    cites=f"{LIBRARY}, event_type",
+    # A note: one accepted result in five has such records
+    severity=Severity.NOTE,
+    bad=':::MLLOG {"key": "run_start", "value": null, "metadata": {}, "time_ms": 1735689600000, '
+    '"event_type": "POINT_IN_TIME"}',
+    good=':::MLLOG {"key": "run_start", "value": null, "metadata": {}, "time_ms": 1735689600000, '
+    '"event_type": "INTERVAL_START"}',
+    watches=(on(*_EVENT_TYPES, when=once),),
+)
+def wrong_event_type(run: Run, context: Context) -> Iterator[Violation]:
+    """Who reads a log by its event types misses what such records begin or end.
+
+    Podium itself goes by the keys. Records without any type are those of other dialects.
+    """
+    if context.generation != "mllog":
+        return
+    records, wrong = run.records, []
+    where = run.where
+    for key in _EVENT_TYPES.keys() & where.keys():
+        # The records of a key come from one call: the first stands for all
+        given, wanted = records[where[key][0]].event_type, _EVENT_TYPES[key]
+        if given != wanted and given is not None:
+            wrong.append((where[key][0], key, given, wanted))
+    if wrong:
+        wrong.sort(key=itemgetter(0))
+        index, key, given, wanted = wrong[0]
+        others = ", ".join(name for _, name, _, _ in wrong[1:])
+        yield Violation(
+            index,
+            f"the event_type of {key} is {show(given)}; must be {wanted}"
+            + (f" (likewise wrong: {others})" if others else ""),
+            wanted,
+            show(given),
+            "log what begins with the call for starts, what ends with that for ends",
+        )
+
+
 CHECKS = (
     not_a_number,
     misspelt_key,
     wrong_type,
+    wrong_event_type,
+    not_whole,
     seed_missing,
     seed_not_integer,
 )

@@ -80,14 +80,21 @@ class rounded(Constraint, frozen=True):
 
     def test(self, value: Any, run: Run) -> bool:
         bound = self.bound.compute(run)
-        # Half a unit of the last decimal, and room for the rounding error of the formula itself
-        return bool(abs(value - bound) <= 0.5 * 10**-self.digits + 1e-9 * abs(bound))
+        # With room for the rounding error of the formula itself
+        return bool(abs(value - bound) <= self._within + 1e-9 * abs(bound))
+
+    @property
+    def _within(self) -> float:
+        return 0.5 / 10.0**self.digits
 
     def text(self) -> str:
-        return f"{self.bound.text}, rounded to {self.digits} decimals"
+        return f"{self.bound.text}, {self._tolerance()}"
+
+    def _tolerance(self) -> str:
+        return f"rounded to {self.digits} decimals (within {self._within:g})"
 
     def expected(self, run: Run | None) -> str:
-        return f"{worked_out(self.bound, run)}, rounded to {self.digits} decimals"
+        return f"{worked_out(self.bound, run)}, {self._tolerance()}"
 
     def only_value(self, run: Run) -> Any:
         return round(self.bound.compute(run), self.digits)

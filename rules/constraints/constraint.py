@@ -35,6 +35,11 @@ class Constraint(msgspec.Struct, frozen=True):
         return self.test(record.value, run)
 
     @property
+    def awaits_end(self) -> bool:
+        """Whether a record that breaks it may yet obey, once later records are there."""
+        return False
+
+    @property
     def is_constant(self) -> bool:
         """Whether it looks at the value alone: at no other key, and not at how floats compare."""
         return False

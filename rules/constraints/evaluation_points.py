@@ -11,7 +11,7 @@ from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import computes
 from podium.rules.constraints.constraint import Constraint, with_metadata
 from podium.rules.constraints.formula import Formula, as_of, ceil, floor, show, worked_out
-from podium.rules.run import Run
+from podium.rules.run import NotLogged, Run, as_number, metadata_of
 
 
 class OnSamples(Constraint, frozen=True):
@@ -76,7 +76,10 @@ class on_multiples_of(OnSamples, frozen=True):
 
 
 class every_batch_from(OnSamples, frozen=True):
-    """Evaluations start at a given sample count and then come after every batch, none skipped."""
+    """Evaluations start at a given sample count and then come after every batch, none skipped.
+
+    Those logged before the batch size have no grid and fail.
+    """
 
     start: Formula
 
@@ -114,8 +117,42 @@ class every_batch_from(OnSamples, frozen=True):
     def text(self) -> str:
         return f"at {self.start.text} samples first, then after every batch"
 
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"log {key} in order of training, the first {worked_out(self.start, run)} samples in"
+
     def when(self, run: Run) -> str:
         return f"first at {worked_out(self.start, run)} samples, then after every batch"
+
+
+class every_batch_in_any_order(every_batch_from, frozen=True):
+    """The same grid, whose points may be evaluated in any order and each more than once."""
+
+    @property
+    def awaits_end(self) -> bool:
+        return True
+
+    def broken(self, positions: list[int], run: Run) -> list[int]:
+        failed: list[int] = []
+        reached: dict[float, list[int]] = {}
+        for index in positions:
+            at = as_number(metadata_of(run.records[index]).get("samples_count"))
+            (failed if at is None else reached.setdefault(at, [])).append(index)
+        run.position = len(run.records)
+        try:
+            due = self.start.compute(run)
+            batch = run.logged("global_batch_size")
+            for at in sorted(reached):
+                # As above: what follows a gap fails with it
+                if at == due:
+                    due += batch
+                else:
+                    failed += reached[at]
+        except (ArithmeticError, NotLogged, TypeError, ValueError):
+            return positions
+        return sorted(failed)
+
+    def text(self) -> str:
+        return f"{super().text()}, in any order"
 
 
 _INTERVAL = ceil(0.001 * 2_290_835_423 / BATCH) * BATCH

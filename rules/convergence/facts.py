@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from podium.logging_spec.reader.record import Record
 from podium.rules.convergence import policy_reader, verifier_reader
 from podium.rules.finding import Profile
 from podium.rules.model.benchmark import Unit
@@ -69,7 +70,7 @@ def run_facts(
         reading = verifier_reader.read(run, rules, train_samples)
     else:
         reading = policy_reader.read(run, rules, benchmark, train_samples)
-    start, stop = times(run, profile)
+    start, stop = times(run, profile, policy_reader.winner(run, rules, benchmark))
     nodes = run.number("number_of_nodes")
     each = None if nodes is None else run.number("accelerators_per_node")
     # The verifier takes the value of the last record that mentions the key: it may be of any type
@@ -95,11 +96,14 @@ def run_facts(
     )
 
 
-def times(run: Run, profile: Profile) -> tuple[float | None, float | None]:
+def times(
+    run: Run, profile: Profile, winner: Record | None = None
+) -> tuple[float | None, float | None]:
     """When the timed part began and ended, in milliseconds since 1970.
 
-    By the policy from the first run_start to the first run_stop after it; the official summary
-    takes the last run_start before the first run_stop. In 0.6 MiniGo ends with the model that won.
+    By the policy from the first run_start to the first run_stop after it, or to the `timestamp` of
+    the winning model (seconds since run_start) where there is one; the official summary takes the
+    last run_start before the first run_stop.
     """
     records = run.records
     starts, stops = run.where.get("run_start", ()), run.where.get("run_stop", ())
@@ -110,10 +114,7 @@ def times(run: Run, profile: Profile) -> tuple[float | None, float | None]:
         before = [at for at in starts if at < stops[0]]
         return records[before[-1] if before else starts[0]].time_ms, records[stops[0]].time_ms
     begun = records[starts[0]].time_ms
-    # run_stop may come long after the winning model, or never: it gives 32.8 minutes for a public
-    # result of 14.43
-    won = run.first("eval_result")
-    seconds = None if won is None else as_number(metadata_of(won).get("timestamp"))
+    seconds = None if winner is None else as_number(metadata_of(winner).get("timestamp"))
     if seconds is not None:
         return begun, begun + seconds * 1000
     after = [at for at in stops if at > starts[0]]

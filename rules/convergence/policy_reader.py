@@ -10,6 +10,7 @@ from typing import Any
 
 from podium.logging_spec.reader.record import Record
 from podium.rules.convergence.observation import Reading, quality_number, says_success
+from podium.rules.convergence.units import in_train_samples, in_unit
 from podium.rules.derived_records import GATHERED, gather_metrics
 from podium.rules.model.round import Round
 from podium.rules.run import Run, as_number, metadata_of
@@ -31,10 +32,10 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
     order = (gathers or known.convergence.position, *_POSITIONS)
     if gathers:
         run = _gathered(run, gathers)
-    reading.quality, at, reached = _passed(run, targets, order)
-    won = run.first("eval_result")
+    offline = rules.limits.offline(known.name)
+    reading.quality, at, reached = _passed(run, targets, order, offline)
+    won = winner(run, rules, benchmark)
     if won is not None:
-        # MiniGo of 0.6 ends with the model that won; a run_stop may come hours later, or never.
         reading.converged, reading.quality = True, quality_number(won.value)
         reading.to_converge = as_number(metadata_of(won).get("iteration"))
         return reading
@@ -42,10 +43,26 @@ def read(run: Run, rules: Round, benchmark: str | None, train_samples: bool = Fa
     # One submitter of 0.6 reports nothing: then the target reached decides alone
     stopped = stop is not None and says_success(stop) is not False
     reading.converged = stopped and (reached or not targets)
-    if reading.converged:
-        in_samples = train_samples and known.convergence.in_train_samples
-        reading.to_converge = _train_samples(run) if in_samples else at
+    if not reading.converged:
+        return reading
+    if train_samples and known.convergence.in_train_samples:
+        reading.to_converge = in_train_samples(run)
+    elif at is not None:
+        schedule = rules.limits.evaluates.get(known.name)
+        first = _first_evaluation(run, order)
+        reading.to_converge = in_unit(at, first, run, size, known.convergence, schedule)
     return reading
+
+
+def winner(run: Run, rules: Round, benchmark: str | None) -> Record | None:
+    """The record of the model that won, where the benchmark's runs end with it, not with run_stop.
+
+    After 0.6 MiniGo logs eval_result as well, also of a run that is given up below the target.
+    """
+    known = rules.benchmarks.values() if benchmark is None else (rules.benchmark(benchmark),)
+    # A log that names no benchmark is told by the record, which only one of its round has
+    found = (run.first(one.ends_with) for one in known if one.ends_with)
+    return next((record for record in found if record is not None), None)
 
 
 def _gathered(run: Run, gathers: str) -> Run:
@@ -68,7 +85,7 @@ def _targets(rules: Round, benchmark: str | None) -> tuple[str, tuple[Row, ...]]
 
 
 def _passed(
-    run: Run, targets: tuple[Row, ...], order: tuple[str, ...]
+    run: Run, targets: tuple[Row, ...], order: tuple[str, ...], offline: bool
 ) -> tuple[float | None, float | None, bool]:
     """The final quality, where the target was first reached, and whether it was reached at all.
 
@@ -81,7 +98,7 @@ def _passed(
         return quality_number(last.value), _position(last, order), True
     passed = []
     for row in targets:
-        first = _first_passing(row, run, order)
+        first = _first_passing(row, run, order, offline)
         if first is None:
             last = run.last(targets[0].name)
             return (None if last is None else quality_number(last.value)), None, False
@@ -92,11 +109,11 @@ def _passed(
     return quality_number(passed[0].value), max(positions, default=None), True
 
 
-def _first_passing(row: Row, run: Run, order: tuple[str, ...]) -> Record | None:
-    """The first record that reaches a row's target; of gathered metrics the earliest checkpoint."""
+def _first_passing(row: Row, run: Run, order: tuple[str, ...], offline: bool) -> Record | None:
+    """The first record that reaches a row's target; of checkpoints the earliest in training."""
     # The policy asks for no order: what a target depends on may be logged after the evaluation
     ordered, run.ordered = run.ordered, False
-    if row.name == GATHERED:
+    if offline or row.name == GATHERED:
         found = (run.records[i] for i in run.where.get(row.name, ()) if row.reached(run, i))
         # Checkpoints are evaluated in any order: the earliest in training counts, not in the file
         first = min(found, key=lambda record: _position(record, order) or 0.0, default=None)
@@ -125,6 +142,6 @@ def _position(record: Record, order: tuple[str, ...]) -> float | None:
     return None
 
 
-def _train_samples(run: Run) -> float | None:
-    record = run.last("train_samples")
-    return None if record is None else as_number(record.value)
+def _first_evaluation(run: Run, order: tuple[str, ...]) -> float | None:
+    first = run.first("eval_accuracy")
+    return None if first is None else _position(first, order)

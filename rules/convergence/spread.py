@@ -17,6 +17,14 @@ USUAL_SPREAD = {5: 0.025}
 _MAD_TO_DEVIATION = 1.4826
 
 
+LEAST_RUNS = 3
+"""Runs that a usual speed takes."""
+
+UNEVEN = 0.2
+"""Share by which a run may be faster or slower than usual; one accepted result in 30 has runs
+farther off, mostly for a pause."""
+
+
 class Spread(msgspec.Struct, frozen=True):
     """How far the times of the runs that count lie apart.
 
@@ -54,3 +62,31 @@ def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
     far = (run for run in runs if run.minutes is not None and abs(run.minutes - middle) > limit)
     outliers = tuple(sorted(run.name for run in far))
     return Spread(statistics.fmean(times), statistics.stdev(times), usual, outliers)
+
+
+def uneven(runs: Sequence[RunFacts]) -> list[tuple[str, float]]:
+    """Runs that train far faster or slower than the others: (name, share above the median).
+
+    Speed is the training until convergence over the time of the run. As for outliers in time, a run
+    is far off beyond 3.5 deviations as the median distance estimates them; of those the farthest
+    comes first.
+    """
+    speeds = [
+        (run.name, run.to_converge / run.minutes)
+        for run in runs
+        if run.counts and run.to_converge and run.minutes and run.minutes > 0
+    ]
+    if len(speeds) < LEAST_RUNS:
+        return []
+    middle = _middle([speed for _, speed in speeds])
+    limit = max(
+        UNEVEN * middle,
+        3.5 * _MAD_TO_DEVIATION * _middle([abs(speed - middle) for _, speed in speeds]),
+    )
+    far = [(name, speed / middle - 1) for name, speed in speeds if abs(speed - middle) > limit]
+    return sorted(far, key=lambda each: -abs(each[1]))
+
+
+def _middle(values: Sequence[float]) -> float:
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2

@@ -14,6 +14,8 @@ FORMER_IDS: Mapping[str, tuple[str, ...]] = {
     "pairing.unclosed-interval": ("pairing.left-open",),
     "progress.not-monotonic": ("progress.goes-back",),
     "result.invalid-log-name": ("result.strange-log-name",),
+    "result.unsupported-scaling": ("score.factor-differs",),
+    "score.uneven-speed": ("score.wide-spread",),
 }
 """By the id of today."""
 

@@ -7,6 +7,7 @@ from podium.rules.checks.catalogue import HPC
 from podium.rules.constraints.benchmark_constraints import each_item
 from podium.rules.constraints.bounds import above, at_least, below, equals, whole
 from podium.rules.constraints.order import after, before, init_within
+from podium.rules.finding import Severity
 from podium.rules.hpc import schedules
 from podium.rules.hpc.benchmarks.deepcam import DEEPCAM
 from podium.rules.hpc.benchmarks.oc20 import OC20
@@ -26,6 +27,7 @@ V1_0 = V0_7.next(
         submission_rules="1.1",
         seeds_compared=True,
         fields_checked=True,
+        one_division=True,
     ),
     limits=replace(V0_7.limits, init_closed=30, init_open=30, evaluates=schedules.V1_0),
     retires=("deepcam",),
@@ -51,7 +53,12 @@ V1_0 = V0_7.next(
                         policy=each_item((whole(), above(0)), listed=True),
                         why=PRESENCE,
                     ),
-                    policy_row(k.TRAIN_SAMPLES, equals(524_288), why=SAMPLES),
+                    policy_row(
+                        k.TRAIN_SAMPLES,
+                        equals(524_288),
+                        why=SAMPLES,
+                        policy_severity=Severity.ERROR,
+                    ),
                 ),
                 add=(
                     row(k.DROPOUT, at_least(0.0), below(1.0), times=OPTIONAL),

@@ -16,6 +16,7 @@ V2_0 = V1_0.next(
         normalised=True,
         preview_follow_up=True,
         pruned_instances=True,
+        repository_checked=True,
         submission_rules="2.1",
     ),
     limits=replace(V1_0.limits, init_open=240),

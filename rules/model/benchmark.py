@@ -114,12 +114,15 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     `runs` is the number of runs a result needs (HPC's throughput: at least), `dropped` how many
     its mean leaves out at each end, and so how many may fail as the slowest; `first_converging`:
     of more runs than needed the first that converge are scored, and no other may be.
+    `ends_with` is the key of the record that names the winning model where a run ends with that
+    model, at the seconds after run_start that its `timestamp` gives; empty where run_stop ends it.
     `gathers` names the metadata member that tells checkpoints apart where a rule is about several
     metrics of one checkpoint.
     `comparable` is the span of rounds whose results may be compared (MLCommons' table of compatible
     results), None where no other round's may; `compared_as` the name that the same benchmark got
     later; `also_called` what people call it. `borrowable`: its hyperparameters may be borrowed.
-    `starts_from_weights`: training begins with given weights.
+    `starts_from_weights`: training begins with given weights. `not_mechanical` are demands, a
+    sentence each with its section, that no submitted file shows: a reviewer looks for them in code.
     Sources: training rules, Benchmark Results, Scoring and Hyperparameter Borrowing; HPC rules.
     """
 
@@ -130,6 +133,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     open: tuple[Line, ...] | None
     variants: tuple[Variant, ...] = ()
     init_minutes: float | None = None
+    ends_with: str = ""
     gathers: str = ""
     target: str = ""
     cites: str = "training rules, Hyperparameters and Optimizer"
@@ -141,6 +145,7 @@ class Benchmark(msgspec.Struct, frozen=True, dict=True):
     also_called: tuple[str, ...] = ()
     borrowable: bool = True
     starts_from_weights: bool = False
+    not_mechanical: tuple[str, ...] = ()
 
     @cached_property
     def targets(self) -> tuple[Row, ...]:

@@ -19,7 +19,8 @@ class Delta(TypedDict, total=False):
     `retires` names benchmarks that go, `leaves` those that go though the verifier keeps their
     rules, `introduces` brings new ones, `amends` changes some by name. `common`, `closed` and
     `open` change those tables. What is not named stays, but for the two lists of names that the
-    verifier has wrong, which each round states anew.
+    verifier has wrong, which each round states anew, and `published`, which is true unless it says
+    otherwise.
     """
 
     retires: tuple[str, ...]
@@ -34,17 +35,22 @@ class Delta(TypedDict, total=False):
     checks: tuple[Check, ...]
     names_in: tuple[str, ...]
     verified: bool
+    published: bool
+    verifier_in_force: bool
     listed_without_rules: tuple[str, ...]
     omitted_from_open_list: tuple[str, ...]
 
 
 TABLES: tuple[Literal["common", "closed", "open"], ...] = ("common", "closed", "open")
-INHERITED: tuple[Literal["limits", "package", "checks", "names_in", "verified"], ...] = (
+INHERITED: tuple[
+    Literal["limits", "package", "checks", "names_in", "verified", "verifier_in_force"], ...
+] = (
     "limits",
     "package",
     "checks",
     "names_in",
     "verified",
+    "verifier_in_force",
 )
 
 

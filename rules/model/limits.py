@@ -21,3 +21,8 @@ class Limits(msgspec.Struct, frozen=True):
     seeds_logged: bool = False
     staging_timed: bool | None = None
     evaluates: Mapping[str, Schedule] = msgspec.field(default_factory=dict)
+
+    def offline(self, benchmark: str) -> bool:
+        """Whether a benchmark's checkpoints may be evaluated after the run, on no clock."""
+        schedule = self.evaluates.get(benchmark)
+        return schedule is not None and schedule.offline

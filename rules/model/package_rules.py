@@ -11,7 +11,9 @@ class PackageRules(msgspec.Struct, frozen=True):
     Convergence and score (training rules, RCPs and Scoring): `tests_convergence`: closed results
     are compared with reference points, which a round's benchmarks must then have. `median_window`:
     more runs than needed may be submitted, of which the median window is scored. `normalised`: a
-    score is scaled for converging sooner than the reference. `power`: energy may be measured.
+    score is scaled for converging sooner than the reference. `points_due_days`: new reference
+    points are due so many days before the deadline of submissions, None where no round says so; the
+    evidence of an appeal comes with the submission. `power`: energy may be measured.
 
     Review (training rules, Hyperparameter Borrowing, Results Resubmission; submission rules):
     `borrowing`: another's hyperparameters may be taken; `software_updates`: software may be brought
@@ -22,16 +24,19 @@ class PackageRules(msgspec.Struct, frozen=True):
     `weak`; `pruned_instances`: of `weak` ones some may be left out. `described_by_entry`: systems
     may be described beside their results, without `systems`. `nested_submissions`: a submission may
     lie some folders lower, of a version or a task. `code_folder`: where code lies.
+    `one_division`: no result was accepted whose logs and description name different divisions.
     `submission_rules` is the training round whose submission rules hold, empty where its own do.
 
     Official tools: `seeds_compared`: the package checker compares seeds; `fields_checked`: it
-    checks the fields of system descriptions. `columns` are benchmarks in the order of the official
+    checks the fields of system descriptions; `repository_checked`: the script that is run before an
+    upload calls the repository checker. `columns` are benchmarks in the order of the official
     summary's columns; those not named come last.
     """
 
     tests_convergence: bool = False
     median_window: bool = False
     normalised: bool = False
+    points_due_days: int | None = None
     power: bool = False
     borrowing: bool = False
     software_updates: bool = False
@@ -42,7 +47,9 @@ class PackageRules(msgspec.Struct, frozen=True):
     described_by_entry: bool = False
     nested_submissions: bool = False
     code_folder: str = "benchmarks"
+    one_division: bool = False
     submission_rules: str = ""
     seeds_compared: bool = False
     fields_checked: bool = False
+    repository_checked: bool = False
     columns: tuple[str, ...] = ()

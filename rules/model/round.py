@@ -14,101 +14,16 @@ from podium.logging_spec.reader.log import Generation
 from podium.rules.checks import Check, Context
 from podium.rules.citations import COMPLIANCE_CHECKER, LOGGING
 from podium.rules.constraints.bounds import one_of
-from podium.rules.finding import StatedBy
-from podium.rules.model.benchmark import Benchmark, RoundError, Variant, by_name, unknown_benchmark
+from podium.rules.model.benchmark import Benchmark, RoundError, by_name, unknown_benchmark
 from podium.rules.model.delta import INHERITED, TABLES, Delta, next_benchmarks
 from podium.rules.model.limits import Limits
 from podium.rules.model.package_rules import PackageRules
+from podium.rules.model.scope import Scope, scope_of
 from podium.rules.model.sections import sections_of
 from podium.rules.run import Run, metadata_of
-from podium.rules.table import End, Line, Row, row
+from podium.rules.table import Line, Row, row
 
 DIVISIONS = ("closed", "open")
-
-
-class Scope(msgspec.Struct, frozen=True, dict=True):
-    """Rules that apply together; a key listed by a later scope is decided by that scope alone."""
-
-    name: str
-    rows: tuple[Row, ...]
-    ends: tuple[End, ...] = ()
-    variants: tuple[Variant, ...] = ()
-    benchmark: bool = False
-
-    @cached_property
-    def keys(self) -> frozenset[str]:
-        """The keys this scope lists for the official verifier."""
-        # A row that only the policy has must not cancel what the verifier found for the key
-        return frozenset(row.key.name for row in self.rows if row.stated_by != "policy")
-
-    @cached_property
-    def verified(self) -> tuple[tuple[str, Row], ...]:
-        """(rule id, row) of all that the official verifier judges."""
-        return tuple((f"{self.name}.{r.name}", r) for r in self.rows if r.stated_by != "policy")
-
-    @cached_property
-    def policy(self) -> tuple[tuple[str, Row], ...]:
-        """(rule id, row as the policy has it) where it says more than the verifier."""
-        return tuple(
-            (f"{self.name}.{r.key.name}", r.as_policy())
-            for r in self.rows
-            if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"
-        )
-
-    @cached_property
-    def chosen(self) -> tuple[Scope, ...]:
-        """The scope of each variant, in their order."""
-        return tuple(scope_of(f"{self.name}.{v.name}", v.rows) for v in self.variants)
-
-    def citing(self, text: str, targets: str, sections: Mapping[str, str]) -> Scope:
-        """The same scope; rows that cite no text cite `text`, rows with a target `targets`.
-
-        `sections` has the text about a key where it is the same for every benchmark.
-
-        What the policy exempts, or has no section about, only the official verifier states: such
-        rows cite its program.
-        """
-
-        def cite(line: Row) -> Row:
-            if line.stated_by is StatedBy.VERIFIER:
-                return replace(line, cites=COMPLIANCE_CHECKER)
-            other = targets if line.some else sections.get(line.name, text)
-            cites = line.cites or other
-            if cites == COMPLIANCE_CHECKER and line.stated_by is StatedBy.BOTH:
-                return replace(line, cites=cites, stated_by=StatedBy.VERIFIER)
-            return line if line.cites else replace(line, cites=cites)
-
-        return self._with_rows(cite)
-
-    def by_policy(self) -> Scope:
-        """The same scope where no verifier exists: all of it is the policy's."""
-        return self._with_rows(lambda line: replace(line, stated_by=StatedBy.POLICY))
-
-    def _with_rows(self, change: Callable[[Row], Row]) -> Scope:
-        variants = tuple(
-            replace(
-                variant,
-                rows=tuple(change(r) if isinstance(r, Row) else r for r in variant.rows),
-            )
-            for variant in self.variants
-        )
-        return replace(self, rows=tuple(change(r) for r in self.rows), variants=variants)
-
-
-def scope_of(
-    name: str,
-    lines: tuple[Line, ...],
-    variants: tuple[Variant, ...] = (),
-    benchmark: bool = False,
-) -> Scope:
-    """A scope of a table's lines."""
-    return Scope(
-        name,
-        tuple(line for line in lines if isinstance(line, Row)),
-        tuple(line for line in lines if isinstance(line, End)),
-        variants,
-        benchmark,
-    )
 
 
 def named_by_key(run: Run) -> Any:
@@ -136,9 +51,11 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     `listed_without_rules` names it still lists without rules; `omitted_from_open_list` those its
     open list lacks. `package_only` are benchmarks whose results the official package checker takes,
     though logs have no rules or list none. `verified` is False where no public verifier exists:
-    then the policy's rules are errors. `named_by` finds which benchmark a log is of, `succeeded`
-    whether it says that its target was reached. `aliases` are old names under which results were
-    accepted, though the verifier does not know them.
+    then the policy's rules are errors; `published` tells that the round's results are.
+    `verifier_in_force` tells that the official verifier of today is, but for details, the one that
+    judged the round. `named_by` finds which benchmark a log is of, `succeeded` whether it says that
+    its target was reached. `aliases` are old names under which results were accepted, though the
+    verifier does not know them.
     """
 
     usage: str
@@ -155,6 +72,8 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     omitted_from_open_list: tuple[str, ...] = ()
     package_only: tuple[Benchmark, ...] = ()
     verified: bool = True
+    published: bool = True
+    verifier_in_force: bool = False
     previous: Round | None = None
     generation: Generation = "mllog"
     divided: bool = True
@@ -190,6 +109,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             listed_without_rules=delta.get("listed_without_rules", ()),
             omitted_from_open_list=delta.get("omitted_from_open_list", ()),
             package_only=(),
+            published=delta.get("published", True),
             previous=self,
             **tables,
             **kept,
@@ -226,6 +146,12 @@ class Round(msgspec.Struct, frozen=True, dict=True):
     def listed(self) -> tuple[str, ...]:
         """The benchmarks that the round runs."""
         return tuple(name for name in self.benchmarks if name not in self.retired_with_rules)
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """Benchmarks whose results the policy takes."""
+        more = (one.name for one in self.package_only)
+        return tuple(dict.fromkeys((*self.listed, *more)))
 
     def __repr__(self) -> str:
         return f"<Round {self.title}>"
@@ -319,7 +245,7 @@ class Round(msgspec.Struct, frozen=True, dict=True):
             return row(
                 k.SUBMISSION_BENCHMARK,
                 one_of(*accepted),
-                policy=one_of(*names, *self.aliases),
+                policy=one_of(*self.allowed, *self.aliases),
                 why="the committee accepted results under this name of the same benchmark",
             )
         if accepted == names:

@@ -29,7 +29,9 @@ class Grid(msgspec.Struct, frozen=True):
     """One reading of a schedule. `first` is None where the first evaluation is free.
 
     An interval may be off by `slack`; with `per_batch`, by so many of the unit for each sample of
-    the batch. With `aligned`, every evaluation must be at a multiple of the interval.
+    the batch. With `aligned`, every evaluation must be at a multiple of the interval. `epoch` are
+    the samples of an epoch where logs of a benchmark may count either. A run that does not converge
+    trains until `longest`, where the policy sets that.
     """
 
     interval: Formula
@@ -38,6 +40,8 @@ class Grid(msgspec.Struct, frozen=True):
     slack: float = 0.0
     per_batch: float = 1.0
     aligned: bool = False
+    epoch: Formula | None = None
+    longest: Formula | None = None
 
     def due(self, batch: float) -> Due:
         """The grid for one batch size; raises ArithmeticError for a batch size that has none."""
@@ -53,19 +57,28 @@ class Grid(msgspec.Struct, frozen=True):
         # excuse an evaluation left out, hence at most a quarter
         one_batch = self.per_batch * batch
         loose = self.slack * interval
-        return Due(
-            first, interval, max(loose, min(one_batch, interval / 4)), max(loose, one_batch), self
-        )
+        slack = max(loose, min(one_batch, interval / 4))
+
+        def computed(formula: Formula | None) -> float | None:
+            return None if formula is None else float(formula.compute(run))
+
+        epoch, longest = computed(self.epoch), computed(self.longest)
+        return Due(first, interval, slack, max(loose, one_batch), self, epoch, longest)
 
 
 class Due(msgspec.Struct, frozen=True):
-    """A grid worked out: all in the unit logged. The slacks say how far off is still on."""
+    """A grid worked out, in the unit logged. The slacks say how far off is still on.
+
+    `epoch` is in samples.
+    """
 
     first: float | None
     interval: float
     slack: float
     first_slack: float
     grid: Grid
+    epoch: float | None = None
+    longest: float | None = None
 
     @property
     def unit(self) -> Unit:
@@ -87,12 +100,15 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
     """When a benchmark evaluates. Any of the grids will do; the first one is the policy's own.
 
     `often`: the round only sets how rarely one may evaluate. `offline`: checkpoints are evaluated
-    after the run, in any order. `positions` are the metadata members that tell how far training is.
+    after the run, in any order; with `stops_at_checkpoint`, run_stop then has the time and the
+    position of the first one in training that reaches the target, not those of its evaluation.
+    `positions` are the metadata members that tell how far training is.
     """
 
     grids: tuple[Grid, ...]
     often: bool = False
     offline: bool = False
+    stops_at_checkpoint: bool = False
     positions: tuple[str, ...] = ("samples_count", "epoch_num")
 
     @property
@@ -102,7 +118,13 @@ class Schedule(msgspec.Struct, frozen=True, dict=True):
         first = "" if grid.first is None else f", first at {grid.first.text}"
         rarely = "at least every" if self.often else "every"
         interval = "epoch" if grid.interval.text == "1" else f"{grid.interval.text} {grid.unit}"
-        return f"{rarely} {interval}{first}"
+        later = "; checkpoints may be evaluated after the run, in any order" if self.offline else ""
+        return f"{rarely} {interval}{first}{later}"
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether the policy says when a run that does not converge may be given up."""
+        return self.grids[0].longest is not None
 
     @property
     def unit(self) -> Unit:

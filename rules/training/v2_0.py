@@ -6,6 +6,7 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import small_batch_multiple
 from podium.rules.constraints.bounds import above
 from podium.rules.constraints.order import after, before, init_within
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Amend, Change
 from podium.rules.model.limits import Limits
 from podium.rules.table import row
@@ -17,7 +18,7 @@ V2_0 = V1_1.next(
     "2.0",
     # The open division has 4 hours from here on (training rules, Run Results)
     limits=Limits(init_closed=30, init_open=240, evaluates=schedules.V2_0),
-    package=replace(V1_1.package, preview_follow_up=True),
+    package=replace(V1_1.package, preview_follow_up=True, repository_checked=True),
     retires=("ssd",),
     # Another model under the old name, which logs keep up to 4.1: nothing of SSD's table stays
     introduces=(replace(RETINANET, name="ssd"),),
@@ -33,6 +34,7 @@ V2_0 = V1_1.next(
                         small_batch_multiple(0.02, 16),
                         policy=(small_batch_multiple(0.02, 16), above(0)),
                         why="K is a whole number of at least 1",
+                        policy_severity=Severity.ERROR,
                     ),
                 )
             )

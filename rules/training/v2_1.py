@@ -14,12 +14,8 @@ V2_1 = V2_0.next(
         "bert": Amend(
             closed=Change(
                 add=(
-                    row(
-                        k.OPT_LAMB_EPSILON,
-                        policy_exempt_reason=(
-                            "the policy goes on calling it opt_epsilon, as published logs do"
-                        ),
-                    ),
+                    # The policy goes on calling it opt_epsilon, as do logs of this round
+                    row(k.OPT_LAMB_EPSILON),
                 ),
                 drop=(k.OPT_EPSILON,),
             )

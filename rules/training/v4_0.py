@@ -1,5 +1,7 @@
 """Training 4.0: what changed since 3.1."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.members import has, if_given, part, value_has
@@ -13,6 +15,7 @@ from podium.rules.training.v3_1 import V3_1
 
 V4_0 = V3_1.next(
     "4.0",
+    package=replace(V3_1.package, one_division=True),
     retires=("dlrm", "maskrcnn", "minigo", "rnnt"),
     introduces=(GNN, LLAMA2_70B_LORA),
     # The verifier's list still has both, without rule files: their logs crash it. Its open list

@@ -10,6 +10,8 @@ V4_1 = V4_0.next(
     "4.1",
     # Closed runs must log a seed from this round on (training rules, Random numbers)
     limits=replace(V4_0.limits, seeds_logged=True),
+    # The first round of which today's verifier accepts what was published
+    verifier_in_force=True,
     retires=("resnet", "unet3d"),
     # The verifier's list is that of 4.0: four of its benchmarks have no rule file any more
     listed_without_rules=("resnet", "maskrcnn", "rnnt", "unet3d"),

@@ -1,5 +1,7 @@
 """Training 6.1: what changed since 6.0."""
 
+from msgspec.structs import replace
+
 from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import (
@@ -15,40 +17,29 @@ from podium.rules.constraints.bounds import (
 from podium.rules.constraints.evaluation_points import first_evaluation
 from podium.rules.constraints.formula import as_of, ceil, floor, logged
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Amend, Change
 from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, row
 from podium.rules.training.benchmarks.dlrmv4 import DLRMV4
 from podium.rules.training.benchmarks.qwen35_397b_grpo import QWEN35_397B_GRPO
-from podium.rules.training.shared.precisions import PRECISIONS
+from podium.rules.training.shared import schedules
+from podium.rules.training.shared.precisions import MXFP6, PRECISIONS
 from podium.rules.training.v6_0 import V6_0
-
-UNAPPROVED = "the policy's list of approved formats has no mxfp6"
 
 V6_1 = V6_0.next(
     "6.1",
+    published=False,
+    limits=replace(V6_0.limits, evaluates=schedules.V6_1),
+    # Training rules, v6.1 RCP Rules
+    package=replace(V6_0.package, points_due_days=7),
     retires=("dlrm_dcnv2", "llama31_405b"),
     introduces=(DLRMV4, QWEN35_397B_GRPO),
     common=Change(
         change=(
-            row(
-                k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR,
-                one_of(*PRECISIONS, "mxfp6"),
-                policy=one_of(*PRECISIONS),
-                why=UNAPPROVED,
-            ),
-            row(
-                k.LOWEST_NUMERICAL_PRECISION_IN_ATTN,
-                one_of(*PRECISIONS, "mxfp6"),
-                policy=one_of(*PRECISIONS),
-                why=UNAPPROVED,
-            ),
-            row(
-                k.LOWEST_NUMERICAL_PRECISION_IN_COMM,
-                one_of(*PRECISIONS, "mxfp6"),
-                policy=one_of(*PRECISIONS),
-                why=UNAPPROVED,
-            ),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_LINEAR, one_of(*PRECISIONS, MXFP6)),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_ATTN, one_of(*PRECISIONS, MXFP6)),
+            row(k.LOWEST_NUMERICAL_PRECISION_IN_COMM, one_of(*PRECISIONS, MXFP6)),
             row(k.TENSOR_PARALLELISM, whole(), at_least(1)),
             row(k.PIPELINE_PARALLELISM, whole(), at_least(1)),
             row(k.CONTEXT_PARALLELISM, whole(), at_least(1)),
@@ -79,6 +70,7 @@ V6_1 = V6_0.next(
                         k.OPT_END_LEARNING_RATE,
                         policy=equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)),
                         why=PRESENCE,
+                        policy_severity=Severity.ERROR,
                     ),
                 )
             )

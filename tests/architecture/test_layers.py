@@ -15,7 +15,7 @@ LAYERS = {
     "compliance": (
         *("version", "exit_codes", "errors", "files", "report", "inputs", "waivers"),
         *("repository", "logs", "systems", "power", "results", "submission", "tables"),
-        *("checking", "scoring", "history", "rcp", "live", "rulebook"),
+        *("checking", "scoring", "history", "rcp", "live", "rulebook", "drift"),
         *("packing", "bundling", "compat"),
         *("commands", "cli"),
     ),

@@ -42,7 +42,7 @@ Change = Callable[[LogBuilder], LogBuilder]
 HOUR_MS = 3_600_000
 
 README = "Get the data with init_datasets.sh, the model's weights from the reference; then\n"
-README += "bash run_and_time.sh\n"
+README += "bash run_and_time.sh in the container of release 25.09\n"
 
 
 SAID = {
@@ -112,6 +112,7 @@ class Submission:
             for script in ("setup.sh", "init_datasets.sh", "run_and_time.sh"):
                 self.write(f"{base}/implementations/ours/{script}", "true\n")
             self.write(f"{base}/implementations/ours/train.py", "import a\n\nseed(3)\n")
+            self.write(f"{base}/implementations/ours/ex_n8_ours.json", "{}\n")
         return self
 
     def result(

@@ -24,7 +24,7 @@ from podium.rules.table import AT_LEAST_ONCE, ONCE, OPTIONAL, End, Row, Violatio
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from podium.rules.model.round import Scope
+    from podium.rules.model.scope import Scope
 
 ROUNDS = [rules for usage in USAGES for rules in rounds_of(usage).values()]
 

@@ -142,9 +142,9 @@ def test_run_stop_is_not_before_run_start() -> None:
     assert ids(verdict) == ["common.run_stop"]
 
 
-def test_lines_printed_twice_are_only_a_warning() -> None:
+def test_lines_printed_twice_are_only_a_note() -> None:
     verdict = judged(tuple(record for record in NCF for _ in range(2)))
-    assert {finding.severity for finding in verdict.findings} == {Severity.WARNING}
+    assert {finding.severity for finding in verdict.findings} == {Severity.NOTE}
     assert verdict.converged
 
 

@@ -10,11 +10,16 @@ import typer
 
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
+    AnswerFormat,
+    AnswerFormatOption,
     BenchmarkArgument,
     Division,
+    JobsOption,
     NewestRoundOption,
+    OutputOption,
     SuiteOption,
     Usage,
+    processes,
 )
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
@@ -66,6 +71,28 @@ SetOption = Annotated[
 OneDivisionOption = Annotated[Division, typer.Option("--division", help="Division.")]
 SchemaArgument = Annotated[Schema, typer.Argument(help="What the schema is of.", metavar="NAME")]
 WriteOption = Annotated[bool, typer.Option("--write", help="Write the stale pages.")]
+PythonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        help="A Python that has mlperf-logging; default the one that runs podium.",
+        metavar="FILE",
+    ),
+]
+OneUsageOption = Annotated[Usage | None, typer.Option("--usage", help="One suite; default both.")]
+OneRoundOption = Annotated[
+    str | None, typer.Option("--round", help="One round; default all.", metavar="ROUND")
+]
+OneBenchmarkOption = Annotated[
+    str | None,
+    typer.Option("--benchmark", help="One benchmark; default all.", metavar="BENCHMARK"),
+]
+DraftOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--draft", help="Write what --round changes as the module of a round.", metavar="FILE"
+    ),
+]
 FolderOption = Annotated[
     Path | None,
     typer.Option("--to", help="Another folder than rules/pages.", metavar="DIR"),
@@ -197,6 +224,34 @@ def hparams(
     legal = answers.hyperparameters(rules, name, division.value, given, format.value)
     if not legal:
         raise typer.Exit(Exit.FOUND)
+
+
+@app.command(
+    epilog=examples(
+        "podium rules drift",
+        "podium rules drift --round 6.1 --benchmark llama31_8b --format json",
+        "podium rules drift --python new/bin/python --round 6.2 --draft v6_2.py",
+    )
+)
+def drift(
+    python: PythonOption = None,
+    usage: OneUsageOption = None,
+    round: OneRoundOption = None,  # noqa: A002 - the option's name
+    benchmark: OneBenchmarkOption = None,
+    draft: DraftOption = None,
+    jobs: JobsOption = None,
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Compare the tables with an installed mlperf-logging, by logs that break each row.
+
+    Exit status 1 where the two disagree, 2 where mlperf-logging is not installed.
+    """
+    from podium.compliance.commands.rulebook.drift import run
+
+    wanted = (usage.value if usage else "", round or "", benchmark or "")
+    disagree = run(wanted, python, processes(jobs), draft, format.value, output)
+    raise typer.Exit(Exit.FOUND if disagree else Exit.CLEAN)
 
 
 @app.command(epilog=examples("podium rules schema report > report.schema.json"))

@@ -125,9 +125,11 @@ def plan(
 ) -> None:
     """Print what runs must reach at a batch size, before any or while some are finished.
 
+    With `deadline` in the nearest podium.toml, also the last day for new reference points.
+
     Exit status 1 where no result can pass: nothing to compare with, or too many runs too early.
     """
-    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.inputs.round_selection import configured_deadline, named_round
     from podium.compliance.rcp.plan import finished_values, plan_json, plan_text
     from podium.compliance.rcp.plan import plan as plan_runs
     from podium.compliance.rcp.points import points_for
@@ -138,7 +140,7 @@ def plan(
     points = points_for(rules, benchmark, rcps)
     known = references(profile, rules, benchmark, points)
     values = None if finished is None else finished_values(finished)
-    made = plan_runs(rules, benchmark, known, gbs, values)
+    made = plan_runs(rules, benchmark, known, gbs, values, configured_deadline(Path.cwd()))
     print_text(plan_json(made) if format is AnswerFormat.JSON else plan_text(made, width()))
     raise typer.Exit(Exit.FOUND if made.hopeless else Exit.CLEAN)
 

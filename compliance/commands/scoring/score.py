@@ -38,6 +38,13 @@ EXAMPLES = examples(
 )
 
 
+class Factors(StrEnum):
+    """Where factors come from."""
+
+    PUBLISHED = "published"
+    COMPUTED = "computed"
+
+
 class Format(StrEnum):
     """How scores are written."""
 
@@ -67,6 +74,14 @@ CompareOption = Annotated[
     Path | None,
     typer.Option("--compare", help="Show what changed since another tree.", metavar="OTHER"),
 ]
+FactorsOption = Annotated[
+    Factors | None,
+    typer.Option(
+        "--factors",
+        help="published: of scaling.json alone; computed: of the reference points without it. "
+        "Default published where a round's results are.",
+    ),
+]
 ScalingOption = Annotated[
     bool, typer.Option("--write-scaling", help="Write scaling.json into results that need one.")
 ]
@@ -82,6 +97,7 @@ def score(
     long: LongOption = False,
     explain: ExplainOption = None,
     compare: CompareOption = None,
+    factors: FactorsOption = None,
     write_scaling: ScalingOption = False,
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -96,7 +112,9 @@ def score(
     refuse_inside("--output", output, [path])
     _refuse(path, format, explain, compare, write_scaling=write_scaling)
     printing = Printing(format.value, output, not no_color, quiet)
-    options = Options(usage, round, profile, processes(jobs))
+    options = Options(
+        usage, round, profile, processes(jobs), factors=None if factors is None else factors.value
+    )
     scores, results = _scored(path, options, quiet=quiet)
     if write_scaling:
         # Only on request: the official tools write this file into the tree unasked

@@ -12,7 +12,9 @@ from podium.compliance.logs.policy import PolicyReading
 from podium.compliance.logs.verifier import VerifierReading
 from podium.logging_spec.reader.log import LineFault, Log
 from podium.rules.finding import Finding, Profile
-from podium.rules.model.round import Round, Scope, scope_of
+from podium.rules.hindsight import in_hindsight
+from podium.rules.model.round import Round
+from podium.rules.model.scope import Scope, scope_of
 from podium.rules.run import Run
 from podium.rules.table import End, Row
 
@@ -67,18 +69,22 @@ class Partial(_Judgement):
         broken = [*self.verifier.review()]
         if self.profile is Profile.POLICY or not self.rules.verified:
             broken = [*_TablesOnly(self.verifier).review(broken)]
-        return [*self._findings(broken), *self._about_crash(self.profile)]
+        return self._weighed([*self._findings(broken), *self._about_crash(self.profile)])
 
     def findings_of(self, broken: RuleViolation) -> list[Finding]:
         """The findings of one broken rule."""
-        return [*self._findings([broken]), *self._about_crash(self.profile)]
+        return self._weighed([*self._findings([broken]), *self._about_crash(self.profile)])
+
+    def _weighed(self, findings: list[Finding]) -> list[Finding]:
+        return in_hindsight(findings, self.rules, self.profile)
 
 
 def line_findings(log: Log, faults: Sequence[LineFault], rules: Round, path: str) -> list[Finding]:
     """What is wrong with lines of a log."""
     judgement = Partial(Reading(Run([]), rules), Profile.POLICY, path)
     judgement.log = log
-    return [judgement._about_fault(fault, fault.message) for fault in faults]
+    found = [judgement._about_fault(fault, fault.message) for fault in faults]
+    return in_hindsight(found, rules, Profile.POLICY)
 
 
 def slices(scopes: Sequence[Scope], names: Collection[str], run: Run) -> list[Scope]:
@@ -103,7 +109,8 @@ def _certain(row: Row, run: Run) -> Row:
     """
     times = row.times if not row.times.least else replace(row.times, least=0)
     each = row.each if row.policy is None else row.policy
-    known = tuple(one for one in each if run.where.keys() >= set(one.needs()))
+    logged = run.where.keys()
+    known = tuple(one for one in each if not one.awaits_end and logged >= set(one.needs()))
     policy = row.policy if len(known) == len(each) else known
     if times is row.times and policy is row.policy:
         return row

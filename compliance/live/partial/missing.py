@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from podium.rules.constraints.order import before
 from podium.rules.derived_records import GATHERED
-from podium.rules.model.round import Scope
+from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 from podium.rules.table import Row
 

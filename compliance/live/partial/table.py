@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from podium.logging_spec.reader.record import Record
 from podium.rules.constraints.constraint import Constraint, needs_of
-from podium.rules.model.round import Scope
+from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 from podium.rules.table import Row
 

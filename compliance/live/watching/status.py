@@ -13,6 +13,7 @@ from podium.compliance.live.partial.reference import Expected
 from podium.compliance.live.watching.forecast import Forecast, Goal, Point, forecast, goal_of
 from podium.rules.checks.lifecycle import init_limit
 from podium.rules.checks.points import (
+    earliest_passing,
     evaluations,
     first_passing,
     members_for,
@@ -131,7 +132,10 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
         found.target = " and ".join(each.expected(run) for each in wanted)
         # The guard's readings of this run set these flags as they need them, and leave them so
         run.ordered = run.exact = False
-        reached = first_passing(run, target, evaluations(run))
+        if context.offline:
+            reached = earliest_passing(run, target)
+        else:
+            reached = first_passing(run, target, evaluations(run))
         if reached is not None:
             at = position(run.records[reached], names)
             found.reached = at[1] if at is not None else None
@@ -143,7 +147,8 @@ def _add_evaluations(found: Status, guard: Guard, expected: Expected) -> None:
     if due is not None and found.phase != "stopped":
         found.next_due = _next(found.points, due)
     done = found.phase == "stopped" or found.reached is not None
-    if not done and "run_start" in run.where:
+    # Checkpoints evaluated after the run tell nothing of the pace of training
+    if not done and "run_start" in run.where and not context.offline:
         found.forecast = forecast(found.points, expected, found.goal, due)
     end = found.reached
     if end is None and found.forecast is not None:

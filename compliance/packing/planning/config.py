@@ -6,6 +6,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -116,6 +117,9 @@ class PackConfig(_Model):
     round: Text = Field(description="round, such as 5.1")
     division: Literal["closed", "open"] | None = Field(
         default=None, description="closed or open; logs of the other are refused"
+    )
+    deadline: date | None = Field(
+        default=None, description="last day of submission; `podium rcp plan` reckons from it"
     )
     into: Text = Field(
         default="packed", description="folder in which the submitter's folder is made"
@@ -238,6 +242,7 @@ def config_schema() -> dict[str, Any]:
 
 _EXAMPLES = {
     "division": '"closed"',
+    "deadline": "2026-10-09",
     "into": '"packed"',
     "systems": '{ "my_system" = "descriptions/my_system.json" }',
     "documents": '{ "README.md" = "docs/submission.md" }',

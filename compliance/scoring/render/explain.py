@@ -9,7 +9,8 @@ from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.numbers import figure
 from podium.compliance.scoring.render.table import table
-from podium.compliance.scoring.render.text import heading_of
+from podium.compliance.scoring.render.text import differs, heading_of
+from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import RunEntry
@@ -39,7 +40,7 @@ def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
     entry, score = scored.entry, scored.result.score
     ends = f"{entry.dropped} fastest and {entry.dropped} slowest"
     yield from wrap(
-        f"1. Time to train is run_stop - run_start. A result of {clean(entry.benchmark)} needs "
+        f"1. {_timed(scored)} A result of {clean(entry.benchmark)} needs "
         f"{entry.needed} runs; the {ends} are dropped, and a run that did not converge counts as "
         "slowest.",
         width,
@@ -57,6 +58,19 @@ def _strong(scored: ScoredResult, width: int) -> Iterator[str]:
     yield from _result(scored, width)
     for problem in score.problems:
         yield from wrap(f"No valid score: {problem}.", width)
+
+
+def _timed(scored: ScoredResult) -> str:
+    """From when to when a run is timed."""
+    result = scored.result
+    ends_with = result.rules.benchmark(result.place.benchmark).ends_with
+    # The official summary knows run_stop only
+    if not ends_with or result.profile is Profile.VERIFIER:
+        return "Time to train is run_stop - run_start."
+    return (
+        f"Time to train is the timestamp of {ends_with}: the seconds from run_start to the model "
+        "that won. run_stop is not looked at where there is one."
+    )
 
 
 def _run(run: RunEntry) -> tuple[str, ...]:
@@ -107,6 +121,13 @@ def _factor(scored: ScoredResult, width: int) -> Iterator[str]:
         "scaling.json": f"The factor is {entry.factor!r}, from scaling.json.",
     }[entry.factor_source]
     yield from wrap(source, width, "   ", "   ")
+    if entry.factors == "published" and entry.factor_source == "none" and differs(entry):
+        text = (
+            f"There is no scaling.json, and results of {entry.round} are published: their factors "
+            f"are those of such files alone. --factors computed multiplies by "
+            f"{entry.computed_factor!r}."
+        )
+        yield from wrap(text, width, "   ", "   ")
     if factor.note:
         yield from wrap(f"Note: {clean(factor.note)}.", width, "   ", "   ")
 

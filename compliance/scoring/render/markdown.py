@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from podium.compliance.report.terminal import clean
-from podium.compliance.scoring.render.text import strong_numbers, summary, weak_numbers
+from podium.compliance.scoring.render.text import (
+    factors_used,
+    strong_numbers,
+    summary,
+    weak_numbers,
+)
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import ScoreEntry, Scores
@@ -23,6 +28,7 @@ STRONG = (
     "runs",
     "minutes",
     "factor",
+    "computed",
     "score",
     "spread",
     "energy",
@@ -44,7 +50,8 @@ WORDS = 4
 
 def to_markdown(scores: Scores) -> str:
     """Tables of results, then the findings."""
-    lines = ["# Scores", "", escape(summary(scores)), ""]
+    said = [one for one in (factors_used(scores), summary(scores)) if one]
+    lines = ["# Scores", "", *[escape(one) for one in said], ""]
     for title, heads, rows in sections(scores):
         lines += [f"## {title}", "", *_table(heads, rows), ""]
     if scores.findings:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.render.markdown import WORDS, sections
-from podium.compliance.scoring.render.text import summary
+from podium.compliance.scoring.render.text import factors_used, summary
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import Scores
@@ -32,7 +32,7 @@ def to_html(scores: Scores) -> str:
         f"<style>{_STYLE}</style></head>",
         "<body>",
         f"<h1>{_text(title)}</h1>",
-        f"<p>{_text(summary(scores))}</p>",
+        f"<p>{_text(f'{factors_used(scores)} {summary(scores)}'.strip())}</p>",
     ]
     for name, heads, rows in sections(scores):
         lines += [f"<h2>{_text(name)}</h2>", *_table(heads, rows, WORDS)]

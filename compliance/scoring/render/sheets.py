@@ -110,6 +110,7 @@ _WORDS = frozenset(
         "scaling",
         "path",
         "factor_source",
+        "factors",
         "unit",
         "role",
         "why",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import compress, groupby
 from typing import TYPE_CHECKING
 
 from podium.compliance.report.render.text import plural
@@ -30,6 +30,7 @@ def to_text(scores: Scores, width: int = 80, color: bool = False, quiet: bool = 
         lines.append("")
     lines += findings(kept, width, color)
     lines += [""] * bool(lines)
+    lines += wrap(factors_used(scores), width) if factors_used(scores) else []
     lines += wrap(summary(scores), width)
     return "\n".join(lines) + "\n"
 
@@ -48,14 +49,17 @@ def tables(scores: Scores, width: int) -> Iterator[str]:
 
 def _strong(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
     energy = any(entry.energy_joules is not None for entry in entries)
-    heads = ["benchmark", "runs", "minutes", "factor", "score", "spread", "energy"]
+    computed = any(differs(entry) for entry in entries)
+    heads = ["benchmark", "runs", "minutes", "factor", "computed", "score", "spread", "energy"]
+    shown = [head not in ("computed", "energy") for head in heads]
+    shown[heads.index("computed")], shown[-1] = computed, energy
     rows: list[Row] = []
     for heading, group in groupby(entries, key=lambda entry: heading_of(entry, several=several)):
         rows.append(Heading(heading))
         for entry in group:
             cells = (f"  {clean(entry.benchmark)}", *strong_numbers(entry))
-            rows.append(cells if energy else cells[:-1])
-    return table(heads if energy else heads[:-1], rows, width)
+            rows.append([*compress(cells, shown)])
+    return table([*compress(heads, shown)], rows, width)
 
 
 def _weak(entries: list[ScoreEntry], width: int, *, several: bool) -> list[str]:
@@ -73,6 +77,7 @@ def strong_numbers(entry: ScoreEntry) -> tuple[str, ...]:
         f"{entry.converged}/{entry.runs}",
         numbers.minutes(entry.minutes),
         numbers.factor(entry.factor),
+        numbers.factor(entry.computed_factor),
         numbers.minutes(entry.score),
         numbers.share(entry.spread.relative if entry.spread else None),
         numbers.energy(entry.energy_joules),
@@ -88,6 +93,26 @@ def weak_numbers(entry: ScoreEntry) -> tuple[str, ...]:
         numbers.minutes(entry.time_to_train_all),
         numbers.minutes(entry.models_per_minute),
     )
+
+
+def differs(entry: ScoreEntry) -> bool:
+    """Whether a result is scaled by another factor than the reference points imply."""
+    # As many decimals as the tables show
+    return numbers.factor(entry.factor) != numbers.factor(entry.computed_factor)
+
+
+def factors_used(scores: Scores) -> str:
+    """Which factors the scores are multiplied by; empty where that makes no difference."""
+    if not any(differs(entry) for entry in scores.results):
+        return ""
+    given = {entry.factors for entry in scores.results}
+    if given == {"published"}:
+        used = "scaling.json alone, as in the published tables"
+    elif given == {"computed"}:
+        used = "scaling.json, else what the reference points imply"
+    else:
+        used = "scaling.json; in rounds not published else what the reference points imply"
+    return f"Scores use the factor of {used}. What the points imply is under computed."
 
 
 def heading_of(entry: ScoreEntry, *, several: bool) -> str:

@@ -3,6 +3,7 @@
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, nearly, one_of, truthy
 from podium.rules.constraints.members import has, part
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark, Variant
 from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
@@ -31,7 +32,12 @@ DEEPCAM = Benchmark(
         row(k.OPT_LR, above(0.0)),
         row(k.OPT_BETAS, part("len(value)", equals(2))),
         row(k.OPT_EPS, nearly(1e-06)),
-        policy_row(k.OPT_WEIGHT_DECAY, at_least(0.0), why=NOT_CHECKED_BY_VERIFIER),
+        policy_row(
+            k.OPT_WEIGHT_DECAY,
+            at_least(0.0),
+            why=NOT_CHECKED_BY_VERIFIER,
+            policy_severity=Severity.ERROR,
+        ),
         row(k.SCHEDULER_TYPE, one_of("multistep", "cosine_annealing")),
         row(k.SCHEDULER_LR_WARMUP_STEPS, at_least(0)),
         row(k.SCHEDULER_LR_WARMUP_FACTOR, at_least(1.0)),

@@ -4,6 +4,7 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import each_item
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, whole
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.reasons import PRESENCE, SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
@@ -40,8 +41,8 @@ OC20 = Benchmark(
             policy=each_item((at_least(0.0), at_most(1.0))),
             why=PRESENCE,
         ),
-        policy_row(k.TRAIN_SAMPLES, equals(2_000_000), why=SAMPLES),
-        policy_row(k.EVAL_SAMPLES, equals(999_866), why=SAMPLES),
+        policy_row(k.TRAIN_SAMPLES, equals(2_000_000), why=SAMPLES, policy_severity=Severity.ERROR),
+        policy_row(k.EVAL_SAMPLES, equals(999_866), why=SAMPLES, policy_severity=Severity.ERROR),
         row(k.EVAL_ERROR, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(0.036), above(0.0))),
     ),
     open=(

@@ -1,11 +1,16 @@
 """Language model: BERT-large on Wikipedia, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case, relaxed_target
+from podium.rules.constraints.benchmark_constraints import (
+    each_item,
+    one_of_ignoring_case,
+    relaxed_target,
+)
 from podium.rules.constraints.bounds import at_least, below
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark, ConvergenceRules
-from podium.rules.model.reasons import OPTIMIZER, SAMPLES
+from podium.rules.model.reasons import OPTIMIZER, SAMPLES, TRAINED
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 BERT = Benchmark(
@@ -27,7 +32,14 @@ BERT = Benchmark(
         row(k.OPT_LAMB_BETA_1),
         row(k.OPT_LAMB_BETA_2),
         row(k.OPT_LAMB_WEIGHT_DECAY_RATE),
-        policy_row(k.OPT_NAME, one_of_ignoring_case(("lamb",)), why=OPTIMIZER),
+        policy_row(
+            k.OPT_NAME,
+            one_of_ignoring_case(("lamb",)),
+            why=OPTIMIZER,
+            policy_severity=Severity.ERROR,
+        ),
+        # Some logs put the number in a list
+        policy_row(k.TRAIN_SAMPLES, each_item((at_least(150_000),)), why=TRAINED),
         policy_row(k.EVAL_SAMPLES, at_least(10_000), why=SAMPLES),
         row(
             k.EVAL_ACCURACY,

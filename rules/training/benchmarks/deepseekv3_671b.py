@@ -6,8 +6,8 @@ from podium.rules.constraints.bounds import above, at_least, at_most, close_to, 
 from podium.rules.constraints.formula import logged, sqrt
 from podium.rules.constraints.members import has
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
-from podium.rules.table import AT_LEAST_ONCE, Target, row
+from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET, TRAINED
+from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 DEEPSEEKV3_671B = Benchmark(
     name="deepseekv3_671b",
@@ -36,6 +36,7 @@ DEEPSEEKV3_671B = Benchmark(
         row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
         row(k.MOE_AUX_LOSS_COEFF, equals(0.01)),
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
+        policy_row(k.TRAIN_SAMPLES, at_least(BATCH), why=TRAINED),
         row(k.EVAL_SAMPLES, equals(1024)),
         row(
             k.EVAL_ACCURACY,

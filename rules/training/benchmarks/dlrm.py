@@ -1,10 +1,11 @@
 """Recommendation: DLRM on Criteo 1TB, as introduced in Training 0.7."""
 
 from podium.logging_spec import keys as k
-from podium.rules.constraints.bounds import at_least, below, equals
+from podium.rules.constraints.bounds import at_least, below, equals, one_of
 from podium.rules.constraints.members import has
 from podium.rules.model.benchmark import Benchmark, ConvergenceRules
-from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.model.reasons import SAMPLES, TRAINED
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 DLRM = Benchmark(
     name="dlrm",
@@ -22,6 +23,9 @@ DLRM = Benchmark(
         row(k.SGD_OPT_BASE_LEARNING_RATE),
         row(k.SGD_OPT_LEARNING_RATE_DECAY_POLY_POWER, equals(2)),
         row(k.SGD_OPT_LEARNING_RATE_DECAY_STEPS),
+        # A twentieth of an epoch lies before the first evaluation
+        policy_row(k.TRAIN_SAMPLES, at_least(209_759_884), why=TRAINED),
+        policy_row(k.EVAL_SAMPLES, one_of(89_137_319, 89_137_318), why=SAMPLES),
         row(
             k.EVAL_ACCURACY,
             has("epoch_num"),

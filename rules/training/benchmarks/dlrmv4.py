@@ -14,22 +14,31 @@ from podium.rules.constraints.evaluation_points import (
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.model.reasons import OPEN_FREE, OPEN_TARGET
-from podium.rules.table import AT_LEAST_ONCE, Target, row
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET
+from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
-# The policy's text up to 6.0 does not have it: all rules are the verifier's
+PINNED = "training rules, v6.1 Specific Rules"
+
 DLRMV4 = Benchmark(
     name="dlrmv4",
     title="Sequential recommendation: DLRMv4 on Yambda-5B",
     cites=COMPLIANCE_CHECKER,
     runs=10,
     target="AUC of 0.75",
+    # The training rules call it by the first, logs of the reference by the second
+    also_called=("dlrm_v4_hstu", "hstu"),
     convergence=IN_SAMPLES,
+    not_mechanical=(
+        "training data is taken in wall-clock order (training rules, v6.1 Training Data Order)",
+    ),
     closed=(
         row(k.GLOBAL_BATCH_SIZE, whole(), above(0), GRID_COMPUTES),
         row(k.TRAIN_SAMPLES, equals(2_290_835_423)),
         row(k.EVAL_SAMPLES, equals(2_058_204)),
         row(k.MAX_SEQUENCE_LENGTH, equals(4096)),
+        # The reference's: three layers, and 4096 positions less those that are no history
+        policy_row(k.HSTU_ATTN_NUM_LAYERS, equals(3), why=NOT_CHECKED_BY_VERIFIER, cites=PINNED),
+        policy_row(k.HISTORY_LENGTH, equals(4086), why=NOT_CHECKED_BY_VERIFIER, cites=PINNED),
         row(k.OPT_NAME, equals("Adam")),
         row(k.OPT_BASE_LEARNING_RATE, within_factors(BATCH / 8192, 0.5e-6, 1.5e-6)),
         row(k.OPT_ADAM_BETA_1, equals(0.95)),

@@ -7,8 +7,9 @@ from podium.rules.constraints.benchmark_constraints import BATCH
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.formula import ceil
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.model.reasons import SAMPLES
+from podium.rules.model.reasons import SAMPLES, TRAINED
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 FLUX1 = Benchmark(
@@ -27,7 +28,8 @@ FLUX1 = Benchmark(
             policy=any_of(equals(262_144), equals(ceil(262_144 / BATCH) * BATCH)),
             why="the policy lets evaluations come at the end of the batch",
         ),
-        policy_row(k.EVAL_SAMPLES, equals(29_696), why=SAMPLES),
+        policy_row(k.TRAIN_SAMPLES, at_least(262_144), why=TRAINED),
+        policy_row(k.EVAL_SAMPLES, equals(29_696), why=SAMPLES, policy_severity=Severity.ERROR),
         row(k.OPT_NAME, equals("adamw")),
         row(k.OPT_ADAMW_BETA_1, equals(0.9)),
         row(k.OPT_ADAMW_BETA_2, equals(0.95)),

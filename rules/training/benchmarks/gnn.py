@@ -3,6 +3,7 @@
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, at_least, below, equals
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
@@ -20,8 +21,10 @@ GNN = Benchmark(
         row(k.GLOBAL_BATCH_SIZE, above(0)),
         row(k.OPT_NAME, equals("adam")),
         row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),
-        policy_row(k.TRAIN_SAMPLES, equals(94_605_581), why=SAMPLES),
-        policy_row(k.EVAL_SAMPLES, equals(788_379), why=SAMPLES),
+        policy_row(
+            k.TRAIN_SAMPLES, equals(94_605_581), why=SAMPLES, policy_severity=Severity.ERROR
+        ),
+        policy_row(k.EVAL_SAMPLES, equals(788_379), why=SAMPLES, policy_severity=Severity.ERROR),
         row(
             k.EVAL_ACCURACY,
             has("epoch_num"),

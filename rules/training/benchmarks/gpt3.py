@@ -5,8 +5,9 @@ from podium.rules.constraints.benchmark_constraints import BATCH, by_batch_size
 from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals, one_of
 from podium.rules.constraints.formula import ceil, constant, logged
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark, ConvergenceRules
-from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, PRESENCE, SAMPLES, TRAINED
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 GPT3 = Benchmark(
@@ -34,6 +35,7 @@ GPT3 = Benchmark(
                 ((1536, 3072, (2e-05,)), (3073, 4095, (2e-05, 3e-05)), (4096, 8192, (3e-05,)))
             ),
             why="the official verifier takes either rate with any batch size",
+            policy_severity=Severity.ERROR,
         ),
         row(
             k.OPT_END_LEARNING_RATE,
@@ -51,8 +53,15 @@ GPT3 = Benchmark(
             policy=equals(ceil(constant(265) * 1536 / BATCH)),
             why=PRESENCE,
         ),
-        policy_row(k.OPT_WEIGHT_DECAY, equals(0.1), why=NOT_CHECKED_BY_VERIFIER),
-        policy_row(k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER),
+        policy_row(
+            k.OPT_WEIGHT_DECAY,
+            equals(0.1),
+            why=NOT_CHECKED_BY_VERIFIER,
+            policy_severity=Severity.ERROR,
+        ),
+        policy_row(
+            k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER, policy_severity=Severity.ERROR
+        ),
         row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
         row(k.OPT_ADAM_BETA_1, equals(0.9)),
         row(k.OPT_ADAM_BETA_2, equals(0.95)),
@@ -65,7 +74,9 @@ GPT3 = Benchmark(
             policy=one_of(24_567, 11_590_004),
             why=SAMPLES,
             hint="evaluate on the 24567 sequences of the reference (11590004 unpadded tokens)",
+            policy_severity=Severity.ERROR,
         ),
+        policy_row(k.TRAIN_SAMPLES, at_least(24_576), why=TRAINED),
         row(
             k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_most(2.69), above(2.6))
         ),
@@ -74,6 +85,7 @@ GPT3 = Benchmark(
             above(0),
             policy=equals(ceil(constant(4000) * 1536 / BATCH)),
             why="the official verifier takes any step above 0",
+            policy_severity=Severity.ERROR,
         ),
     ),
     # The verifier has no rule file for open gpt3 before 4.0

@@ -1,11 +1,12 @@
 """Mixture-of-experts pretraining: GPT-OSS 20B on C4, as introduced in Training 6.0."""
 
 from podium.logging_spec import keys as k
-from podium.rules.constraints.bounds import above, any_of, at_most, equals
+from podium.rules.constraints.bounds import above, any_of, at_least, at_most, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET, TRAINED
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 GPT_OSS_20B = Benchmark(
@@ -24,8 +25,11 @@ GPT_OSS_20B = Benchmark(
             k.OPT_END_LEARNING_RATE,
             policy=any_of(equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)), equals(4e-5)),
             why="the official verifier only looks for the key; 4e-5 is 6.0's exception",
+            policy_severity=Severity.ERROR,
         ),
-        policy_row(k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER),
+        policy_row(
+            k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER, policy_severity=Severity.ERROR
+        ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
         row(
             k.OPT_LEARNING_RATE_DECAY_STEPS,
@@ -38,6 +42,7 @@ GPT_OSS_20B = Benchmark(
         row(k.OPT_ADAMW_WEIGHT_DECAY, equals(0.1)),
         row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
+        policy_row(k.TRAIN_SAMPLES, at_least(12_288), why=TRAINED),
         row(k.EVAL_SAMPLES, equals(1024)),
         row(
             k.EVAL_ACCURACY,

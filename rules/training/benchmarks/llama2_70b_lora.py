@@ -6,8 +6,15 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import one_of_ignoring_case
 from podium.rules.constraints.bounds import above, at_most, below, equals
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.model.reasons import OPEN_LOSS, OPTIMIZER, PRESENCE, SAMPLES
+from podium.rules.model.reasons import (
+    NOT_CHECKED_BY_VERIFIER,
+    OPEN_LOSS,
+    OPTIMIZER,
+    PRESENCE,
+    SAMPLES,
+)
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 LLAMA2_70B_LORA = Benchmark(
@@ -22,21 +29,39 @@ LLAMA2_70B_LORA = Benchmark(
     closed=(
         row(k.GLOBAL_BATCH_SIZE),
         row(k.OPT_BASE_LEARNING_RATE),
-        row(k.LORA_ALPHA, policy=equals(32), why=PRESENCE),
+        row(k.LORA_ALPHA, policy=equals(32), why=PRESENCE, policy_severity=Severity.ERROR),
         row(k.OPT_LEARNING_RATE_TRAINING_STEPS),
-        row(k.OPT_GRADIENT_CLIP_NORM, policy=equals(0.3), why=PRESENCE),
-        row(k.OPT_ADAMW_WEIGHT_DECAY, policy=equals(0.0001), why=PRESENCE),
+        row(
+            k.OPT_GRADIENT_CLIP_NORM,
+            policy=equals(0.3),
+            why=PRESENCE,
+            policy_severity=Severity.ERROR,
+        ),
+        row(
+            k.OPT_ADAMW_WEIGHT_DECAY,
+            policy=equals(0.0001),
+            why=PRESENCE,
+            policy_severity=Severity.ERROR,
+        ),
         # By naming the key without a bound the verifier cancels the common rule of above 0
         row(k.GRADIENT_ACCUMULATION_STEPS),
         row(k.LORA_RANK, equals(16)),
-        policy_row(k.OPT_NAME, one_of_ignoring_case(("adamw",)), why=OPTIMIZER),
+        policy_row(
+            k.LORA_DROPOUT, equals(0.1), why=NOT_CHECKED_BY_VERIFIER, policy_severity=Severity.ERROR
+        ),
+        policy_row(
+            k.OPT_NAME,
+            one_of_ignoring_case(("adamw",)),
+            why=OPTIMIZER,
+            policy_severity=Severity.ERROR,
+        ),
         policy_row(
             k.MAX_SEQUENCE_LENGTH,
             equals(8192),
             why="the policy prints 8196, the reference's data and every published log have 8192",
         ),
-        policy_row(k.TRAIN_SAMPLES, equals(3901), why=SAMPLES),
-        policy_row(k.EVAL_SAMPLES, equals(173), why=SAMPLES),
+        policy_row(k.TRAIN_SAMPLES, equals(3901), why=SAMPLES, policy_severity=Severity.ERROR),
+        policy_row(k.EVAL_SAMPLES, equals(173), why=SAMPLES, policy_severity=Severity.ERROR),
         row(
             k.EVAL_ACCURACY,
             has("samples_count"),

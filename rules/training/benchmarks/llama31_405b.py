@@ -7,8 +7,15 @@ from podium.rules.constraints.benchmark_constraints import BATCH, rounded
 from podium.rules.constraints.bounds import above, at_least, at_most, equals, product_equals
 from podium.rules.constraints.formula import ceil, constant
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_FREE, OPEN_TARGET, PRESENCE
+from podium.rules.model.reasons import (
+    NOT_CHECKED_BY_VERIFIER,
+    OPEN_FREE,
+    OPEN_TARGET,
+    PRESENCE,
+    TRAINED,
+)
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 WARMUP = ceil(constant(8000) * 1152 / BATCH)
@@ -39,14 +46,21 @@ LLAMA31_405B = Benchmark(
             policy=rounded(8e-5 * BATCH / 1152, 8),
             why="the policy rounds to 8 decimals; the official verifier rejects most such rates",
         ),
-        row(k.OPT_END_LEARNING_RATE, policy=equals(8e-7), why=PRESENCE),
+        row(
+            k.OPT_END_LEARNING_RATE,
+            policy=equals(8e-7),
+            why=PRESENCE,
+            policy_severity=Severity.ERROR,
+        ),
         row(
             k.OPT_LEARNING_RATE_DECAY_STEPS,
             policy=equals(ceil(constant(1_200_000) * 1152 / BATCH) - WARMUP),
             why=PRESENCE,
         ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, policy=equals(WARMUP), why=PRESENCE),
-        policy_row(k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER),
+        policy_row(
+            k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER, policy_severity=Severity.ERROR
+        ),
         row(k.OPT_LEARNING_RATE_DECAY_SCHEDULE, equals("cosine with linear warmup")),
         row(k.OPT_ADAMW_BETA_1, equals(0.9)),
         row(k.OPT_ADAMW_BETA_2, equals(0.95)),
@@ -54,6 +68,7 @@ LLAMA31_405B = Benchmark(
         row(k.OPT_ADAMW_WEIGHT_DECAY, equals(0.1)),
         row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
+        policy_row(k.TRAIN_SAMPLES, at_least(18_432), why=TRAINED),
         row(k.EVAL_SAMPLES, equals(5760)),
         row(
             k.EVAL_ACCURACY,

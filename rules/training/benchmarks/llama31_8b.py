@@ -1,11 +1,12 @@
 """Small language model pretraining: Llama 3.1 8B on C4, as introduced in Training 5.1."""
 
 from podium.logging_spec import keys as k
-from podium.rules.constraints.bounds import above, at_most, below, equals
+from podium.rules.constraints.bounds import above, at_least, at_most, below, equals
 from podium.rules.constraints.formula import logged
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import IN_SAMPLES, Benchmark
-from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_LOSS, PRESENCE
+from podium.rules.model.reasons import NOT_CHECKED_BY_VERIFIER, OPEN_LOSS, PRESENCE, TRAINED
 from podium.rules.table import AT_LEAST_ONCE, Target, policy_row, row
 
 LLAMA31_8B = Benchmark(
@@ -26,8 +27,11 @@ LLAMA31_8B = Benchmark(
             k.OPT_END_LEARNING_RATE,
             policy=equals(0.1 * logged(k.OPT_BASE_LEARNING_RATE)),
             why=PRESENCE,
+            policy_severity=Severity.ERROR,
         ),
-        policy_row(k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER),
+        policy_row(
+            k.DROPOUT, equals(0.0), why=NOT_CHECKED_BY_VERIFIER, policy_severity=Severity.ERROR
+        ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS),
         row(
             k.OPT_LEARNING_RATE_DECAY_STEPS,
@@ -40,6 +44,7 @@ LLAMA31_8B = Benchmark(
         row(k.OPT_ADAMW_WEIGHT_DECAY, equals(0.1)),
         row(k.OPT_GRADIENT_CLIP_NORM, equals(1.0)),
         row(k.GRADIENT_ACCUMULATION_STEPS, above(0)),
+        policy_row(k.TRAIN_SAMPLES, at_least(12_288), why=TRAINED),
         row(k.EVAL_SAMPLES, equals(1024)),
         row(
             k.EVAL_ACCURACY,

@@ -2,11 +2,21 @@
 
 from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import stretched
-from podium.rules.constraints.bounds import above, at_least, below, equals, multiple_of
+from podium.rules.constraints.bounds import (
+    above,
+    any_of,
+    at_least,
+    below,
+    equals,
+    multiple_of,
+    one_of,
+)
+from podium.rules.constraints.data_sets import samples_of
 from podium.rules.constraints.members import has, part, value_has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark
-from podium.rules.model.reasons import FIXED
-from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.model.reasons import FIXED, UNITS
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 
 MASKRCNN = Benchmark(
     name="maskrcnn",
@@ -23,6 +33,7 @@ MASKRCNN = Benchmark(
             multiple_of(0.02),
             policy=(multiple_of(0.02), above(0)),
             why="0.02 * K of the policy means K of at least 1",
+            policy_severity=Severity.ERROR,
         ),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
         row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, above(0)),
@@ -31,6 +42,7 @@ MASKRCNN = Benchmark(
             multiple_of(1000),
             policy=(multiple_of(1000), above(0)),
             why="the policy asks for 1000, or 1000 for each image of a chip's batch",
+            policy_severity=Severity.ERROR,
         ),
         row(k.OPT_LEARNING_RATE_DECAY_FACTOR, equals(0.1)),
         row(
@@ -40,8 +52,27 @@ MASKRCNN = Benchmark(
             policy=stretched((60_000, 80_000), 16),
             why="the official verifier only counts the steps",
         ),
-        row(k.MIN_IMAGE_SIZE, at_least(0), policy=equals(800), why=FIXED),
-        row(k.MAX_IMAGE_SIZE, at_least(0), policy=equals(1333), why=FIXED),
+        row(
+            k.MIN_IMAGE_SIZE,
+            at_least(0),
+            policy=equals(800),
+            why=FIXED,
+            policy_severity=Severity.ERROR,
+        ),
+        row(
+            k.MAX_IMAGE_SIZE,
+            at_least(0),
+            policy=equals(1333),
+            why=FIXED,
+            policy_severity=Severity.ERROR,
+        ),
+        # A much used implementation logs 20000 or 40000, and one evaluation, for the whole of COCO
+        policy_row(
+            k.TRAIN_SAMPLES,
+            any_of(samples_of((118_287, 117_266), drops=True), one_of(20_000, 40_000)),
+            why=UNITS,
+        ),
+        policy_row(k.EVAL_SAMPLES, any_of(samples_of((5000,)), equals(1)), why=UNITS),
         row(
             k.EVAL_ACCURACY,
             value_has("BBOX"),

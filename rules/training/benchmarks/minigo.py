@@ -3,6 +3,7 @@
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, at_least, below, equals, whole
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark, ConvergenceRules
 from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, OPTIONAL, row
@@ -16,7 +17,12 @@ MINIGO = Benchmark(
     # The policy exempts it (training rules, RCP Rules)
     convergence=ConvergenceRules(tested=False),
     closed=(
-        row(k.TRAIN_BATCH_SIZE, policy=(whole(), above(0)), why=PRESENCE),
+        row(
+            k.TRAIN_BATCH_SIZE,
+            policy=(whole(), above(0)),
+            why=PRESENCE,
+            policy_severity=Severity.ERROR,
+        ),
         row(k.LR_BOUNDARIES),
         row(k.LR_RATES),
         row(k.ACTUAL_SELFPLAY_GAMES_PER_GENERATION, at_least(8192), times=AT_LEAST_ONCE),

@@ -2,10 +2,12 @@
 
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import at_least, below, equals, whole
+from podium.rules.constraints.data_sets import samples_of
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark
-from podium.rules.model.reasons import WHOLE
-from podium.rules.table import AT_LEAST_ONCE, row
+from podium.rules.model.reasons import UNITS, WHOLE
+from podium.rules.table import AT_LEAST_ONCE, policy_row, row
 from podium.rules.training.shared.tensors import NAMED_TENSOR, initialised
 
 RETINANET = Benchmark(
@@ -28,8 +30,11 @@ RETINANET = Benchmark(
             at_least(0.0),
             policy=(whole(), at_least(0)),
             why=WHOLE,
+            policy_severity=Severity.ERROR,
         ),
         row(k.OPT_LEARNING_RATE_WARMUP_FACTOR, at_least(0.0)),
+        policy_row(k.TRAIN_SAMPLES, samples_of((1_170_301,), drops=True), why=UNITS),
+        policy_row(k.EVAL_SAMPLES, samples_of((24_781,)), why=UNITS),
         row(
             k.EVAL_ACCURACY,
             has("epoch_num"),

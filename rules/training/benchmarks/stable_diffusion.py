@@ -3,6 +3,7 @@
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import at_least, at_most, equals
 from podium.rules.constraints.members import part, value_has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark, ConvergenceRules
 from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, at_least_times, policy_row, row
@@ -27,7 +28,7 @@ STABLE_DIFFUSION = Benchmark(
         row(k.OPT_BASE_LEARNING_RATE, at_least(0.0)),
         row(k.OPT_LEARNING_RATE_WARMUP_STEPS, at_least(0)),
         policy_row(k.TRAIN_SAMPLES, equals(6_513_144), why=SAMPLES),
-        policy_row(k.EVAL_SAMPLES, equals(30_000), why=SAMPLES),
+        policy_row(k.EVAL_SAMPLES, equals(30_000), why=SAMPLES, policy_severity=Severity.ERROR),
         row(
             k.AGGREGATED_EVAL_ACCURACY,
             value_has("FID"),

@@ -3,6 +3,7 @@
 from podium.logging_spec import keys as k
 from podium.rules.constraints.bounds import above, at_least, below, equals, one_of
 from podium.rules.constraints.members import has, part
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.reasons import SAMPLES
 from podium.rules.table import AT_LEAST_ONCE, policy_row, row
@@ -21,7 +22,7 @@ TRANSFORMER = Benchmark(
         row(k.OPT_ADAM_BETA_1, at_least(0)),
         row(k.OPT_ADAM_BETA_2, at_least(0)),
         row(k.OPT_ADAM_EPSILON, equals(1e-09)),
-        policy_row(k.EVAL_SAMPLES, equals(3003), why=SAMPLES),
+        policy_row(k.EVAL_SAMPLES, equals(3003), why=SAMPLES, policy_severity=Severity.ERROR),
         row(
             k.MAX_SEQUENCE_LENGTH,
             above(0),

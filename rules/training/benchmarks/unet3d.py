@@ -4,6 +4,7 @@ from podium.logging_spec import keys as k
 from podium.rules.constraints.benchmark_constraints import cube
 from podium.rules.constraints.bounds import at_least, below, equals
 from podium.rules.constraints.members import has
+from podium.rules.finding import Severity
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.reasons import PRESENCE
 from podium.rules.table import AT_LEAST_ONCE, row
@@ -31,10 +32,12 @@ UNET3D = Benchmark(
         row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(at_least(0.908),)),
         row(k.SEED),
         row(k.OPT_MOMENTUM),
-        row(k.OVERSAMPLING, policy=equals(0.4), why=PRESENCE),
-        row(k.TRAINING_INPUT_SHAPE, policy=cube(128), why=PRESENCE),
-        row(k.VALIDATION_INPUT_SHAPE, policy=cube(128), why=PRESENCE),
-        row(k.VALIDATION_OVERLAP, policy=equals(0.5), why=PRESENCE),
+        row(k.OVERSAMPLING, policy=equals(0.4), why=PRESENCE, policy_severity=Severity.ERROR),
+        row(k.TRAINING_INPUT_SHAPE, policy=cube(128), why=PRESENCE, policy_severity=Severity.ERROR),
+        row(
+            k.VALIDATION_INPUT_SHAPE, policy=cube(128), why=PRESENCE, policy_severity=Severity.ERROR
+        ),
+        row(k.VALIDATION_OVERLAP, policy=equals(0.5), why=PRESENCE, policy_severity=Severity.ERROR),
     ),
     open=(row(k.EVAL_ACCURACY, has("epoch_num"), times=AT_LEAST_ONCE, some=(below(1.0),)),),
 )

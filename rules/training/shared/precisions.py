@@ -16,3 +16,6 @@ PRECISIONS = (
     "uint4",
 )
 """Pre-approved formats as of 5.1 (training rules, Numerical formats)."""
+
+MXFP6 = "mxfp6"
+"""Pre-approved as of 6.1 (training rules, v6.1 Specific Rules, September 2026)."""

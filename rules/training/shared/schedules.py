@@ -45,14 +45,22 @@ def _epochs(interval: float, first: float | None = None, slack: float = 0.25) ->
     return Schedule((grid,), positions=("epoch_num",))
 
 
-def _unet3d() -> Schedule:
-    """By epochs of the padded training set, or of whole batches only; later logs count samples."""
+def _unet3d(longest: int | None = None) -> Schedule:
+    """By epochs of the padded training set, or of whole batches only; later logs count samples.
+
+    A run that does not converge trains for `longest` epochs of an unpadded set (training rules,
+    Benchmark Results).
+    """
     grids = []
     padded = ceil(KITS19 / BATCH) * BATCH
     for size in (padded, floor(KITS19 / BATCH) * BATCH, constant(KITS19)):
         first, interval = ceil(1000 * KITS19 / size), ceil(20 * KITS19 / size)
-        grids.append(Grid(interval, first, "epochs", slack=0.05, per_batch=0))
-        grids.append(Grid(interval * size, first * size))
+        last = None if longest is None else ceil(longest * KITS19 / size)
+        grids.append(
+            Grid(interval, first, "epochs", slack=0.05, per_batch=0, epoch=size, longest=last)
+        )
+        far = None if last is None else last * size
+        grids.append(Grid(interval * size, first * size, epoch=size, longest=far))
     return Schedule(tuple(grids), positions=("epoch_num", "samples_count"))
 
 
@@ -92,7 +100,8 @@ def _stable_diffusion() -> Schedule:
 EVERY_EPOCH = _epochs(1, 1)
 EVERY_STEP = Schedule((Grid(BATCH, per_batch=0.25),))
 NODES = Schedule(
-    (Grid(constant(0.05), constant(0.05), "epochs", slack=0.02, per_batch=0),),
+    # Logs round epochs to two decimals, so that an interval is off by up to 0.01
+    (Grid(constant(0.05), constant(0.05), "epochs", slack=0.201, per_batch=0),),
     positions=("epoch_num",),
 )
 
@@ -104,7 +113,7 @@ V1_1: Mapping[str, Schedule] = {
     "minigo": replace(_epochs(1), offline=True),
     "dlrm": _dlrm(),
     "bert": _bert(),
-    "unet3d": _unet3d(),
+    "unet3d": _unet3d(10_000),
     "dlrm_dcnv2": _dlrm_dcnv2(),
     "gpt3": _gpt3(),
     "stable_diffusion": _stable_diffusion(),
@@ -123,6 +132,8 @@ V1_1: Mapping[str, Schedule] = {
 
 V1_0: Mapping[str, Schedule] = {
     **V1_1,
+    # Accepted runs were given up after 6000 epochs in this round
+    "unet3d": _unet3d(),
     "ssd": Schedule(
         (Grid(constant(10), constant(40), "epochs", slack=0.15, per_batch=0),),
         often=True,
@@ -156,3 +167,13 @@ V5_1: Mapping[str, Schedule] = {
     **V2_0,
     "llama31_405b": every(18_432, skip=floor(0.0026 * BATCH + 12)),
 }
+
+V6_1: Mapping[str, Schedule] = {
+    **V5_1,
+    "qwen35_397b_grpo": Schedule(
+        (Grid(BATCH, ceil(2.5 + 3840 / BATCH) * BATCH, per_batch=0.25),),
+        offline=True,
+        stops_at_checkpoint=True,
+    ),
+}
+"""A checkpoint after every step from a first one on (training rules, v6.1 Specific Rules)."""

@@ -339,7 +339,7 @@ def test_a_stale_list_of_names_is_the_verifiers_fault_only() -> None:
     log = build("training", "4.0", "open", "llama2_70b_lora")
     assert errors(log) == {"open.submission_benchmark"}
     found = [f for f in log.judge(Profile.POLICY).findings if f.id == "open.submission_benchmark"]
-    assert [(f.severity, f.stated_by) for f in found] == [("warning", "verifier")]
+    assert [(f.severity, f.stated_by) for f in found] == [("note", "verifier")]
 
 
 def test_rules_without_a_benchmark_in_the_round_accept_no_log() -> None:

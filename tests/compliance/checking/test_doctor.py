@@ -53,7 +53,7 @@ def test_what_is_missing_is_listed_with_its_command(
     if broken == "result":
         (tree.root / tree.folder() / "result_2.txt").unlink()
     elif broken == "system":
-        tree.system(cooling="")
+        tree.system(host_memory_capacity="")
     elif broken == "code":
         shutil.rmtree(tree.root / "benchmarks")
     elif broken == "seed":
@@ -74,7 +74,7 @@ def test_steps_come_in_order_and_one_is_shown_five_times(
 ) -> None:
     tree = usual(tmp_path)
     for number in range(8):
-        tree.system(f"s{number}", cooling="")
+        tree.system(f"s{number}", host_memory_capacity="")
     assert doctor(tree) == Exit.FOUND
     out = capsys.readouterr().out
     assert list(states(out)) == [step.title for step in STEPS]

@@ -200,7 +200,7 @@ def test_the_wrong_order_is_told_with_the_later_record() -> None:
 def test_a_second_value_is_told_at_once_and_weighs_more_where_it_differs() -> None:
     rule = "closed.llama31_8b.max_steps"
     same, other = good().repeat("max_steps"), good().repeat("max_steps", 9)
-    assert severities(told_of(same).findings)[rule] is Severity.WARNING
+    assert severities(told_of(same).findings)[rule] is Severity.NOTE
     assert severities(told_of(other).findings)[rule] is Severity.ERROR
     assert moment(other, rule) == "max_steps"
 

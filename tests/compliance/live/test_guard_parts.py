@@ -26,6 +26,8 @@ from podium.rules.run import Run
 from tests.compliance.live.test_guard import good, guard
 
 AT_END = {
+    "evaluation.other-checkpoint",
+    "evaluation.counted-offline",
     "pairing.unclosed-interval",
     "pairing.stop-without-start",
     "pairing.unstarted-evaluation",
@@ -35,6 +37,9 @@ AT_END = {
     "log.repeated-by-ranks",
     "seed.missing",
     "staging.not-logged",
+    "speed.cut-interval",
+    "speed.changes",
+    "speed.throughput-disagrees",
 }
 """Checks that a later record may yet satisfy: only the end of the log decides them."""
 

@@ -82,10 +82,17 @@ def test_what_may_be_logged_later_is_no_fault(tmp_path: Path) -> None:
     assert "eval_samples" in [each.key for each in found.to_log]
 
 
-def test_only_the_policy_s_demands_are_warnings(tmp_path: Path) -> None:
-    found = judged(tmp_path, LEGAL | {"opt_end_learning_rate": 0.5})
-    assert [f.severity for f in found.findings] == ["warning"]
-    assert found.legal
+@pytest.mark.parametrize(
+    ("key", "value", "severity"),
+    # Where the rules leave no room, what only the policy demands is an error, too
+    [("train_samples", 1, "warning"), ("opt_end_learning_rate", 0.5, "error")],
+)
+def test_only_the_policy_s_demands_weigh_as_their_rows_say(
+    tmp_path: Path, key: str, value: float, severity: str
+) -> None:
+    found = judged(tmp_path, LEGAL | {key: value})
+    assert [f.severity for f in found.findings] == [severity]
+    assert found.legal == (severity == "warning")
 
 
 def test_it_tells_what_is_free_when_to_evaluate_and_the_reference(tmp_path: Path) -> None:

@@ -130,6 +130,8 @@ def test_numbers_begin_at_0(result: Path, profile: Profile) -> None:
 @pytest.mark.parametrize("profile", list(Profile))
 def test_runs_have_as_many_files_as_each_other(result: Path, profile: Profile) -> None:
     write(result, {"node_1.txt": GOOD})
+    for index in range(10):
+        write(result, {"sw_0.txt": GOOD}, index)
     assert told(checked(result, profile)) == [("power.file-count", "error", "power/result_3")]
 
 
@@ -142,6 +144,8 @@ def test_a_missing_folder_makes_the_official_verifier_blame_another_run(result: 
 
 
 def test_the_files_are_as_many_as_the_nodes(result: Path) -> None:
+    for index in range(10):
+        write(result, {"sw_0.txt": GOOD}, index)
     assert checked(result, VERIFIER, nodes=2).findings == []
     assert checked(result, nodes=None).findings == []
     finding = only(checked(result, nodes=2))
@@ -224,3 +228,51 @@ def test_rounds_before_the_rules_on_power(result: Path) -> None:
     rules = find_round("training", "3.0")
     verdict = check_power(result, runs(), 1, rules, POLICY, str)
     assert [(f.id, f.severity.value) for f in verdict.findings] == [("power.too-early", "note")]
+
+
+# --- interconnect and amounts ---
+
+
+@pytest.mark.parametrize(("nodes", "fault"), [(1, False), (2, True), (None, True)])
+def test_several_nodes_have_an_interconnect(result: Path, nodes: int | None, fault: bool) -> None:
+    for index in range(10) if nodes != 1 else ():
+        write(result, {"node_1.txt": GOOD}, index)
+    found = [f for f in checked(result, nodes=nodes).findings if f.id == "power.no-interconnect"]
+    assert [finding.path for finding in found] == ["power"] * fault
+    assert checked(result, VERIFIER, nodes).findings == []
+
+
+def test_every_run_has_its_interconnect(result: Path) -> None:
+    for index in range(10):
+        write(result, {"node_1.txt": GOOD}, index)
+        if index != 4:
+            write(result, {"sw_0.txt": GOOD}, index)
+    [finding] = [f for f in checked(result, nodes=2).findings if f.id == "power.no-interconnect"]
+    assert finding.message.startswith("1 of 10 runs have no sw file, result_4 among them; the 2 ")
+
+
+@pytest.mark.parametrize(("watts", "fault"), [(0, True), (0.5, False), (100, False)])
+def test_an_interconnect_draws_power(result: Path, watts: float, fault: bool) -> None:
+    estimate = line(START, "interconnect_power_est", watts)
+    measured = began() + readings(watts=watts) + ended()
+    for index in range(10):
+        write(result, {"sw_0.txt": estimate, "sw_1.txt": measured}, index)
+    found = [f for f in checked(result).findings if f.id == "power.no-watts"]
+    assert len(found) == 10 * fault
+
+
+@pytest.mark.parametrize(
+    ("watts", "fault"),
+    [(0, True), (1, True), (19.9, True), (20, False), (300_000, False), (300_001, True)],
+)
+def test_a_node_draws_what_nodes_draw(result: Path, watts: float, fault: bool) -> None:
+    write(result, {"node_0.txt": began() + readings(watts=watts) + ended()})
+    found = [f for f in checked(result).findings if f.id == "power.implausible"]
+    assert [finding.path for finding in found] == ["power/result_3/node_0.txt"] * fault
+
+
+@pytest.mark.parametrize(("share", "fault"), [(1, False), (1.01, True), (0, True), (0.01, False)])
+def test_an_efficiency_is_a_share(result: Path, share: float, fault: bool) -> None:
+    efficiency = line(START, "conversion_eff", share, measurement_type="DC")
+    write(result, {"node_0.txt": efficiency + GOOD})
+    assert ("power.efficiency" in [f.id for f in checked(result).findings]) == fault

@@ -28,6 +28,9 @@ from tests.compliance.power.test_check import (
 
 __all__ = ["result"]
 
+NOTED = {"stop when it starts"}
+"""Faults of many published logs, from which their energy can be told all the same."""
+
 FAULTS: dict[str, tuple[str, str, int | None]] = {
     "no line at all": ("", "power.no-readings", None),
     "no readings": (began() + ended(), "power.no-readings", None),
@@ -92,12 +95,27 @@ def test_one_fault_in_one_log(result: Path, case: str) -> None:
     write(result, {"node_0.txt": text})
     found = {finding.id: finding for finding in checked(result).findings}
     assert rule in found
-    assert found[rule].severity is Severity.WARNING
+    weight = Severity.NOTE if case in NOTED else Severity.WARNING
+    assert found[rule].severity is weight
     assert (found[rule].path, found[rule].line) == ("power/result_3/node_0.txt", place)
     allowed = {"watts as text", "no watts", "watts below 0", "watts true"}
     assert case in allowed or set(found) == {rule}
     names = [finding.id for finding in checked(result, VERIFIER).findings]
     assert set(names) <= {"power.no-summary"}
+
+
+def test_a_stop_that_repeats_the_start_is_a_note(result: Path) -> None:
+    write(result, {"node_0.txt": began() + readings() + ended(START - 1000)})
+    assert only(checked(result)).severity is Severity.NOTE
+    write(result, {"node_0.txt": began() + readings() + ended(START - 1001)})
+    assert only(checked(result)).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(("every", "severity"), [(3000, Severity.NOTE), (3001, Severity.WARNING)])
+def test_a_single_reading_may_be_lost(result: Path, every: int, severity: Severity) -> None:
+    write(result, {"node_0.txt": began() + readings(every=every) + ended()})
+    [cadence] = [f for f in checked(result).findings if f.id == "power.cadence"]
+    assert cadence.severity is severity
 
 
 def test_sixty_readings_are_enough(result: Path) -> None:
@@ -124,7 +142,7 @@ def test_readings_out_of_order_are_a_note(result: Path) -> None:
 def test_many_findings_of_one_rule_and_run_are_one(result: Path) -> None:
     slow = began() + readings(every=2000) + ended()
     for index in range(10):
-        write(result, {"node_0.txt": GOOD, "node_1.txt": GOOD}, index)
+        write(result, {"node_0.txt": GOOD, "node_1.txt": GOOD, "sw_0.txt": GOOD}, index)
     write(result, {"node_0.txt": slow, "node_1.txt": slow})
     verdict = checked(result, nodes=2)
     assert [finding.id for finding in verdict.findings] == [

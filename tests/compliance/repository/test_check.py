@@ -23,10 +23,11 @@ from podium.compliance.repository.secret_detectors import kind_of_secret
 from podium.logging_spec.reader.read import parse_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile, Severity
+from tests.compliance.trees import good
 
 RULES = find_round("training", "5.1")
 
-ERROR, WARNING = Severity.ERROR, Severity.WARNING
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 @pytest.fixture
@@ -57,9 +58,9 @@ def test_a_clean_tree(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "rule", "severity"),
     [
-        ("a b", "space-in-name", ERROR),
-        (".hidden", "leading-dot", ERROR),
-        (".gitignore", "leading-dot", ERROR),
+        ("a b", "space-in-name", WARNING),
+        (".hidden", "leading-dot", WARNING),
+        (".gitignore", "leading-dot", WARNING),
         ("a\tb", "control-character", WARNING),
         ("a\nb", "control-character", WARNING),
         ("a\x1b[31mb", "control-character", WARNING),
@@ -76,7 +77,7 @@ def test_a_clean_tree(tree: Path) -> None:
 def test_a_bad_name(tree: Path, name: str, rule: str, severity: Severity) -> None:
     (tree / "systems" / name).write_text("")
     assert said(tree) == [(rule, f"systems/{name}", severity)]
-    rejected = severity is ERROR
+    rejected = rule in ("space-in-name", "leading-dot")
     assert [s for _, _, s in said(tree, Profile.VERIFIER)] == [ERROR] * rejected
 
 
@@ -99,7 +100,7 @@ def test_long_names_and_paths(tree: Path) -> None:
     assert [rule.id for rule in violated_rules("é" * 128, "é" * 128)] == ["repo.long-name"]
     folder = tree / ("a" * 100) / ("b" * 100)
     folder.mkdir(parents=True)
-    assert said(tree) == [("long-path", f"{'a' * 100}/{'b' * 100}", WARNING)]
+    assert said(tree) == [("long-path", f"{'a' * 100}/{'b' * 100}", NOTE)]
 
 
 def test_case_collisions(tree: Path) -> None:
@@ -111,13 +112,13 @@ def test_case_collisions(tree: Path) -> None:
 
 def test_folders_are_named_too(tree: Path) -> None:
     (tree / "a b" / "c d").mkdir(parents=True)
-    assert said(tree) == [("space-in-name", "a b", ERROR), ("space-in-name", "a b/c d", ERROR)]
+    assert said(tree) == [("space-in-name", "a b", WARNING), ("space-in-name", "a b/c d", WARNING)]
 
 
 def test_the_root_s_own_name(tree: Path) -> None:
     root = tree.rename(tree.parent / "my sub")
-    for profile in Profile:
-        assert said(root, profile) == [("space-in-name", ".", ERROR)]
+    assert said(root) == [("space-in-name", ".", WARNING)]
+    assert said(root, Profile.VERIFIER) == [("space-in-name", ".", ERROR)]
 
 
 def test_a_clone_s_own_folder(tree: Path) -> None:
@@ -134,9 +135,9 @@ def test_sizes(tree: Path) -> None:
         with (tree / name).open("wb") as stream:
             stream.truncate(size)
     findings = found(tree)
-    assert [(f.path, f.severity) for f in findings] == [("large", ERROR), ("refused", ERROR)]
+    assert [(f.path, f.severity) for f in findings] == [("large", WARNING), ("refused", WARNING)]
     assert ["100 MiB" in f.message for f in findings] == [False, True]
-    assert len(said(tree, Profile.VERIFIER)) == 2
+    assert said(tree, Profile.VERIFIER) == [("large-file", n, ERROR) for n in ("large", "refused")]
 
 
 def test_a_pointer_to_a_large_file(tree: Path) -> None:
@@ -176,14 +177,14 @@ def test_no_tree(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "rule", "severity"),
     [
-        ("nothing", "broken-link", ERROR),
-        ("/nothing/there", "broken-link", ERROR),
-        ("link", "broken-link", ERROR),
+        ("nothing", "broken-link", WARNING),
+        ("/nothing/there", "broken-link", WARNING),
+        ("link", "broken-link", WARNING),
         ("file", "link-from-elsewhere", WARNING),
         ("/etc/hostname", "absolute-link", WARNING),
         ("../../../outside", "escaping-link", WARNING),
         ("../../..", "escaping-link", WARNING),
-        ("README.md", "broken-link", ERROR),  # it is in the root, not beside the link
+        ("README.md", "broken-link", WARNING),  # it is in the root, not beside the link
     ],
 )
 def test_a_link(tree: Path, target: str, rule: str, severity: Severity) -> None:
@@ -272,6 +273,8 @@ def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> Non
         "git@github.com:a/b.git",
         "HF_TOKEN=$HF_TOKEN",
         "key = 'AKIA" + "QWERTYUIOPASDFGH'  # pragma: allowlist secret",
+        "aws_access_key_id = 'AKIA" + "IOSFODNN7EXAMPLE'",
+        "AWS_SECRET_ACCESS_KEY='wJalrXUtnFEMI/K7MDENG/bPxRfiCYEX" + "AMPLEKEY'",
         "wandb: run abc",
         "hf_model_name_that_is_long_but_has_underscores_in_it",
     ],
@@ -362,7 +365,7 @@ def test_findings_of_one_rule_are_counted_beyond_some(tree: Path) -> None:
     findings = found(tree)
     assert len(findings) == MOST_PER_RULE + 1
     assert findings[0].message.startswith("50 more")
-    assert findings[0].severity is ERROR
+    assert findings[0].severity is WARNING
 
 
 def test_many_files_and_a_sparse_one_are_quick(tree: Path) -> None:
@@ -459,3 +462,48 @@ def test_the_verdict_is_the_incumbents(
     done = subprocess.run(call, capture_output=True, text=True, check=True)
     accepted = "ALL CHECKS PASSED" in done.stderr
     assert (said(tree, Profile.VERIFIER) == []) == accepted
+
+
+# --- rounds ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("usage", "name", "called"),
+    [
+        *[("training", name, False) for name in ("0.5", "0.6", "0.7", "1.0", "1.1")],
+        *[("training", name, True) for name in ("2.0", "2.1", "3.0", "5.1", "6.1")],
+        *[("hpc", name, False) for name in ("0.7", "1.0")],
+        *[("hpc", name, True) for name in ("2.0", "3.0")],
+    ],
+)
+def test_what_only_the_checker_rejects_is_told_where_it_was_called(
+    tree: Path, usage: str, name: str, called: bool
+) -> None:
+    for bad in ("a b", ".hidden", "aux.txt"):
+        (tree / bad).write_text("")
+    (tree / "link").symlink_to("nothing")
+    (tree / "near").symlink_to("systems/deep/file")
+    rules = find_round(usage, name)
+    told = sorted(one.id for one in check_repository(tree, rules, Profile.POLICY))
+    of_checker = ["broken-link", "leading-dot", "link-from-elsewhere", "space-in-name"]
+    expected = [*(of_checker if called else []), "windows-name"]
+    assert told == [f"repo.{one}" for one in sorted(expected)]
+    stated = {one.id: one.stated_by.value for one in check_repository(tree, rules, Profile.POLICY)}
+    assert {stated[f"repo.{one}"] for one in of_checker if called} <= {"verifier"}
+    # Who calls the program itself is told what it finds, in any round
+    official = {one.id for one in check_repository(tree, rules, Profile.VERIFIER)}
+    assert {"repo.leading-dot", "repo.space-in-name", "repo.broken-link"} <= official
+
+
+@pytest.mark.parametrize(("name", "called"), [("1.1", False), ("2.0", True)])
+def test_a_hidden_file_rejects_no_submission(tmp_path: Path, name: str, called: bool) -> None:
+    made = good(tmp_path, "training", name, "resnet", "open")
+    made.write("benchmarks/.hidden")
+    report = made.check()
+    told = [
+        (one.severity.value, one.stated_by.value) for one in report.findings if "leading" in one.id
+    ]
+    assert told == [("warning", "verifier")] * called
+    assert report.verdict == "accepted"
+    official = made.check("verifier").findings
+    assert [one.severity.value for one in official if "leading" in one.id] == ["error"] * called

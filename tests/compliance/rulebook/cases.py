@@ -9,6 +9,7 @@ import gzip
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Protocol
@@ -135,6 +136,21 @@ def _log_of_0_6(line: str) -> Judge:
 _GOOD_LINE = ':::MLL 1735689600.000 seed: {"value": 42, "metadata": {}}'
 
 
+def _seeded(*seeds: int) -> Judge:
+    """A usual submission whose runs have these seeds."""
+
+    def edit(tree: Submission) -> None:
+        for number, seed in enumerate(seeds):
+            tree.log(number, _seed(seed))
+
+    return _tree(edit)
+
+
+def _device_batch(size: int) -> Judge:
+    """A usual submission of 64 accelerators and a batch of 1152, so much of it on each."""
+    return _logs(lambda log: log.add("local_batch_size", size, before="global_batch_size"))
+
+
 def _seed(value: Any, lineno: Any = 3, file: str = "/workspace/train.py") -> Change:
     return lambda log: log.set("seed", value).meta("seed", file=file, lineno=lineno)
 
@@ -183,6 +199,28 @@ def _paced(log: LogBuilder) -> LogBuilder:
 
 def _slower(log: LogBuilder) -> LogBuilder:
     return log.shift("run_stop", 0.5)
+
+
+def _dated(year: int) -> Judge:
+    """Runs of another year."""
+    return _all_runs(lambda log: log.shift_all((year - 2025) * 365 * 24 * 60))
+
+
+def _diffusion(without: int) -> Judge:
+    """Ten runs that score both checkpoints until the target, or lack the one at so many samples."""
+
+    def make(place: Path) -> Submission:
+        tree = Submission(place, build("training", "5.0", "closed", "stable_diffusion"))
+        return tree.system().code().result(change=lambda log: _checkpoints(log, without))
+
+    return _judged(make)
+
+
+def _checkpoints(log: LogBuilder, without: int) -> LogBuilder:
+    log = log.set("eval_accuracy", 200.0, only=0)
+    said = [(line, line.record.metadata if line.record else {}) for line in log.lines]
+    lines = [line for line, told in said if not without or told.get("samples_count") != without]
+    return replace(log, lines=tuple(lines))
 
 
 def _side_by_side(minutes: float) -> Judge:
@@ -274,6 +312,11 @@ def _two_runs(change: Change) -> Judge:
 _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.too-many-runs": (_tree(_more_runs), _NOTHING),
     "result.not-converged": (_two_runs(_aborted), _NOTHING),
+    "result.run-after-round": (_dated(2031), _NOTHING),
+    "result.run-long-before-round": (_dated(2015), _NOTHING),
+    "result.run-of-earlier-round": (_dated(2024), _NOTHING),
+    "result.uneven-speed": (_logs(_slower), _NOTHING),
+    "result.checkpoints-left-out": (_diffusion(without=512_640), _diffusion(without=0)),
     "rcp.failed": (_all_runs(_early), _NOTHING),
     "rcp.missing": (_all_runs(lambda log: log.set("global_batch_size", 100_000)), _NOTHING),
     # No file system takes a name of 256 bytes.
@@ -325,6 +368,8 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "seeds.verifier-crash": (_logs(_seed(100, lineno=[3])), _logs(_seed(100))),
     "seeds.shared": (_shared(100), _shared(101)),
     "seeds.source": (_source("/workspace/notes.txt"), _source("/workspace/train.py")),
+    "seeds.run-index": (_seeded(0, 1, 2), _seeded(1, 2, 5)),
+    "result.batch-not-spread": (_device_batch(12), _device_batch(18)),
     "code.no-config": (_with_config(there=False), _with_config(there=True)),
     "result.same-score": (_two_systems(0, _unchanged), _two_systems(0, _slower)),
     "result.overlapping-runs": (_side_by_side(0.1), _side_by_side(60)),

@@ -72,6 +72,24 @@ def surplus(folder: Path) -> None:
     shutil.copytree(folder / "power" / "result_3", folder / "power" / "result_10")
 
 
+def two_nodes(folder: Path) -> None:
+    for index in range(10):
+        write(folder, {"node_1.txt": GOOD}, index)
+
+
+def with_switch(folder: Path) -> None:
+    two_nodes(folder)
+    switch_of(100)(folder)
+
+
+def switch_of(watts: float) -> Change:
+    def change(folder: Path) -> None:
+        for index in range(10):
+            write(folder, {"sw_0.txt": line(START, "interconnect_power_est", watts)}, index)
+
+    return change
+
+
 def swapped() -> str:
     lines = GOOD.splitlines(keepends=True)
     lines[50], lines[51] = lines[51], lines[50]
@@ -84,6 +102,9 @@ CASES: dict[str, Case] = {
     "power.numbering": Case(changed(from_one), changed()),
     "power.file-count": beside("node_1.txt"),
     "power.node-count": Case(changed(nodes=2), changed(nodes=1)),
+    "power.no-interconnect": Case(changed(two_nodes, nodes=2), changed(with_switch, nodes=2)),
+    "power.no-watts": Case(changed(switch_of(0)), changed(switch_of(100))),
+    "power.implausible": log(began() + readings(watts=1) + ended()),
     "power.verifier-names": beside("nodes_1_to_8.png"),
     "power.stray-file": beside("plot.png"),
     "power.surplus": Case(changed(surplus), changed()),

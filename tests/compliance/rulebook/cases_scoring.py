@@ -64,13 +64,10 @@ CASES: dict[str, Case] = {
     ),
     "score.absurd-convergence": pair(lambda tree: tree.log(1, count_of_samples)),
     "score.negative-time": pair(lambda tree: tree.log(1, timed(-5))),
-    "score.factor-differs": pair(
-        lambda tree: tree.write(f"{tree.folder()}/scaling.json", '{"scaling_factor": 1.5}')
-    ),
     "score.broken-run-counted": pair(
         lambda tree: tree.log(0, lambda log: timed(30)(log).set("opt_name", "sgd"))
     ),
-    "score.wide-spread": pair(lambda tree: tree.log(0, timed(100))),
+    "score.uneven-speed": pair(lambda tree: tree.log(0, timed(100))),
     "score.no-energy": pair(
         lambda tree: tree.write(f"{tree.folder()}/power/result_0/node_0.txt", "")
     ),

@@ -48,6 +48,13 @@ def test_a_submission_without_code_is_told_once(tmp_path: Path) -> None:
     assert codes(tree, "verifier") == []
 
 
+@pytest.mark.parametrize("name", ["code", "benchmark"])
+def test_code_may_lie_in_a_folder_of_an_older_name(name: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / "benchmarks").rename(tree.root / name)
+    assert codes(tree) == []
+
+
 @pytest.mark.parametrize("left", ["empty folder", "other benchmark"])
 def test_a_benchmark_without_implementation_is_told(left: str, tmp_path: Path) -> None:
     tree = usual(tmp_path)
@@ -87,6 +94,38 @@ def test_a_readme_tells_command_data_and_weights(text: str, untold: str, tmp_pat
     tree = usual(tmp_path).write(f"{BASE}/README.md", text)
     [finding] = tree.found("code.thin-readme")
     assert untold in finding.message
+
+
+SAYS_ALL = "Data and weights as in the reference; bash run_and_time.sh "
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("on our cluster", False),
+        ("with the default settings, facade and deadbeef", False),
+        ("with PyTorch 2.9", True),
+        ("in pytorch:25", True),
+        ("at 3f2c9ab11d", True),
+        ("of release candidate three", True),
+        ("pip install torch==2", True),
+    ],
+)
+def test_a_readme_identifies_the_software(text: str, named: bool, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"benchmarks/{tree.benchmark}/README.md", SAYS_ALL + text)
+    assert (tree.found("code.no-software-version") == []) == named
+
+
+def test_results_without_the_description_of_an_implementation_are_noted_once(
+    tmp_path: Path,
+) -> None:
+    tree = usual(tmp_path).system("ex_n9").result("ex_n9", start=10)
+    [finding] = tree.found("code.no-implementation-description")
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("1 of 2 results have no ex_n9_<implementation>.json")
+    tree.write(f"benchmarks/{tree.benchmark}/ex_n9/ex_n9_ours.json", "{}")
+    assert tree.found("code.no-implementation-description") == []
 
 
 def test_benchmarks_trained_from_scratch_need_no_word_on_weights(tmp_path: Path) -> None:

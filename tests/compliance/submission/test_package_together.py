@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -16,7 +18,7 @@ from podium.compliance.results.consistency import copies
 from podium.compliance.results.model import JudgingContext
 from podium.compliance.submission.together import judge_together
 from podium.rules.finding import Finding, Profile, Severity
-from tests.builders import LogBuilder, build
+from tests.builders import Line, LogBuilder, build
 from tests.compliance.trees import Submission, as_run, throughput, usual
 
 WAIVED = """[[waiver]]
@@ -49,7 +51,7 @@ def test_a_copy_with_another_seed_is_found(tmp_path: Path) -> None:
     [finding] = together(tree)["result.copied-run"]
     assert finding.path.endswith("result_2.txt")
     assert "result_0.txt" in finding.message
-    assert finding.severity == Severity.WARNING
+    assert finding.severity == Severity.ERROR
 
 
 def test_a_copy_at_another_time_is_found(tmp_path: Path) -> None:
@@ -60,9 +62,72 @@ def test_a_copy_at_another_time_is_found(tmp_path: Path) -> None:
     assert "at another time" in finding.message
 
 
+def learned(log: LogBuilder, seed: float, jitter: float = 0.0, pace: float = 1.0) -> LogBuilder:
+    """The log of a run with losses of its own, by a clock that runs at another pace."""
+    losses = [7.0 + seed / 7 - number * 0.123456789 for number in range(6)]
+    for loss in losses:
+        log = log.add("train_loss", loss, {"samples_count": 1}, before="run_stop")
+    began = log.first("run_start").time_ms
+
+    def moved(line: Line) -> Line:
+        if line.record is None:
+            return line
+        late = (line.record.time_ms - began) * pace + jitter * (len(line.record.key) % 3)
+        record = msgspec.structs.replace(line.record, time_ms=round(began + late))
+        return dataclasses.replace(line, record=record)
+
+    return dataclasses.replace(log, lines=tuple(map(moved, log.lines)))
+
+
+def test_runs_with_losses_of_their_own_are_no_copies(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in range(3):
+        learned(as_run(tree.which, number), number).write(
+            tree.root / tree.folder() / f"result_{number}.txt"
+        )
+    assert "result.copied-run" not in together(tree)
+
+
+def test_a_copy_by_another_clock_is_found_by_what_it_learned(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number, (seed, jitter, pace) in enumerate([(0, 0, 1), (0, 400, 1), (0, 0, 0.97)]):
+        copy = learned(as_run(tree.which, number), seed, jitter, pace).set("seed", 50 + number)
+        copy.write(tree.root / tree.folder() / f"result_{number}.txt")
+    found = together(tree)["result.copied-run"]
+    assert [finding.path[-12:] for finding in found] == ["result_1.txt", "result_2.txt"]
+    # One seed twice on a deterministic system does that, too: no reason to reject by itself
+    assert {finding.severity for finding in found} == {Severity.WARNING}
+    assert "result_0.txt to the last digit, at other times" in found[1].message
+    assert "result.copied-run" not in together(tree, Profile.VERIFIER)
+
+
+def test_another_submitters_runs_are_found_by_what_they_learned(tmp_path: Path) -> None:
+    for name, pace in (("Acme", 1.0), ("Bold", 0.97)):
+        tree = Submission(tmp_path, usual(tmp_path / "spare").which, name).system().code()
+        for number in range(3):
+            run = learned(as_run(tree.which, number), number, pace=pace)
+            run.write(tree.root / tree.folder() / f"result_{number}.txt")
+    shutil.rmtree(tmp_path / "spare")
+    report = check(tmp_path, usage="training", round="5.1")
+    found = [each for each in report.findings if each.id == "result.copied-run"]
+    assert [each.path.rpartition("/")[2] for each in found] == [f"result_{n}.txt" for n in range(3)]
+    assert all("Acme/" in each.message for each in found)
+
+
+def test_few_or_round_numbers_tell_no_runs_apart(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in range(3):
+        run = as_run(tree.which, number)
+        for loss in (7.25, 7.0, 6.5, 6.123456, 6.0):
+            run = run.add("train_loss", loss, {"samples_count": 1}, before="run_stop")
+        run.write(tree.root / tree.folder() / f"result_{number}.txt")
+    assert "result.copied-run" not in together(tree)
+
+
 def test_a_copy_on_another_system_is_found(tmp_path: Path) -> None:
     tree = usual(tmp_path).system("second").result("second")
-    assert len(together(tree)["result.copied-run"]) == 3
+    found = together(tree)["result.copied-run"]
+    assert [finding.severity for finding in found] == [Severity.WARNING] * 3
 
 
 def copied(place: Path, profile: str = "policy") -> list[FindingEntry]:
@@ -196,6 +261,7 @@ def test_throughput_alone_is_told(tmp_path: Path) -> None:
     tree = Submission(tmp_path, build("hpc", "3.0", "open", "deepcam"))
     tree.system("wide", number_of_nodes="16").result("wide", scaling="weak")
     [finding] = together(tree)["throughput.no-strong-result"]
+    assert finding.severity == Severity.ERROR
     assert finding.path == "results/wide/weak/deepcam"
     assert together(tree, Profile.VERIFIER) == {}
 

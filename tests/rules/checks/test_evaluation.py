@@ -67,6 +67,12 @@ def test_a_run_may_not_stop_before_its_target_is_known() -> None:
     assert log.faults() == ["evaluation.stop-before-target", "evaluation.untimed"]
 
 
+@pytest.mark.parametrize(("early_ms", "faulty"), [(5, False), (100, False), (101, True)])
+def test_two_processes_may_race_to_log_the_end(early_ms: int, faulty: bool) -> None:
+    log = GoodLog(POINTS).move("run_stop", 50 - early_ms / 60_000)
+    assert ("evaluation.stop-before-target" in log.faults()) is faulty
+
+
 def test_what_is_evaluated_after_the_run_is_on_no_clock() -> None:
     log = GoodLog([512_000, 1_024_000], "stable_diffusion", "training 5.0", batch=512)
     assert log.move("run_stop", 12).faults() == []

@@ -16,6 +16,9 @@ OTHER_ROUND = {
     "staging.not-logged": "hpc 2.0",
     "evaluation.epoch-numbering": "training 5.0",
     "epoch.numbered-from-zero": "training 5.0",
+    "evaluation.other-checkpoint": "training 6.1",
+    "evaluation.counted-offline": "training 6.1",
+    "run.gave-up-early": "training 4.0",
 }
 
 

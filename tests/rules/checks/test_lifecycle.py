@@ -40,10 +40,10 @@ def test_a_status_must_be_known(good: Make, status: object) -> None:
     assert good().put(at(31, "run_stop", status=status)).faults() == ["run.unknown-status"]
 
 
-def test_abort_was_a_status_in_06_only(good: Make) -> None:
+@pytest.mark.parametrize("rules", ["training 0.6", "training 2.0", "training 5.1"])
+def test_abort_is_read_as_aborted(good: Make, rules: str) -> None:
     log = good().put(at(31, "run_stop", status="abort"))
-    assert "run.unknown-status" in log.faults()
-    log.rules = ROUNDS["training 0.6"]
+    log.rules = ROUNDS[rules]
     assert "run.unknown-status" not in log.faults()
     assert "run.not-converged" in log.faults()
 
@@ -121,6 +121,10 @@ def test_caches_must_be_cleared(good: Make, value: object) -> None:
 @pytest.mark.parametrize("value", [True, None, "True", ""])
 def test_a_record_without_value_says_that_caches_were_cleared(good: Make, value: object) -> None:
     assert good().put(at(-9, "cache_clear", value)).faults() == []
+
+
+def test_a_run_start_with_a_wrong_time_says_nothing_of_caches(good: Make) -> None:
+    assert good().put(at(-20, "run_start")).faults() == ["run.times-not-physical"]
 
 
 def test_caches_are_cleared_before_the_run(good: Make) -> None:

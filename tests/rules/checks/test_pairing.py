@@ -93,6 +93,32 @@ def test_run_stop_is_where_the_last_evaluation_was(
     assert good().put(at(31, "run_stop", status="success", **said)).faults() == faults
 
 
+@pytest.mark.parametrize(("off", "faults"), [(32, []), (33, ["pairing.final-position"])])
+def test_a_batch_under_way_may_be_counted_or_not(good: Make, off: int, faults: list[str]) -> None:
+    last = good().records[nth(good(), "eval_accuracy", -1)].metadata["samples_count"]
+    said = at(31, "run_stop", status="success", samples_count=last + off)
+    assert good().put(said).faults() == faults
+
+
+@pytest.mark.parametrize(
+    ("counts", "faults"),
+    [
+        # Their lengths, as MLPerf Common logs them; then where training stood
+        ((1536, 384, 384), []),
+        ((0, 12_288, 24_576), []),
+        ((0, 12_288, 384), ["progress.not-monotonic"]),
+    ],
+)
+def test_blocks_give_positions_or_lengths(
+    good: Make, counts: tuple[int, ...], faults: list[str]
+) -> None:
+    lines = [at(10 * n + 1, "block_start", samples_count=c) for n, c in enumerate(counts)]
+    assert good().drop("block_stop").put(*lines).faults() in (
+        [*faults],
+        ["pairing.unclosed-interval", *faults],
+    )
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -104,8 +130,39 @@ def test_progress_never_goes_back(good: Make, line: str) -> None:
     assert good().add(line).faults() == ["progress.not-monotonic"]
 
 
+@pytest.mark.parametrize(("began", "faults"), [(18, []), (21, ["progress.not-monotonic"])])
+def test_evaluations_that_overlap_end_in_any_order(
+    good: Make, began: int, faults: list[str]
+) -> None:
+    first, second = (
+        at(m, "eval_start", samples_count=c) for m, c in ((17, 36_864), (began, 24_576))
+    )
+    log = (
+        good()
+        .drop("eval_start", "eval_stop", "eval_accuracy")
+        .add(
+            at(9, "eval_start", samples_count=12_288),
+            at(10, "eval_accuracy", 3.5, samples_count=12_288),
+            first,
+            second,
+            at(20, "eval_accuracy", 3.4, samples_count=36_864),
+            at(22, "eval_accuracy", 3.2, samples_count=24_576),
+        )
+    )
+    assert [each for each in log.faults() if each.startswith("progress")] == faults
+
+
 def test_lines_may_stand_in_any_order(good: Make) -> None:
     log = good()
     first, second = (nth(log, "eval_accuracy", which) for which in (0, 1))
     log.records[first], log.records[second] = log.records[second], log.records[first]
     assert log.faults() == []
+
+
+@pytest.mark.parametrize(("first", "second", "fault"), [(20, 10, True), (10, 10, False)])
+def test_times_of_two_evaluations_may_not_be_swapped(
+    good: Make, first: float, second: float, fault: bool
+) -> None:
+    """The lines stand in order of their positions; only the times tell."""
+    log = good().move("eval_accuracy", first, 0).move("eval_accuracy", second, 1)
+    assert ("progress.not-monotonic" in log.faults()) == fault

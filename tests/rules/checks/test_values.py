@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from podium.rules.checks.excerpt import at
@@ -47,9 +48,19 @@ def test_numbers_are_logged_as_numbers(good: Make, value: object) -> None:
     assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == ["log.wrong-type"]
 
 
-@pytest.mark.parametrize("value", [4, 4.0, [4], None, 1e-5])
+@pytest.mark.parametrize("value", [4, 4.0, [4], None, 1.6e1])
 def test_numbers_may_be_spelt_in_several_ways(good: Make, value: object) -> None:
     assert good().add(at(0, "gradient_accumulation_steps", value)).faults() == []
+
+
+@pytest.mark.parametrize("value", [0.5, 1.25, 4.001])
+def test_what_is_counted_is_whole(good: Make, value: float) -> None:
+    assert good().add(at(0, "lora_rank", value)).faults() == ["log.not-whole"]
+
+
+@pytest.mark.parametrize(("key", "value"), [("opt_learning_rate_warmup_epochs", 1.5), ("b", 0.5)])
+def test_what_is_measured_may_be_a_fraction(good: Make, key: str, value: float) -> None:
+    assert good().add(at(0, key, value)).faults() == []
 
 
 def test_a_closed_run_logs_a_seed(good: Make) -> None:
@@ -92,8 +103,13 @@ DIVIDED = "disclosure.accelerators-not-divided"
         ({"micro_batch_size": 2, "gradient_accumulation_steps": 4}, []),
         ({"micro_batch_size": 3, "gradient_accumulation_steps": 4}, [BATCH]),
         ({"micro_batch_size": 64, "gradient_accumulation_steps": 1}, [BATCH]),
-        ({"micro_batch_size": 3}, []),
-        ({"gradient_accumulation_steps": 5}, []),
+        ({"micro_batch_size": 3}, [BATCH]),
+        ({"gradient_accumulation_steps": 5}, [BATCH]),
+        ({"gradient_accumulation_steps": 4}, []),
+        ({"local_batch_size": 8}, []),
+        ({"local_batch_size": 9}, [BATCH]),
+        ({"d_batch_size": 8.0, "gradient_accumulation_steps": 2}, []),
+        ({"d_batch_size": 16, "gradient_accumulation_steps": 4}, [BATCH]),
     ],
 )
 def test_the_batch_is_made_of_micro_batches(
@@ -124,3 +140,35 @@ def test_accelerators_make_up_replicas(
         at(-5, "gradient_accumulation_steps", 2),
     )
     assert log.faults() == faults
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "fault"),
+    [
+        ("run_start", "INTERVAL_START", False),
+        ("run_start", "INTERVAL_END", True),
+        ("run_start", "POINT_IN_TIME", True),
+        ("run_start", None, False),
+        ("run_start", {"type": "INTERVAL_START"}, True),
+        ("run_stop", "INTERVAL_END", False),
+        ("run_stop", "INTERVAL_START", True),
+        ("block_stop", "POINT_IN_TIME", True),
+        ("eval_accuracy", "INTERVAL_END", False),
+    ],
+)
+def test_event_types_are_those_of_their_keys(
+    good: Make, key: str, given: object, fault: bool
+) -> None:
+    log = good()
+    place = log.of(key)
+    log.records[place] = msgspec.structs.replace(log.records[place], event_type=given)
+    assert ("log.wrong-event-type" in log.faults()) == fault
+
+
+def test_all_keys_with_wrong_event_types_are_one_finding(good: Make) -> None:
+    log = good()
+    for key in ("run_start", "run_stop"):
+        place = log.of(key)
+        log.records[place] = msgspec.structs.replace(log.records[place], event_type="POINT_IN_TIME")
+    [violation] = log.violations()["log.wrong-event-type"]
+    assert violation.message.endswith("must be INTERVAL_START (likewise wrong: run_stop)")

@@ -16,8 +16,8 @@ import pytest
 from msgspec.structs import replace
 
 from podium.compliance.power.check import PoweredRun, check_power
+from podium.compliance.results.factor import choose_factor
 from podium.compliance.results.score import (
-    choose_factor,
     olympic_energy,
     score_result,
     score_throughput,
@@ -98,7 +98,7 @@ def summaries_differ(submission: Path, scratch: Path) -> str:
             continue
         file = folder / "scaling.json"
         given = json.loads(file.read_text())["scaling_factor"] if file.exists() else None
-        factor = choose_factor(given, None)
+        factor = choose_factor(given)
         name = folder.name
         result = score_result(usage, round_name, name, facts, Profile.VERIFIER, factor)
         ours[name, "minutes"].append(result.score)

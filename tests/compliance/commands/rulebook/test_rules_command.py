@@ -15,7 +15,7 @@ from rich.cells import cell_len
 
 from podium.compliance.live import rules as live
 from podium.compliance.logs.log_rules import RULE_OF_FAULT
-from podium.compliance.rulebook.catalogue import FIXED, all_rules
+from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import example_of, explain
 from podium.compliance.tables.candidates import COMMON_VALUES
 from podium.compliance.tables.history import Kind
@@ -29,6 +29,7 @@ from podium.rules.constraints import bounds as c
 from podium.rules.constraints import formula
 from podium.rules.constraints.constraint import Constraint
 from podium.rules.finding import StatedBy
+from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 from podium.rules.run import NotLogged, Run
 from podium.rules.table import Row
@@ -74,7 +75,7 @@ def rule(rules: Round, wanted: str) -> Rule:
 
 
 @pytest.mark.parametrize(
-    "command", ["list", "show", "explain", "diff", "hparams", "schema", "pages"]
+    "command", ["list", "show", "explain", "diff", "hparams", "schema", "drift", "pages"]
 )
 def test_every_command_has_help_with_examples(command: str) -> None:
     assert f"podium rules {command}" in " ".join(answer(command, "--help").split())
@@ -195,10 +196,14 @@ def test_since_is_the_first_round_with_the_same_rule(name: str, wanted: str, sin
     assert rule(find_round("training", name), wanted).since == since
 
 
+def _is_fixed(each: Rule) -> bool:
+    return isinstance(each.source, FixedRule)
+
+
 @each_round
 def test_since_is_a_round_up_to_this_one(rules: Round) -> None:
     names = {each.name for each in rules.chain()}
-    assert all(each.since in names for each in all_rules(rules) if each not in FIXED)
+    assert all(each.since in names for each in all_rules(rules) if not _is_fixed(each))
 
 
 # --- explain --------------------------------------------------------------------------------------
@@ -526,6 +531,29 @@ def test_a_value_that_is_not_legal_is_marked_and_exits_with_1() -> None:
     result = podium("hparams", "deepseekv3_671b", "--gbs", "512")
     assert result.exit_code == 1
     assert "512 is wrong" in result.output
+
+
+@pytest.mark.parametrize(
+    ("rate", "state", "status", "shown"),
+    [
+        # As the policy prints it, to 8 decimals; the official verifier wants the exact quotient
+        ("0.00010667", "unverified", 0, "0.00010667 by the policy only"),
+        (repr(8e-5 * 1536 / 1152), "given", 0, repr(8e-5 * 1536 / 1152)),
+        ("0.00010668", "wrong", 1, "0.00010668 is wrong"),
+        ("0.0001067", "wrong", 1, "0.0001067 is wrong"),
+    ],
+)
+def test_a_rate_rounded_as_the_policy_prints_it_is_legal(
+    rate: str, state: str, status: int, shown: str
+) -> None:
+    given = ("--round", "5.1", "--gbs", "1536", "--set", f"opt_base_learning_rate={rate}")
+    result = podium("hparams", "llama31_405b", *given, columns=200)
+    assert result.exit_code == status
+    assert shown in result.output
+    told = json.loads(podium("hparams", "llama31_405b", *given, "--format", "json").stdout)
+    (found,) = [one for one in told["settings"] if one["key"] == "opt_base_learning_rate"]
+    assert found["state"] == state
+    assert "rounded to 8 decimals (within 5e-09)" in found["allowed"]
 
 
 def test_hparams_refuses_unknown_keys_and_values_without_key() -> None:

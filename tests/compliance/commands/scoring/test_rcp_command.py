@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files import optional_imports
+from podium.compliance.inputs.round_selection import forget
 from podium.compliance.rcp.lint import lint
 from podium.compliance.rcp.plan import finished_values, progress_of
 from podium.compliance.rcp.plots import Curve, chart
@@ -256,6 +257,53 @@ def test_no_reference_is_said(example: Path) -> None:
     assert podium("plan", "bert", "--gbs", 8, "--round", "9.9").exit_code == 2
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder below a submission's, in which the command is called."""
+    folder = tmp_path / "Acme" / "runs"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    forget()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("given", "due"),
+    [
+        ("2026-10-09", "2026-10-02"),
+        ('"2026-10-09"', "2026-10-02"),
+        ("2026-03-03T17:00:00Z", "2026-02-24"),
+    ],
+)
+def test_new_points_are_due_a_week_before_the_deadline(here: Path, given: str, due: str) -> None:
+    (here.parent / "podium.toml").write_text(f"deadline = {given}\n")
+    plan = ("plan", "llama31_8b", "--gbs", 32, "--round", "6.1")
+    assert document(*plan)["points_due"] == due
+    text = " ".join(podium(*plan).stdout.split())
+    assert f"New reference points are due by {due}, 7 days before the deadline of " in text
+    assert "Evidence for an appeal comes with the submission." in text
+
+
+def test_without_a_deadline_no_day_is_named(here: Path) -> None:
+    plan = ("plan", "llama31_8b", "--gbs", 32)
+    assert document(*plan, "--round", "6.1")["points_due"] is None
+    assert "7 days before the deadline, which `deadline`" in " ".join(
+        podium(*plan, "--round", "6.1").stdout.split()
+    )
+    # Earlier rounds name no such day
+    (here / "podium.toml").write_text("deadline = 2026-10-09\n")
+    forget()
+    assert document(*plan, "--round", "6.0")["points_due"] is None
+    assert "deadline" not in podium(*plan, "--round", "6.0").stdout
+
+
+def test_a_deadline_that_is_no_day_is_refused(here: Path) -> None:
+    (here / "podium.toml").write_text('deadline = "in autumn"\n')
+    result = podium("plan", "llama31_8b", "--gbs", 32)
+    assert result.exit_code == 2
+    assert "deadline is in autumn; must be a day" in " ".join(result.output.split())
+
+
 def test_the_one_evaluation_allowance_is_in_the_minimum() -> None:
     base = ["plan", "llama31_405b", "--gbs", 2304, "--round"]
     allowed = document(*base, "5.0")
@@ -334,6 +382,11 @@ def test_points_against_the_rounds_rules() -> None:
     )
     assert faults(wrong, round_name="5.0") == ["rcp.hyperparameter"]
     assert faults(right, round_name="5.0") == []
+    for rate, expected in ((0.00010667, []), (0.00010668, ["rcp.hyperparameter"])):
+        # The policy prints the rate of 1536 to 8 decimals
+        given = {"opt_base_learning_rate": rate}
+        rounded = Point("a", "llama31_405b", 1536, values, hyperparameters=given)
+        assert faults(rounded, round_name="5.0") == expected
 
 
 def test_the_packaged_points_of_every_round_are_linted() -> None:

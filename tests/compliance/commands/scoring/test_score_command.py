@@ -184,7 +184,8 @@ def test_the_committees_factor_wins(submission: Submission) -> None:
     (entry,) = document["results"]
     assert (entry["factor"], entry["factor_source"]) == (1.5, "scaling.json")
     assert entry["score"] == pytest.approx(46.5)
-    assert "score.factor-differs" in ids(document, "warning")
+    assert (entry["published_factor"], entry["computed_factor"]) == (1.5, 1)
+    assert "result.unsupported-scaling" in ids(document, "warning")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"scaling_factor": "x"}', "[" * 100_000])

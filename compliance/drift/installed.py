@@ -1,0 +1,122 @@
+"""An installed `mlperf-logging`, in a process of its own whose folder is scratch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from podium.compliance.errors import UsageFault
+
+SCRIPT = Path(__file__).with_name("official.py")
+
+
+class KeyRule(msgspec.Struct, frozen=True):
+    """What a rule file says of a key, in its own words: how often, and the tests of its records."""
+
+    times: str = ""
+    each: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    some: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All of it on one line."""
+        first = (f"first: {test}" for test in self.first)
+        some = (f"some: {test}" for test in self.some)
+        return "; ".join(filter(None, (*self.each, *first, *some, self.times)))
+
+
+class About(msgspec.Struct, frozen=True):
+    """An installed release: its rule files by round, file and key, and runs by suite."""
+
+    version: str
+    rules: dict[str, dict[str, dict[str, KeyRule]]]
+    runs: dict[str, dict[str, int]] = {}
+
+    def files(self, usage: str, round_name: str) -> dict[str, dict[str, KeyRule]]:
+        """The rule files of a round; none where it does not have the round."""
+        return self.rules.get(f"{usage} {round_name}", {})
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A verdict: whether a log passes and which keys are at fault; `crash` where none is."""
+
+    passes: bool
+    keys: frozenset[str] = frozenset()
+    crash: str = ""
+
+
+class Installed:
+    """The official checker of one Python, asked log by log. Use it in a `with` statement.
+
+    Raises UsageFault where that Python does not start, or has no `mlperf-logging`.
+    """
+
+    def __init__(self, python: str | None = None) -> None:
+        self.python = python or sys.executable
+        self._words: tuple[str, ...] = ()
+
+    @classmethod
+    def about(cls, python: str | None = None) -> About:
+        """The release of a Python."""
+        asked = cls(python)
+        asked._words = ("about",)
+        with asked:
+            return msgspec.json.decode(asked._answer(), type=About)
+
+    def __enter__(self) -> Self:
+        # It writes a log file of its own beside wherever it is called
+        self._scratch = tempfile.TemporaryDirectory(prefix="podium-drift-")
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the Python that the user names
+                [str(Path(self.python).absolute()), str(SCRIPT), *self._words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                cwd=self._scratch.name,
+            )
+        except OSError as error:
+            self._scratch.cleanup()
+            raise UsageFault(f"{self.python} cannot be started: {error.strerror}") from None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None and not stream.closed:
+                stream.close()
+        self._process.kill()
+        self._process.wait()
+        self._scratch.cleanup()
+
+    def judge(self, usage: str, round_name: str, log: bytes) -> Said:
+        """What it says of a log by a round's rules."""
+        asked: dict[str, Any] = {"usage": usage, "round": round_name}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(asked | {"text": log.decode("latin-1")}) + "\n")
+        self._process.stdin.flush()
+        return msgspec.json.decode(self._answer(), type=Said)
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if line:
+            return line
+        assert self._process.stderr is not None
+        why = (self._process.stderr.read().strip().splitlines() or ["no reason given"])[-1]
+        raise UsageFault(
+            f"the official checker cannot be asked: {why}; install mlperf-logging for "
+            f"{self.python}, or name a Python that has it with --python"
+        )

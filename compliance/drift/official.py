@@ -1,0 +1,122 @@
+"""Asks an installed `mlperf-logging`; run by path, by the Python that has it, in a scratch folder.
+
+Stands alone: that Python need not have podium. With the argument `about` it writes one JSON line
+with the version and the rule files; without, for each JSON line read, {"usage", "round", "text"},
+one with the verdict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+import io
+import json
+import logging
+import os
+import re
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+TESTS = {"CHECK": "each", "FIRST_CHECK": "first", "ATLEAST_ONE_CHECK": "some"}
+
+
+class Checker:
+    """The official checker: its rule files as data, and its verdicts."""
+
+    def __init__(self) -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.module: Any = importlib.import_module(
+                "mlperf_logging.compliance_checker.mlp_compliance"
+            )
+            self.yaml: Any = importlib.import_module("yaml")
+        self.folder = os.path.dirname(os.path.abspath(str(self.module.__file__)))
+        self.parsed: dict[str, Any] = {}
+        # It parses its files anew for every log, which takes most of its time
+        vars(self.module)["yaml"] = SimpleNamespace(
+            load=self._load, BaseLoader=self.yaml.BaseLoader
+        )
+        logging.disable(logging.CRITICAL)
+
+    def _load(self, stream: Any, Loader: Any = None) -> Any:  # noqa: N803 - its caller's name
+        name = stream.name
+        if name not in self.parsed:
+            self.parsed[name] = self.yaml.load(stream, Loader=Loader or self.yaml.BaseLoader)
+        return self.parsed[name]
+
+    def rules(self) -> dict[str, dict[str, Any]]:
+        """The rule files by `training 6.1` and by name, without their ending."""
+        found: dict[str, dict[str, Any]] = {}
+        for folder in sorted(os.listdir(self.folder)):
+            match = re.fullmatch(r"(training|hpc)_(\d+\.\d+)\.0", folder)
+            if match:
+                files = found.setdefault(f"{match[1]} {match[2]}", {})
+                for name in sorted(os.listdir(os.path.join(self.folder, folder))):
+                    if name.endswith(".yaml"):
+                        path = os.path.join(self.folder, folder, name)
+                        files[name.removesuffix(".yaml")] = self._keys(path)
+        return found
+
+    def _keys(self, path: str) -> dict[str, Any]:
+        with open(path, encoding="utf-8") as stream:
+            entries = self._load(stream) or []
+        keys = [entry["KEY"] for entry in entries if isinstance(entry, dict) and "KEY" in entry]
+        return {key["NAME"]: _rule(key) for key in keys}
+
+    def runs(self) -> dict[str, Any]:
+        """How many runs a result of each benchmark needs, by suite."""
+        try:
+            meta: Any = importlib.import_module("mlperf_logging.benchmark_meta")
+            return {name: dict(meta.get_result_file_counts(name)) for name in ("training", "hpc")}
+        except Exception:  # an older release has no such table
+            return {}
+
+    def judge(self, usage: str, round_name: str, path: str) -> dict[str, Any]:
+        """Whether a log passes, and the keys at fault; `crash` where there is no verdict."""
+        self.module.enqueued_configs.clear()
+        checker = self.module.make_checker(usage, f"{round_name}.0", True, False)
+        config = f"{usage}_{round_name}.0/common.yaml"
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            try:
+                passes = bool(self.module.main(path, config, checker)[0])
+            except Exception as error:  # it ends in any kind of exception
+                return {"passes": False, "keys": [], "crash": f"{type(error).__name__}: {error}"}
+        return {"passes": passes, "keys": sorted(checker.overwritable), "crash": ""}
+
+
+def _rule(key: dict[str, Any]) -> dict[str, Any]:
+    rule: dict[str, Any] = {"times": key.get("REQ", "")}
+    for test, name in TESTS.items():
+        given = key.get(test, [])
+        rule[name] = [
+            " ".join(text.split()) for text in (given if isinstance(given, list) else [given])
+        ]
+    return rule
+
+
+def main() -> int:
+    """Answer until nothing more is asked."""
+    try:
+        checker = Checker()
+    except ImportError as error:
+        sys.exit(str(error))
+    out = sys.stdout
+    if sys.argv[1:] == ["about"]:
+        version = "unknown"
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            version = importlib.metadata.version("mlperf-logging")
+        about = {"version": version, "rules": checker.rules(), "runs": checker.runs()}
+        out.write(json.dumps(about) + "\n")
+        return 0
+    for line in sys.stdin:
+        asked = json.loads(line)
+        with open("result_0.txt", "w", encoding="latin-1", newline="") as stream:
+            stream.write(asked["text"])
+        out.write(json.dumps(checker.judge(asked["usage"], asked["round"], "result_0.txt")) + "\n")
+        out.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""What a log shows of how its model learned: the numbers no other run has, and what it scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from podium.rules.checks.points import evaluations
+from podium.rules.convergence.facts import RunFacts
+from podium.rules.model.round import Round
+from podium.rules.run import Run, as_number, metadata_of
+
+LEAST_NUMBERS = 4
+"""Different numbers that it takes to tell a run from all others."""
+
+LEAST_DIGITS = 6
+"""Digits of a number that count for one: of two runs alike, some round to the same 0.7201."""
+
+MOST_OUTCOMES, MOST_LOSSES = 200, 20
+
+_LOSSES = ("train_loss", "tracked_stats")
+_MEMBERS = ("train_loss", "loss")
+
+
+def learned_by(run: Run) -> int | None:
+    """A hash of a run's outcomes and first losses; None where too few of them have many digits.
+
+    Times are left out: a copy may have been given another clock, faster or slower.
+    """
+    numbers = [*_outcomes(run), *_losses(run)]
+    telling = {number for number in numbers if _digits(number) >= LEAST_DIGITS}
+    # Of floats alone, whose hash is the same in every process
+    return hash(tuple(numbers)) if len(telling) >= LEAST_NUMBERS else None
+
+
+def _digits(number: float) -> int:
+    text = repr(abs(number)).partition("e")[0]
+    return len(text.replace(".", "").strip("0"))
+
+
+def _outcomes(run: Run) -> Iterator[float]:
+    records = run.records
+    for index in evaluations(run)[:MOST_OUTCOMES]:
+        yield from _numbers((records[index].value,))
+
+
+def _losses(run: Run) -> Iterator[float]:
+    records = run.records
+    for key in _LOSSES:
+        for index in run.where.get(key, ())[:MOST_LOSSES]:
+            value = records[index].value
+            members = [value.get(name) for name in _MEMBERS] if type(value) is dict else [value]
+            yield from _numbers(members)
+
+
+def _numbers(values: Iterable[Any]) -> Iterator[float]:
+    for value in values:
+        if type(value) is float:
+            yield value
+        elif type(value) is dict:
+            yield from _numbers(value.values())
+        elif (number := as_number(value)) is not None:
+            yield number
+
+
+def scored_checkpoints(run: Run, rules: Round, facts: RunFacts) -> tuple[int, int] | None:
+    """How many checkpoints have all metrics, of those until the target, and how many there are.
+
+    None for a benchmark that evaluates on the clock, and for a run that does not converge.
+    """
+    schedule = rules.limits.evaluates.get(facts.benchmark or "")
+    member = rules.benchmark(facts.benchmark or "").gathers
+    batch, reached = facts.batch_size, facts.to_converge
+    if schedule is None or not (schedule.offline and member and batch and reached):
+        return None
+    due = schedule.due(batch)
+    if not due:
+        return None
+    metrics: dict[float, set[Any]] = {}
+    for index in evaluations(run):
+        said = metadata_of(run.records[index])
+        position = as_number(said.get(member))
+        if position is not None and 0 < position <= reached:
+            metrics.setdefault(position, set()).add(str(said.get("metric")))
+    most = max(map(len, metrics.values()), default=0)
+    scored = sum(len(found) == most for found in metrics.values())
+    # Steps in the first round of the benchmark, samples later
+    interval = due[0].interval / (batch if member == "step_num" else 1.0)
+    return scored, round(reached / interval)

@@ -1,0 +1,55 @@
+"""How often each rule fires on published submissions: what a finding of it is worth.
+
+`benchmarks/rates.py` works the figures out and writes them into `rates.json`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from podium.rules.package_data import read_beside
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """On how many of the published results (or submissions) that a rule is about it fires."""
+
+    fired: int
+    judged: int
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """`3 of 40 published results`."""
+        return f"{self.fired or 'none'} of {self.judged} published {self.unit}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rate as JSON data."""
+        return {"fired": self.fired, "judged": self.judged, "unit": self.unit}
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """The rates of all rules that were measured, by id; `source` says on what.
+
+    `results` and `submissions` have (fired, judged) of the rules that are about either.
+    """
+
+    source: str
+    results: dict[str, tuple[int, int]]
+    submissions: dict[str, tuple[int, int]]
+
+    def of(self, rule: str) -> Rate | None:
+        """The rate of a rule; None where no published file could have broken it."""
+        for unit, measured in (("results", self.results), ("submissions", self.submissions)):
+            if rule in measured:
+                fired, judged = measured[rule]
+                return Rate(fired, judged, unit)
+        return None
+
+
+@cache
+def rates() -> Rates:
+    """The rates that came with podium."""
+    return msgspec.json.decode(read_beside(__spec__, "rates.json"), type=Rates)

@@ -1,0 +1,213 @@
+"""How a run ends: soon after its target, without work of no use, and no sooner than it may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from podium.logging_spec import keys as k
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import (
+    OUTCOMES,
+    TRAINING,
+    evaluations_before,
+    minutes,
+    position,
+    status_of,
+    target_of,
+)
+from podium.rules.checks.watch import on
+from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity
+from podium.rules.run import MINUTE_MS, Run, as_number, metadata_of
+from podium.rules.table import Violation
+
+CITES = TRAINING + "Quality measure"
+CLOSED = ("closed",)
+
+LONGEST_END_MS = 5 * MINUTE_MS
+"""From the last outcome to run_stop, at the least: accepted closed runs take up to 3.1 min."""
+
+MOST_BLOCKS = 1
+"""Blocks begun after the target was reached that overlapping evaluation may leave behind."""
+
+_TARGET = at(0, "submission_benchmark", "llama31_8b")
+_REACHED = at(10, "eval_accuracy", 3.2, samples_count=24_576)
+
+
+@check(
+    "evaluation.late-stop",
+    key="run_stop",
+    says="run_stop follows the evaluation that reaches the target",
+    cites=CITES,
+    divisions=CLOSED,
+    # A note: the rules let the clock stop there, and who lets it run loses time
+    severity=Severity.NOTE,
+    bad=excerpt(
+        _TARGET,
+        at(5, "eval_accuracy", 3.4, samples_count=12_288),
+        _REACHED,
+        at(40, "run_stop", status="success"),
+    ),
+    good=excerpt(
+        _TARGET,
+        at(5, "eval_accuracy", 3.4, samples_count=12_288),
+        _REACHED,
+        at(10.1, "run_stop", status="success"),
+    ),
+    by_benchmark=True,
+    watches=(on("run_stop"),),
+)
+def late_stop(run: Run, context: Context) -> Iterator[Violation]:
+    """Where there is time for another evaluation, one may have been taken out of the log.
+
+    Evaluations that did not reach the target, say, after one that did by chance.
+    """
+    ended = status_of(run)
+    if ended is None or ended[1] != k.SUCCESS or context.offline:
+        return
+    records, places = run.records, evaluations_before(run, ended[0])
+    if not places:
+        return
+    late = records[ended[0]].time_ms - records[places[-1]].time_ms
+    if late <= LONGEST_END_MS:  # as in nearly every log
+        return
+    times = sorted({records[index].time_ms for index in places})
+    start = run.first("run_start")
+    # With a single evaluation its interval is the time since the run began
+    times = [start.time_ms, *times] if start is not None and len(times) == 1 else times
+    longest = max((later - time for time, later in pairwise(times)), default=0.0)
+    late = records[ended[0]].time_ms - times[-1]
+    if late > max(longest, LONGEST_END_MS):
+        yield Violation(
+            ended[0],
+            f"run_stop is {minutes(late)} after the last evaluation, longer than any interval "
+            f"between two; must follow the evaluation that ends the run",
+            "right after the last evaluation",
+            late,
+            "log run_stop once the target is known to be reached, and every evaluation before it",
+        )
+
+
+@check(
+    "evaluation.trains-on",
+    key="block_start",
+    says="training ends with the evaluation that reaches the target",
+    cites=CITES,
+    divisions=CLOSED,
+    bad=excerpt(
+        _TARGET,
+        _REACHED,
+        at(11, "block_start", samples_count=24_576),
+        at(14, "block_start", samples_count=36_864),
+        at(17, "run_stop", status="success"),
+    ),
+    good=excerpt(
+        _TARGET,
+        _REACHED,
+        at(11, "block_start", samples_count=24_576),
+        at(12, "run_stop", status="success"),
+    ),
+    by_benchmark=True,
+    watches=(on("run_stop"),),
+)
+def trains_on(run: Run, context: Context) -> Iterator[Violation]:
+    """Convergence is compared with reference runs that ended there.
+
+    One block may have begun where evaluation goes on beside training; not another.
+    """
+    target, ended, blocks = target_of(context), status_of(run), run.where.get("block_start", [])
+    if target is None or ended is None or len(blocks) <= MOST_BLOCKS or context.offline:
+        return
+    records, places = run.records, evaluations_before(run, ended[0])
+    if not places:
+        return
+    since, stopped = records[places[-1]].time_ms, records[ended[0]].time_ms
+    # The last block but those allowed decides for nearly every log
+    if records[blocks[-1 - MOST_BLOCKS]].time_ms <= since and blocks[-1] <= ended[0]:
+        return
+    # Where evaluations follow as well, `evaluation.after-target` says so
+    if not target.reached(run, places[-1]):
+        return
+    # Each position once: every rank may log the block
+    begun = {
+        position(records[index], ("first_epoch_num", "samples_count", "step_num", "epoch_num"))
+        for index in blocks
+        if since < records[index].time_ms < stopped
+    }
+    if len(begun) > MOST_BLOCKS:
+        yield Violation(
+            ended[0],
+            f"{len(begun)} blocks begin between the last evaluation, which reaches the target, and "
+            f"run_stop; must be at most {MOST_BLOCKS}",
+            f"at most {MOST_BLOCKS}",
+            len(begun),
+            "stop the run at the first evaluation that reaches the target",
+        )
+
+
+@check(
+    "run.gave-up-early",
+    key="run_stop",
+    says="a run without convergence trained for as long as its benchmark demands",
+    cites=TRAINING + "Benchmark Results",
+    divisions=CLOSED,
+    bad=excerpt(
+        at(0, "submission_benchmark", "unet3d"),
+        at(0, "global_batch_size", 56),
+        at(50, "eval_accuracy", 0.89, epoch_num=4000),
+        at(51, "run_stop", status="aborted"),
+    ),
+    good=excerpt(
+        at(0, "submission_benchmark", "unet3d"),
+        at(0, "global_batch_size", 56),
+        at(50, "eval_accuracy", 0.89, epoch_num=10_000),
+        at(51, "run_stop", status="aborted"),
+    ),
+    by_benchmark=True,
+    watches=(on("run_stop"),),
+)
+def gave_up_early(run: Run, context: Context) -> Iterator[Violation]:
+    """A run may be left out as one that does not converge only once it had its chance.
+
+    For 3D U-Net the rules say how long that is; a run stopped before could have converged.
+    """
+    schedule, ended = context.schedule, status_of(run)
+    if schedule is None or not schedule.gives_up or ended is None or ended[1] == k.SUCCESS:
+        return
+    batch, far = run.number(k.GLOBAL_BATCH_SIZE.name), _farthest(run, schedule.positions)
+    if batch is None or batch <= 0 or far is None:
+        return
+    dues = [due for due in schedule.due(batch) if due.longest is not None]
+    # Later logs count samples under the same name: only those have numbers that large
+    unit = "samples" if far > max(due.longest or 0 for due in dues if due.unit == "epochs") else ""
+    limits = [(due.longest or 0, due) for due in dues if due.unit == (unit or "epochs")]
+    if not limits:
+        return
+    least, due = min(limits, key=lambda limit: limit[0])
+    if far < least - due.interval - due.slack:
+        yield Violation(
+            ended[0],
+            f"the run was given up at {show(far)} {due.unit}; must train for {show(least)} "
+            f"{due.unit} before it counts as one that does not converge",
+            f"{show(least)} {due.unit}",
+            far,
+            "let the run go on to its end, or repeat it",
+        )
+
+
+def _farthest(run: Run, names: tuple[str, ...]) -> float | None:
+    """How far the run says it trained, by its evaluations and its end."""
+    records = run.records
+    found = [
+        number
+        for key in (*OUTCOMES, "run_stop")
+        for index in run.where.get(key, ())
+        for name in names
+        if (number := as_number(metadata_of(records[index]).get(name))) is not None
+    ]
+    return max(found, default=None)
+
+
+CHECKS = (late_stop, trains_on, gave_up_early)

@@ -1,0 +1,119 @@
+"""Training goes on: no record says that it stood further back than an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import le
+
+from podium.logging_spec.reader.record import Record
+from podium.rules.checks import Context, Worth, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.pace import Progress
+from podium.rules.checks.pairing import BLOCK, CITES
+from podium.rules.checks.points import (
+    OUTCOMES,
+    POSITIONS,
+    Marks,
+    marks_of,
+    outcome_key,
+)
+from podium.rules.checks.watch import following
+from podium.rules.constraints.formula import show
+from podium.rules.finding import StatedBy
+from podium.rules.run import Run
+from podium.rules.table import Violation
+
+
+def _overlaps(run: Run, found: Marks, pair: list[tuple[int, float]]) -> bool:
+    """Whether the second of two outcomes is of an evaluation begun before the first was known."""
+    if run.records[found.places[0]].key not in OUTCOMES:
+        return False
+    starts = marks_of(run, "eval_start", (found.unit,))
+    (known, _), (index, place) = pair
+    # Only its first outcome ends an evaluation
+    if starts is None or found.first_at()[place] != index:
+        return False
+    began = starts.first_at().get(place)
+    return began is not None and run.records[began].time_ms < run.records[known].time_ms
+
+
+def _goes_back(_: Context) -> Worth:
+    return Progress(POSITIONS).goes_back
+
+
+def _block_goes_back(_: Context) -> Worth:
+    progress = Progress(BLOCK)
+
+    def worth(run: Run, record: Record) -> bool:
+        # Where the first block tells its length, so do the others
+        return progress.goes_back(run, record) and _block_marks(run) is not None
+
+    return worth
+
+
+def _block_marks(run: Run) -> Marks | None:
+    """Where blocks say that training stood; None where they give their lengths instead.
+
+    MLPerf Common logs the samples in a block as its samples_count, other programs those trained
+    before it. The latter begin at 0, which is the length of no block.
+    """
+    found = marks_of(run, "block_start", BLOCK)
+    lengths = found is not None and found.unit == "samples_count" and found.values[:1] != [0]
+    return None if lengths else found
+
+
+@check(
+    "progress.not-monotonic",
+    formerly=("progress.goes-back",),
+    says="positions in training never decrease as time goes on",
+    cites=CITES,
+    stated_by=StatedBy.PODIUM,
+    bad=excerpt(
+        at(2, "eval_accuracy", 3.4, samples_count=24_576),
+        at(4, "eval_accuracy", 3.2, samples_count=12_288),
+    ),
+    good=excerpt(
+        at(2, "eval_accuracy", 3.4, samples_count=12_288),
+        at(4, "eval_accuracy", 3.2, samples_count=24_576),
+    ),
+    by_benchmark=True,
+    watches=(
+        *(following(key, begin=_goes_back) for key in (*OUTCOMES, "epoch_start")),
+        following("block_start", begin=_block_goes_back),
+    ),
+)
+def goes_back(run: Run, context: Context) -> Iterator[Violation]:
+    """A model that trains on has seen more, so one of two such records is wrong.
+
+    Lines may stand in any order; what counts is the time they give. Evaluations that overlap may
+    end in any order.
+    """
+    keys = ("block_start", "epoch_start")
+    # Checkpoints that are evaluated after the run may be taken in any order
+    for key in keys if context.offline else (*keys, outcome_key(run)):
+        found = _block_marks(run) if key == "block_start" else marks_of(run, key)
+        if found is None:
+            continue
+        records = run.records
+        # Outcomes in the order of their positions may still have times that are not
+        if found.values == found.ranked:
+            times = [records[index].time_ms for index in found.places if key in OUTCOMES]
+            if all(map(le, times, times[1:])):
+                continue
+        marks = sorted(
+            zip(found.places, found.values, strict=True), key=lambda mark: records[mark[0]].time_ms
+        )
+        backward = (i for i in range(1, len(marks)) if marks[i][1] < marks[i - 1][1])
+        fault = next((i for i in backward if not _overlaps(run, found, marks[i - 1 : i + 1])), 0)
+        if fault:
+            (_, before), (index, now) = marks[fault - 1], marks[fault]
+            yield Violation(
+                index,
+                f"{found.unit} of {key} is {show(now)} after {show(before)}; must not decrease",
+                f"at least {show(before)}",
+                now,
+                "count progress from the start of the run, in one unit",
+            )
+
+
+CHECKS = (goes_back,)

@@ -1,0 +1,140 @@
+"""Runs whose checkpoints are evaluated afterwards: run_stop is of the checkpoint that passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podium.logging_spec import keys as k
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import (
+    TRAINING,
+    earliest_passing,
+    minutes,
+    position,
+    status_of,
+    target_of,
+    where_is,
+)
+from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity
+from podium.rules.run import Run, metadata_of
+from podium.rules.table import Violation
+
+CITES = TRAINING + "v6.1 Specific Rules"
+
+_GRPO = (at(0, "submission_benchmark", "qwen35_397b_grpo"), at(0, "global_batch_size", 256))
+
+
+def _stop_and_passing(run: Run, context: Context) -> tuple[int, int] | None:
+    """The run_stop of a successful run and the evaluation of its checkpoint; None without both."""
+    schedule, target, ended = context.schedule, target_of(context), status_of(run)
+    if schedule is None or not schedule.stops_at_checkpoint or target is None:
+        return None
+    if ended is None or ended[1] != k.SUCCESS:
+        return None
+    passing = earliest_passing(run, target)
+    return None if passing is None else (ended[0], passing)
+
+
+@check(
+    "evaluation.other-checkpoint",
+    key="run_stop",
+    says="run_stop is of the first checkpoint in training that reaches the target",
+    cites=CITES,
+    divisions=("closed",),
+    by_benchmark=True,
+    bad=excerpt(
+        *_GRPO,
+        at(9, "eval_accuracy", 0.72, samples_count=4864),
+        at(8, "eval_accuracy", 0.7, samples_count=4608),
+        at(5, "run_stop", status="success", samples_count=4864),
+    ),
+    good=excerpt(
+        *_GRPO,
+        at(9, "eval_accuracy", 0.72, samples_count=4864),
+        at(8, "eval_accuracy", 0.7, samples_count=4608),
+        at(5, "run_stop", status="success", samples_count=4608),
+    ),
+)
+def other_checkpoint(run: Run, context: Context) -> Iterator[Violation]:
+    """The run is as long as it took to train that checkpoint, in whatever order all are evaluated.
+
+    The time of an earlier one makes the score better than it is; convergence is compared at it.
+    """
+    found = _stop_and_passing(run, context)
+    if found is None:
+        return
+    stop, passing = found
+    reached = position(run.records[passing])
+    # In the unit of the evaluation: run_stop may state several, or none
+    if reached is None or reached[0] not in metadata_of(run.records[stop]):
+        return
+    stated = position(run.records[stop], reached[:1])
+    if stated is not None and stated != reached:
+        wanted = show(reached[1])
+        yield Violation(
+            stop,
+            f"{stated[0]} of run_stop is {show(stated[1])}; must be {wanted}, that of the first "
+            "checkpoint that reaches the target",
+            wanted,
+            stated[1],
+            "log in run_stop the position of that checkpoint, and when its weights were updated",
+        )
+
+
+@check(
+    "evaluation.counted-offline",
+    key="run_stop",
+    says="where checkpoints are evaluated after the run, run_stop comes before the evaluation",
+    cites=CITES,
+    # A note: who counts the evaluation makes the own score worse, nobody else's
+    severity=Severity.NOTE,
+    divisions=("closed",),
+    by_benchmark=True,
+    bad=excerpt(
+        *_GRPO,
+        at(7, "eval_start", samples_count=4608),
+        at(8, "eval_accuracy", 0.7, samples_count=4608),
+        at(9, "run_stop", status="success"),
+    ),
+    good=excerpt(
+        *_GRPO,
+        at(7, "eval_start", samples_count=4608),
+        at(8, "eval_accuracy", 0.7, samples_count=4608),
+        at(5, "run_stop", status="success"),
+    ),
+)
+def counted_offline(run: Run, context: Context) -> Iterator[Violation]:
+    """The clock stops when the weights of the checkpoint that passes were last updated.
+
+    To write it and to evaluate it costs no time, so run_stop has an earlier time than eval_start.
+    """
+    found = _stop_and_passing(run, context)
+    if found is None:
+        return
+    stop, passing = found
+    reached = position(run.records[passing])
+    same = [
+        run.records[index].time_ms
+        for index in run.where.get("eval_start", ())
+        if position(run.records[index]) == reached
+    ]
+    # Without eval_start, the outcome itself is what run_stop must not come after
+    began = min(same, default=run.records[passing].time_ms)
+    late = run.records[stop].time_ms - began
+    if late > 0:
+        yield Violation(
+            stop,
+            f"run_stop is {minutes(late)} after the evaluation of {where_is(reached)} began; must "
+            "be when the weights of that checkpoint were last updated",
+            "before eval_start",
+            late,
+            "log as time_ms of run_stop when the weights of that checkpoint were last updated",
+        )
+
+
+CHECKS = (
+    other_checkpoint,
+    counted_offline,
+)

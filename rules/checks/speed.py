@@ -1,0 +1,281 @@
+"""How fast a run trains: its clock against the training done, and against what it says itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import lt, sub, truediv
+
+import msgspec
+
+from podium.rules.checks import Context, check
+from podium.rules.checks.excerpt import at, excerpt
+from podium.rules.checks.points import POSITIONS, TRAINING, marks_of, minutes, outcome_key
+from podium.rules.constraints.formula import show
+from podium.rules.finding import Severity
+from podium.rules.run import Run, as_number, metadata_of
+from podium.rules.table import Violation
+
+CITES = TRAINING + "Run Results"
+CLOSED = ("closed",)
+
+LEAST_INTERVALS = 4
+"""Fewer intervals have no usual length."""
+
+CUT = 0.4
+"""Share of its usual length below which an interval lacks time; accepted closed runs of a minute
+and more have 0.58 at the least."""
+
+LEAST_MISSING_MS = 5000.0
+"""Time that must be missing: intervals of a second or two vary by more than their length."""
+
+LEAST_HALVES, LEAST_TIMED_MS = 8, 120_000.0
+"""Intervals, and the time they take together, from which on two halves can be compared."""
+
+CHANGE = 1.75
+"""Times by which one half may be slower than the other; accepted runs reach 1.6."""
+
+MOST_SAMPLED = 24
+"""Records of throughput looked at: some runs log thousands, and a gap shows in any sample."""
+
+_BLOCK = ("first_epoch_num", "samples_count", "step_num", "epoch_num")
+_TRACKED = ("step", *POSITIONS)
+
+
+class Course(msgspec.Struct, frozen=True):
+    """Where training stood and when, in ascending order: records, positions, times (ms).
+
+    `paces` are milliseconds for each unit of position, of the intervals between; `usual` is their
+    median, `fastest` the least of them.
+    """
+
+    unit: str
+    places: Sequence[int]
+    positions: Sequence[float]
+    times: Sequence[float]
+    paces: Sequence[float]
+    usual: float
+    fastest: float
+
+
+def course_of(run: Run, context: Context) -> Course | None:
+    """The run's course by its evaluations, else by its blocks or epochs.
+
+    None where it has none, or is so even that there is nothing to find.
+
+    Outcomes come last: where evaluation goes on beside training they are late by any time.
+    """
+    if "course" not in run.memo:
+        run.memo["course"] = _course(run, context)
+    course: Course | None = run.memo["course"]
+    return course
+
+
+def _course(run: Run, context: Context) -> Course | None:
+    schedule, stop = context.schedule, run.first("run_stop")
+    # A generation of MiniGo plays and trains in turns, so its intervals are no equal parts
+    if schedule is not None and schedule.offline and schedule.unit == "epochs":
+        return None
+    ended = float("inf") if stop is None else stop.time_ms
+    training = (("block_start", _BLOCK), ("epoch_start", POSITIONS))
+    evaluated = (("eval_start", POSITIONS),)
+    keys = training if context.offline else (*evaluated, *training, (outcome_key(run), POSITIONS))
+    for key, names in keys:
+        # One record more than there are intervals
+        places = run.where.get(key, ())
+        if len(places) > LEAST_INTERVALS:
+            if _even(run, places):  # as in most logs, and quicker to tell than a course
+                return None
+            course = _of(run, key, names, ended)
+            if course is not None:
+                return course
+    return None
+
+
+def _even(run: Run, places: Sequence[int]) -> bool:
+    """Whether records follow each other so evenly that no speed among them is out of the way.
+
+    By time alone: that they are as evenly placed in training, the schedule sees to.
+    """
+    records = run.records
+    times = [records[index].time_ms for index in places]
+    gaps: list[float] = [*map(sub, times[1:], times)]
+    return 0 < max(gaps) <= CHANGE * min(gaps)
+
+
+def _of(run: Run, key: str, names: tuple[str, ...], ended: float) -> Course | None:
+    marks = marks_of(run, key, names)
+    if marks is None:
+        return None
+    records, places, positions = run.records, marks.places, marks.values
+    if positions != marks.ranked or 0 in map(sub, positions[1:], positions):
+        # Ranks repeat a mark: each position is taken once, where it stands first
+        firsts = sorted(marks.first_at().items())
+        positions, places = [p for p, _ in firsts], [i for _, i in firsts]
+    times = [records[index].time_ms for index in places]
+    # Public logs go on after run_stop; what is out of order in time is a fault of its own
+    if times[-1] > ended:
+        last = sum(time <= ended for time in times)
+        places, positions, times = places[:last], positions[:last], times[:last]
+    if len(times) <= LEAST_INTERVALS or not all(map(lt, times, times[1:])):
+        return None
+    # By operators alone, as this is done for every log
+    paces = [*map(truediv, map(sub, times[1:], times), map(sub, positions[1:], positions))]
+    ranked = sorted(paces)
+    usual = ranked[len(ranked) // 2]
+    return Course(marks.unit, places, positions, times, paces, usual, ranked[0])
+
+
+def _median(values: Sequence[float]) -> float:
+    # Not that of `statistics`, which takes longer to load than all logs of a result to judge
+    return sorted(values)[len(values) // 2]
+
+
+def _samples(*minutes_at: float) -> str:
+    return excerpt(
+        at(0, "submission_benchmark", "llama31_8b"),
+        *(
+            at(minute, "eval_start", samples_count=12_288 * (number + 1))
+            for number, minute in enumerate(minutes_at)
+        ),
+    )
+
+
+@check(
+    "speed.cut-interval",
+    says="no interval between evaluations takes far less time than the others",
+    cites=CITES,
+    divisions=CLOSED,
+    bad=_samples(5, 10, 15, 15.5, 20.5, 25.5),
+    good=_samples(5, 10, 15, 19, 24, 29),
+    by_benchmark=True,
+)
+def cut_interval(run: Run, context: Context) -> Iterator[Violation]:
+    """The clock may not be paused, and no part of a run may be cut out of its log.
+
+    A system can be slow for a while, and so need longer for one interval than for another. It
+    cannot be faster than it usually is for one of them alone.
+    """
+    course = course_of(run, context)
+    if course is None or course.fastest >= CUT * course.usual:
+        return
+    worst = min(range(len(course.paces)), key=course.paces.__getitem__)
+    took = course.times[worst + 1] - course.times[worst]
+    usual = course.usual * (course.positions[worst + 1] - course.positions[worst])
+    if usual - took >= LEAST_MISSING_MS:
+        index = course.places[worst + 1]
+        yield Violation(
+            index,
+            f"the interval up to {course.unit} {show(course.positions[worst + 1])} takes "
+            f"{minutes(took)}, where {minutes(usual)} are usual in this run; must be timed in full",
+            f"about {minutes(usual)}",
+            took,
+            "log all of the run by one clock, and submit the log as it was written",
+        )
+
+
+@check(
+    "speed.changes",
+    says="a run trains at one speed from its start to its end",
+    cites=CITES,
+    divisions=CLOSED,
+    severity=Severity.NOTE,
+    bad=_samples(1, 2, 3, 4, 5, 7, 9, 11, 13),
+    good=_samples(1, 2, 3, 4, 5, 6, 8, 9, 10),
+    by_benchmark=True,
+)
+def changes(run: Run, context: Context) -> Iterator[Violation]:
+    """Half of a run on other hardware, or joined from two runs, shows in nothing else.
+
+    Slow storage, throttled accelerators or longer evaluations explain it just as well.
+    """
+    course = course_of(run, context)
+    if course is None or len(course.paces) < LEAST_HALVES:
+        return
+    if course.times[-1] - course.times[0] < LEAST_TIMED_MS:
+        return
+    half = len(course.paces) // 2
+    first, second = _median(course.paces[:half]), _median(course.paces[-half:])
+    if max(first, second) > CHANGE * min(first, second):
+        more, word = (second / first, "slower") if second > first else (first / second, "faster")
+        yield Violation(
+            course.places[-half],
+            f"from {course.unit} {show(course.positions[-half])} on the run is {more:.3g} times "
+            f"{word} than before; must keep one speed, or have a reason",
+            f"less than {CHANGE:g} times",
+            round(more, 3),
+            "find out what changed, such as nodes, clocks or storage, and be ready to explain it",
+        )
+
+
+def _tracked(*minutes_at: float) -> str:
+    return excerpt(
+        *(
+            at(minute, "tracked_stats", {"throughput": 100.0}, step=1000 * (number + 1))
+            for number, minute in enumerate(minutes_at)
+        )
+    )
+
+
+@check(
+    "speed.throughput-disagrees",
+    key="tracked_stats",
+    says="the throughput that a run logs agrees with its clock",
+    cites=CITES,
+    bad=_tracked(5, 10, 15, 15.5, 20.5, 25.5, 30.5),
+    good=_tracked(5, 10, 15, 20, 25, 30, 35),
+)
+def throughput_disagrees(run: Run, _: Context) -> Iterator[Violation]:
+    """Throughput and time say twice how much was trained: one of the two was changed.
+
+    Times between may be longer, since evaluation counts there and not for throughput. The last
+    interval is mostly no whole one.
+    """
+    places = run.where.get("tracked_stats", [])
+    if len(places) < LEAST_INTERVALS + 2:
+        return
+    records = run.records
+    first = records[places[0]].value
+    if type(first) is not dict or "throughput" not in first:
+        return
+    sample = places[:: 1 + len(places) // MOST_SAMPLED]
+    if _even(run, sample[:-1]):
+        return
+    done = _throughputs(run, sample)
+    spans = [
+        (after[0], span, after[3] * span / distance)
+        for before, after in pairwise(done)
+        if (span := after[1] - before[1]) > 0 and (distance := after[2] - before[2]) > 0
+    ][:-1]
+    if len(spans) < LEAST_INTERVALS:
+        return
+    usual = _median([worked for _, _, worked in spans])
+    index, span, worked = min(spans, key=lambda each: each[2])
+    if 0 < worked < CUT * usual and span * (usual / worked - 1) >= LEAST_MISSING_MS:
+        needed = span * usual / worked
+        yield Violation(
+            index,
+            f"the interval up to this record takes {minutes(span)} by the clock, and about "
+            f"{minutes(needed)} by its throughput; must agree, as the other intervals do",
+            f"about {minutes(needed)}",
+            span,
+            "log all of the run by one clock, and submit the log as it was written",
+        )
+
+
+def _throughputs(run: Run, places: Sequence[int]) -> list[tuple[int, float, float, float]]:
+    """(index, time, position, throughput) of the records that give them, in one unit."""
+    records = run.records
+    stated = metadata_of(records[places[0]])
+    unit = next((name for name in _TRACKED if as_number(stated.get(name)) is not None), "")
+    found = []
+    for record, index in [(records[index], index) for index in places]:
+        said, metadata = record.value, record.metadata
+        if type(said) is dict and type(metadata) is dict:
+            value, position = as_number(said.get("throughput")), as_number(metadata.get(unit))
+            if value and position is not None:
+                found.append((index, record.time_ms, position, value))
+    return found
+
+
+CHECKS = (cut_interval, changes, throughput_disagrees)

@@ -1,0 +1,66 @@
+"""How many samples there are in a benchmark's data set, in the units that logs count them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, floor
+from typing import Any, ClassVar
+
+from podium.rules.constraints.bounds import near_whole
+from podium.rules.constraints.constraint import Constraint, near
+from podium.rules.constraints.formula import number_text
+from podium.rules.run import Run
+
+MOST_AT_ONCE = 32
+"""How many training batches an evaluation may take at once; published logs have up to 16."""
+
+LEAST_PART = 16
+"""What part of a training batch an evaluation may take at once."""
+
+
+class samples_of(Constraint, frozen=True):  # noqa: N801 - a word of the tables
+    """The value is the number of samples of a data set, or of whole batches of them.
+
+    Logs count samples, those of the last batch padded to a whole one (with `drops`: or left out),
+    or batches. A batch of an evaluation is a whole multiple or part of a training batch. `sizes`
+    are those of the data set as it is told: with and without samples that have no annotation.
+    Source: training rules, Data Set and Equivalence exceptions (the last partial batch).
+    """
+
+    looks_up: ClassVar[tuple[str, ...]] = ("global_batch_size",)
+
+    sizes: tuple[int, ...]
+    drops: bool = False
+
+    def test(self, value: Any, run: Run) -> bool:
+        if value in self.sizes:
+            return True
+        batch = run.logged("global_batch_size")
+        return near_whole(value) and any(
+            self._padded(value, size, batch) or self._counts_batches(value, size / batch)
+            for size in self.sizes
+        )
+
+    def _padded(self, value: float, size: int, batch: float) -> bool:
+        least = floor(size / batch) * batch if self.drops else size
+        return bool(0 < least <= value <= ceil(size / batch) * batch)
+
+    def _counts_batches(self, value: float, batches: float) -> bool:
+        if self.drops:
+            return value > 0 and value in (floor(batches), ceil(batches))
+        several = (batches / times for times in range(1, MOST_AT_ONCE + 1))
+        smaller = (batches * parts for parts in range(2, LEAST_PART + 1))
+        return any(value == ceil(count) for count in (*several, *smaller))
+
+    def text(self) -> str:
+        sizes = " or ".join(map(number_text, self.sizes))
+        rest = "with or without the last partial batch" if self.drops else "or padded to a batch"
+        return f"{sizes} samples, {rest}; or the number of batches"
+
+    def advice(self, key: str, run: Run | None) -> str:
+        return f"use the whole data set, and log its {number_text(self.sizes[0])} samples"
+
+    def candidates(self, run: Run) -> Iterator[Any]:
+        for size in self.sizes:
+            # Half a set may be a number of batches, a few samples less never are
+            yield from (size, size - 7, size * 3, *near(size))

@@ -1,0 +1,99 @@
+"""Rules that apply together to a log: those of all, of a division, of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import msgspec
+from msgspec.structs import replace
+
+from podium.rules.citations import COMPLIANCE_CHECKER
+from podium.rules.finding import StatedBy
+from podium.rules.model.benchmark import Variant
+from podium.rules.table import End, Line, Row
+
+
+class Scope(msgspec.Struct, frozen=True, dict=True):
+    """Rules that apply together; a key listed by a later scope is decided by that scope alone."""
+
+    name: str
+    rows: tuple[Row, ...]
+    ends: tuple[End, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    benchmark: bool = False
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys this scope lists for the official verifier."""
+        # A row that only the policy has must not cancel what the verifier found for the key
+        return frozenset(row.key.name for row in self.rows if row.stated_by != "policy")
+
+    @cached_property
+    def verified(self) -> tuple[tuple[str, Row], ...]:
+        """(rule id, row) of all that the official verifier judges."""
+        return tuple((f"{self.name}.{r.name}", r) for r in self.rows if r.stated_by != "policy")
+
+    @cached_property
+    def policy(self) -> tuple[tuple[str, Row], ...]:
+        """(rule id, row as the policy has it) where it says more than the verifier."""
+        return tuple(
+            (f"{self.name}.{r.key.name}", r.as_policy())
+            for r in self.rows
+            if r.policy is not None or r.policy_some is not None or r.stated_by == "policy"
+        )
+
+    @cached_property
+    def chosen(self) -> tuple[Scope, ...]:
+        """The scope of each variant, in their order."""
+        return tuple(scope_of(f"{self.name}.{v.name}", v.rows) for v in self.variants)
+
+    def citing(self, text: str, targets: str, sections: Mapping[str, str]) -> Scope:
+        """The same scope; rows that cite no text cite `text`, rows with a target `targets`.
+
+        `sections` has the text about a key where it is the same for every benchmark.
+
+        What the policy exempts, or has no section about, only the official verifier states: such
+        rows cite its program.
+        """
+
+        def cite(line: Row) -> Row:
+            if line.stated_by is StatedBy.VERIFIER:
+                return replace(line, cites=COMPLIANCE_CHECKER)
+            other = targets if line.some else sections.get(line.name, text)
+            cites = line.cites or other
+            if cites == COMPLIANCE_CHECKER and line.stated_by is StatedBy.BOTH:
+                return replace(line, cites=cites, stated_by=StatedBy.VERIFIER)
+            return line if line.cites else replace(line, cites=cites)
+
+        return self._with_rows(cite)
+
+    def by_policy(self) -> Scope:
+        """The same scope where no verifier exists: all of it is the policy's."""
+        return self._with_rows(lambda line: replace(line, stated_by=StatedBy.POLICY))
+
+    def _with_rows(self, change: Callable[[Row], Row]) -> Scope:
+        variants = tuple(
+            replace(
+                variant,
+                rows=tuple(change(r) if isinstance(r, Row) else r for r in variant.rows),
+            )
+            for variant in self.variants
+        )
+        return replace(self, rows=tuple(change(r) for r in self.rows), variants=variants)
+
+
+def scope_of(
+    name: str,
+    lines: tuple[Line, ...],
+    variants: tuple[Variant, ...] = (),
+    benchmark: bool = False,
+) -> Scope:
+    """A scope of a table's lines."""
+    return Scope(
+        name,
+        tuple(line for line in lines if isinstance(line, Row)),
+        tuple(line for line in lines if isinstance(line, End)),
+        variants,
+        benchmark,
+    )
