@@ -68,7 +68,7 @@ def deliver(
         from podium.compliance.report.render.sarif import render as sarif
 
         text = sarif(report, texts=rulebook.texts(report))
-    elif name == "markdown":
+    elif name in ("html", "markdown"):
         from podium.compliance.report.render import renderer
 
         text = renderer(name)(report, one_message=rulebook.one_message)

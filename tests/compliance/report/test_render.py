@@ -19,6 +19,7 @@ from podium.compliance.report.grouping import own_findings
 from podium.compliance.report.render import (
     FORMATS,
     github,
+    html,
     junit,
     markdown,
     renderer,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         ("round_120.txt", lambda: text.render(big_round(), width=120)),
         ("result_80.txt", lambda: text.render(one_fault_in_ten_runs(), width=80)),
         ("result_120.txt", lambda: text.render(one_fault_in_ten_runs(), width=120)),
+        ("round.html", lambda: html.render(big_round())),
         ("folded.md", lambda: markdown.render(sample(copies=14))),
     ],
 )
