@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.judge import judge_reference_points
 from podium.compliance.scoring.result import ScoredResult
@@ -70,7 +71,7 @@ def _fix(problem: str, scored: ScoredResult) -> str:
     # A problem is a sentence of results/score.py: only its words tell the kinds apart
     if "needs" in problem:
         missing = scored.entry.needed - len(scored.result.chosen)
-        return f"add {missing} more runs of {scored.result.place.benchmark}"
+        return f"add {plural(missing, 'more run')} of {scored.result.place.benchmark}"
     if "failed" in problem or "leave none" in problem:
         return "repeat the set of runs"
     if "pruned" in problem:
@@ -192,10 +193,12 @@ def _spread(scored: ScoredResult) -> Iterator[Finding]:
     if spread is None or scored.result.throughput is not None:
         return
     names = [name.rpartition("/")[2] for name in spread.outliers]
-    far = f"; far from the others: {join_limited(names, 6)}" if names else ""
+    far = f"far from the others: {join_limited(names, 6)}" if names else ""
+    wide = f"{spread.usual:.1%} is usual" if spread.relative > spread.usual else ""
     # Twice the usual spread, below which spread_of calls no single run an outlier either
     if spread.relative > 2 * spread.usual or far:
-        yield _found(scored, WIDE_SPREAD, spread=spread.relative, usual=spread.usual, far=far)
+        reason = "; ".join(filter(None, (wide, far)))
+        yield _found(scored, WIDE_SPREAD, spread=spread.relative, reason=reason)
 
 
 def _energy(scored: ScoredResult) -> Iterator[Finding]:

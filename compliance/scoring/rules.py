@@ -106,7 +106,7 @@ WIDE_SPREAD = policy_in_both(
     Severity.NOTE,
     says="the times of a result's runs lie as close together as is usual",
     why="far outliers point to pauses or slow nodes, and are asked about in review",
-    message="the runs' times deviate by {spread:.1%} of their mean; {usual:.1%} is usual{far}",
+    message="the runs' times deviate by {spread:.1%} of their mean; {reason}",
     help="look for pauses or slow nodes; far outliers may be asked about in review",
     cites="training rules, Scoring",
     bad="one of three runs takes 100 minutes, the others 30",
