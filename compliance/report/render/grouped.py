@@ -57,19 +57,22 @@ class Detail(IntEnum):
     NOTHING = 3  # the table of submissions has their numbers
 
 
-LADDER = (
-    (Detail.BLOCK, Detail.BLOCK, Detail.BLOCK),
-    (Detail.BLOCK, Detail.BLOCK, Detail.LINE),
-    (Detail.BLOCK, Detail.LINE, Detail.LINE),
-    (Detail.BLOCK, Detail.LINE, Detail.COUNT),
-    (Detail.LINE, Detail.LINE, Detail.COUNT),
-    (Detail.LINE, Detail.COUNT, Detail.COUNT),
-    (Detail.COUNT, Detail.COUNT, Detail.COUNT),
-    (Detail.NOTHING, Detail.NOTHING, Detail.NOTHING),
-)
-"""The detail of errors, warnings and notes, from most to least."""
+Details = tuple[Detail, Detail, Detail, Detail]
 
-_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+_B, _L, _C, _N = Detail.BLOCK, Detail.LINE, Detail.COUNT, Detail.NOTHING
+
+LADDER: tuple[Details, ...] = (
+    (_B, _B, _B, _B),
+    (_B, _B, _B, _L),
+    (_B, _B, _L, _L),
+    (_B, _B, _L, _C),
+    (_B, _L, _L, _C),
+    (_L, _L, _L, _C),
+    (_L, _L, _C, _C),
+    (_C, _C, _C, _C),
+    (_N, _N, _N, _N),
+)
+"""The detail of errors, of what else the official verifier rejects for, of warnings and notes."""
 
 
 def grouped_lines(
@@ -122,7 +125,7 @@ class _Grouped:
 
     # --- groups ---
 
-    def sections(self, details: tuple[Detail, Detail, Detail]) -> Iterator[str]:
+    def sections(self, details: Details) -> Iterator[str]:
         """The groups of each submission under its name."""
         if details[0] is Detail.NOTHING:
             return
@@ -142,17 +145,15 @@ class _Grouped:
             yield first
             yield from lines
 
-    def section(
-        self, groups: Sequence[Group], details: tuple[Detail, Detail, Detail]
-    ) -> Iterator[str]:
+    def section(self, groups: Sequence[Group], details: Details) -> Iterator[str]:
         ways: dict[Detail, Callable[[Sequence[Group]], Iterator[str]]] = {
             Detail.BLOCK: self.blocks,
             Detail.LINE: self.lines,
             Detail.COUNT: self.count,
         }
         before: Detail | None = None
-        for severity, detail in zip(_SEVERITIES, details, strict=True):
-            found = [group for group in groups if group.first.severity is severity]
+        for order, detail in enumerate(details):
+            found = [group for group in groups if _order(group) == order]
             if not found:
                 continue
             if before is not None and Detail.BLOCK in (before, detail):
@@ -228,7 +229,10 @@ class _Grouped:
         for group in groups:
             rules[group.first.id] += len(group.findings)
         named = [f"{clean(rule)} ({count})" for rule, count in rules.most_common(_MOST_RULES)]
-        text = f"{severity:<9}{plural(rules.total(), 'finding')}: {', '.join(named)}"
+        number = plural(rules.total(), "finding")
+        if _order(groups[0]) == _OFFICIAL:
+            number += " that the official verifier rejects"
+        text = f"{severity:<9}{number}: {', '.join(named)}"
         yield from self.one_line(text + ", …" * (len(rules) > _MOST_RULES), severity)
 
     def excused(self) -> Iterator[str]:
@@ -254,6 +258,19 @@ class _Grouped:
 
     def path(self, text: str) -> list[str]:
         return wrap_path(text, self.width, _BODY, _BODY + "  ")
+
+
+_OFFICIAL = 1
+
+
+def _order(group: Group) -> int:
+    """Which of LADDER's details a group has."""
+    severity = group.first.severity
+    if severity is Severity.ERROR:
+        return 0
+    if group.official:
+        return _OFFICIAL
+    return 2 if severity is Severity.WARNING else 3
 
 
 def _excuse(group: Group) -> str:

@@ -113,10 +113,9 @@ def excused(items: Iterable[_T], excuse: Callable[[_T], str]) -> Iterator[tuple[
 
 
 def often(group: Group) -> str:
-    """Say how many findings a group has, and in how many files."""
+    """Say how many findings a group has, and in how many files or folders."""
     number = plural(len(group.findings), "finding")
-    # A folder may have several
-    return number if group.files == 1 else f"{number} in {group.files} files"
+    return number if group.files == 1 else f"{number} in {group.files} places"
 
 
 def times(group: Group) -> str:
@@ -124,7 +123,7 @@ def times(group: Group) -> str:
     number = len(group.findings)
     if number == 1:
         return ""
-    return f"({number} in {group.files} files) " if group.files > 1 else f"({number} times) "
+    return f"({number} in {group.files} places) " if group.files > 1 else f"({number} times) "
 
 
 def following_text(group: Group) -> str:

@@ -262,6 +262,16 @@ def test_detail_falls_from_the_lightest_on() -> None:
     assert many == [0, 0, 0]
 
 
+def test_what_the_official_verifier_rejects_keeps_its_detail_longer() -> None:
+    def warning(number: int, official: bool) -> Finding:
+        rule, path = f"rule-{number}", f"r_{number}.txt"
+        return finding(path, id=rule, severity=Severity.WARNING, official=official)
+
+    made = text.render(report([warning(number, number == 7) for number in range(100)]))
+    assert re.findall(r"^warning  \[(.*)\]", made, re.MULTILINE) == ["rule-7"]
+    assert len(re.findall(r"^warning  rule-\d+  ", made, re.MULTILINE)) == 99
+
+
 def test_what_a_few_files_lack_is_told_whole() -> None:
     made = report([finding("a.txt"), finding("b.txt", message="other", hint="do that")])
     lines = text.render(made).splitlines()
