@@ -156,7 +156,8 @@ def official(report: Outcome) -> str:
     if report.official_verdict == "accepted":
         return "OFFICIAL VERIFIER: accepts"
     reasons = sum(found.official for found in report.findings)
-    return f"OFFICIAL VERIFIER: rejects ({plural(reasons, 'finding')})"
+    # A report of some rules need not hold the reasons
+    return "OFFICIAL VERIFIER: rejects" + (f" ({plural(reasons, 'finding')})" if reasons else "")
 
 
 def judges(report: Outcome) -> list[tuple[str, str]]:

@@ -251,6 +251,13 @@ def test_markdown_and_github_tell_the_official_verdict() -> None:
         assert "OFFICIAL VERIFIER: rejects (1 finding)" in render(made)
 
 
+def test_a_report_of_some_rules_counts_no_reasons_that_it_does_not_hold() -> None:
+    found = [finding("a", id="x", official=True)]
+    for selected, said in (("x", "rejects (1 finding)"), ("y", "rejects")):
+        made = conclude(RULES, [], found, official_verdict="rejected", selected=selected.__eq__)
+        assert f"OFFICIAL VERIFIER: {said}" in text.render(made).splitlines()
+
+
 def test_a_report_that_only_strictness_rejects_says_so() -> None:
     warned = [finding("a/b.txt", severity=Severity.WARNING)]
     strict = text.render(conclude(RULES, [log("a/b.txt", "pass")], warned, strict=True))
