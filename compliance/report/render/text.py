@@ -72,10 +72,11 @@ def render(
         lines = [*page.by_file(report)]
     elif quiet:
         lines = page.briefly(report, merged(report, one_message))
+    elif _is_short(report):
+        # One by one, whatever the templates are: the rules need not be loaded for them
+        lines = [*page.by_file(report, groups_of(report))]
     else:
-        groups = groups_of(report, one_message)
-        short = _is_short(report)
-        lines = [*page.by_file(report, groups)] if short else page.grouped(report, groups)
+        lines = page.grouped(report, groups_of(report, one_message))
     if lines:
         lines.append("")
     if full or quiet:
