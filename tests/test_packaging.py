@@ -78,17 +78,19 @@ def test_the_wheel_has_every_source_file_and_its_data(built: Path) -> None:
     wanted = {
         f"podium/{path.relative_to(ROOT).as_posix()}"
         for part in PACKAGES
-        for pattern in ("*.py", "*.json", "*.toml")
+        for pattern in ("*.py", "*.json", "*.toml", "*.j2", "*.css", "*.js")
         for path in (ROOT / part).rglob(pattern)
     }
     assert any("/rules/convergence/data/" in name for name in wanted)
     assert any("/rules/clauses/" in name for name in wanted)
+    assert any(name.endswith("/page.html.j2") for name in wanted)
     assert {*wanted, "podium/__init__.py", "podium/__main__.py", "podium/py.typed"} <= names
 
 
 def test_the_wheel_has_nothing_else(built: Path) -> None:
     inside = {name for name in contents(wheel_in(built)) if name.startswith("podium/")}
-    assert {name.rpartition(".")[2] for name in inside} == {"py", "json", "md", "toml", "typed"}
+    endings = {name.rpartition(".")[2] for name in inside}
+    assert endings == {"py", "json", "md", "toml", "typed", "j2", "css", "js"}
     assert [name for name in inside if "__pycache__" in name or "/tests/" in name] == []
 
 

@@ -13,6 +13,7 @@ import typer
 from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
+    from podium.compliance.report.console import Rulebook
     from podium.compliance.report.data import Outcome
     from podium.compliance.report.render.sarif import RuleText
 
@@ -24,6 +25,7 @@ class Printing(NamedTuple):
     output: Path | None = None
     color: bool = True
     quiet: bool = False
+    full: bool = False
 
 
 def send(text: str, output: Path | None) -> None:
@@ -72,8 +74,20 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
     return selectors
 
 
-def rule_texts(report: Outcome) -> Mapping[str, RuleText]:
-    """The texts of the rules that a report has findings of."""
+def rulebook() -> Rulebook:
+    """What formats may ask about rules; nothing is loaded until they ask."""
+    from podium.compliance.report.console import Rulebook
+
+    return Rulebook(_rule_texts, _has_one_message)
+
+
+def _rule_texts(report: Outcome) -> Mapping[str, RuleText]:
     from podium.compliance.rulebook.rule_texts import texts_of
 
     return texts_of(report)
+
+
+def _has_one_message(rule: str) -> bool:
+    from podium.compliance.rulebook.rule_texts import has_one_message
+
+    return has_one_message(rule)

@@ -38,6 +38,7 @@ class ReportFormat(StrEnum):
     JUNIT = "junit"
     GITHUB = "github"
     MARKDOWN = "markdown"
+    HTML = "html"
 
 
 class AnswerFormat(StrEnum):

@@ -27,7 +27,7 @@ from podium.compliance.rcp.rules import (
     UNUSED,
 )
 from podium.compliance.report.json_text import json_text
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, join_limited, wrap
 from podium.compliance.results.convergence import references
 from podium.compliance.scoring.render import numbers

@@ -11,12 +11,13 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
+    from podium.compliance.report.grouping import OneMessage
     from podium.compliance.report.render.sarif import RuleText
 
 NARROWEST, WIDEST = 40, 120
@@ -35,6 +36,13 @@ def width() -> int:
     return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
 
 
+class Rulebook(NamedTuple):
+    """What formats ask about rules: the texts of those in a report, and which have one message."""
+
+    texts: Callable[[Outcome], Mapping[str, RuleText]]
+    one_message: OneMessage
+
+
 def deliver(
     report: Outcome,
     name: str,
@@ -42,21 +50,28 @@ def deliver(
     *,
     color: bool,
     quiet: bool,
-    describe: Callable[[Outcome], Mapping[str, RuleText]],
+    rulebook: Rulebook,
+    full: bool = False,
 ) -> None:
     """Render the report and print it, or write it to a file at once and whole.
 
-    `describe` gives the texts of the report's rules, for a format that carries them.
+    `full` lists every finding where a format has a shorter way. `rulebook` is asked about rules by
+    the formats that need to know more of them than their findings tell.
     """
     if name == "text":
         from podium.compliance.report.render.text import render
 
         plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-        text = render(report, width=width(), color=color and not plain, quiet=quiet)
+        shine = color and not plain
+        text = render(report, width(), shine, quiet, full, rulebook.one_message)
     elif name == "sarif":
         from podium.compliance.report.render.sarif import render as sarif
 
-        text = sarif(report, texts=describe(report))
+        text = sarif(report, texts=rulebook.texts(report))
+    elif name in ("html", "markdown"):
+        from podium.compliance.report.render import renderer
+
+        text = renderer(name)(report, one_message=rulebook.one_message)
     else:
         from podium.compliance.report.render import renderer
 

@@ -55,6 +55,16 @@ def columns(text: str) -> int:
     return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text)
 
 
+def clip(text: str, width: int) -> str:
+    """Cut cleaned text to `width` columns; a cut is shown by an ellipsis."""
+    if columns(text) <= width:
+        return text
+    text = text[: width - 1]
+    while columns(text) > width - 1:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
+
+
 def wrap(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
     """Break prose at spaces into lines of at most `width` columns, indented by `first` and `rest`.
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from podium.compliance.inputs.layout import RESULT_NAME, SCALING_FILE, ResultFolder, Tree
 from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.batch import spreads
 from podium.compliance.results.consistency import one_kind
@@ -81,7 +82,7 @@ def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> I
             given=given,
             least="at least " if weak else "",
             needed=needed,
-            missing=needed - given,
+            runs=plural(needed - given, "more run"),
             benchmark=folder.benchmark,
         )
     # Throughput has a least number of instances only

@@ -13,10 +13,15 @@ from podium.compliance.report.console import print_text, width
 from podium.compliance.report.terminal import wrap
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import JustifyMethod, RenderableType
 
 GAP = 2
 """Columns between two cells of a table."""
+
+_NARROW = 12
+"""Columns that are kept for a column whose words are longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +78,29 @@ class Printer:
 
 
 def _widths(grid: Grid, room: int) -> list[int]:
-    """Widths that fit: the widest columns give way first."""
+    """Widths that fit: the widest columns give way first, but not within a word if it can be."""
     columns = list(zip(grid.heads, *grid.cells, strict=True))
     natural = [max(map(len, column)) for column in columns]
     left = room - GAP * (len(natural) - 1) - 1
+    least = _least(columns, natural, left)
     cap = max(natural)
-    while sum(min(one, cap) for one in natural) > left and cap > 3:
+    while sum(_capped(natural, least, cap)) > left and cap > 3:
         cap -= 1
-    widths = [min(one, cap) for one in natural]
+    widths = _capped(natural, least, cap)
     # What the cap left over goes to the widest column.
     widths[natural.index(max(natural))] += max(0, min(left - sum(widths), max(natural) - cap))
     return widths
+
+
+def _least(columns: Sequence[tuple[str, ...]], natural: Sequence[int], left: int) -> list[int]:
+    """Each column's longest word, the first columns' before others where not all have room."""
+    least: list[int] = []
+    for index, column in enumerate(columns):
+        word = max((len(word) for cell in column for word in cell.split()), default=0)
+        others = sum(min(one, _NARROW) for one in natural[index + 1 :])
+        least.append(word if sum(least) + word + others <= left else 0)
+    return least
+
+
+def _capped(natural: list[int], least: list[int], cap: int) -> list[int]:
+    return [max(low, min(one, cap)) for one, low in zip(natural, least, strict=True)]

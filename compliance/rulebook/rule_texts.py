@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from podium.compliance.report.data import Outcome
 from podium.compliance.report.render.sarif import RuleText
 from podium.compliance.rulebook.catalogue import all_rules
+from podium.compliance.rulebook.fixed_rules import FIXED_RULES
 from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule
 from podium.rules.catalogue import USAGES, find_round, rounds_of
@@ -25,6 +27,16 @@ def texts_of(report: Outcome) -> dict[str, RuleText]:
                 # Newest rounds come first: theirs is the wording for a rule of several
                 found.setdefault(rule.id, _text(rule))
     return found
+
+
+def has_one_message(rule: str) -> bool:
+    """Whether one template makes the messages of a rule; not where a field is all of it."""
+    return rule in _templates()
+
+
+@cache
+def _templates() -> frozenset[str]:
+    return frozenset(rule.id for rule in FIXED_RULES if rule.general_message)
 
 
 def _rounds(report: Outcome) -> Iterator[Round]:

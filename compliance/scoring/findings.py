@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.judge import judge_reference_points, judge_scaling
 from podium.compliance.scoring.result import ScoredResult
@@ -70,7 +71,7 @@ def _fix(problem: str, scored: ScoredResult) -> str:
     # A problem is a sentence of results/score.py: only its words tell the kinds apart
     if "needs" in problem:
         missing = scored.entry.needed - len(scored.result.chosen)
-        return f"add {missing} more runs of {scored.result.place.benchmark}"
+        return f"add {plural(missing, 'more run')} of {scored.result.place.benchmark}"
     if "failed" in problem or "leave none" in problem:
         return "repeat the set of runs"
     if "pruned" in problem:

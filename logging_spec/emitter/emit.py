@@ -183,7 +183,9 @@ class Logger:
             name = key if isinstance(key, str) else key.name
             standard = keys.known(name)
             if member not in (rename or {}) and not _declares(standard):
-                look_for_misspelling(name)
+                # Once for a log: all ranks have the same configuration
+                if self.rank == 0:
+                    look_for_misspelling(name)
             elif value is not None:
                 self.event(name, value)
                 logged.append(name)

@@ -104,7 +104,83 @@ def sample(copies: int = 1) -> Outcome:
         submissions=[SubmissionEntry(submitter="acme", path="acme", verdict="rejected")],
         results=[ResultEntry(**result)],
     )
-    return msgspec.structs.replace(display_path, tool=Tool(version="1.2.3"))
+    return with_tool(display_path)
+
+
+def one_fault_in_ten_runs() -> Outcome:
+    """A submission of one result, in which all runs have one fault."""
+    paths = [f"{LLAMA}/result_{number}.txt" for number in range(10)]
+    return with_tool(report([finding(path) for path in paths], *paths, **entries(LLAMA)))
+
+
+def entries(*results: str) -> dict[str, Any]:
+    """What a report says of submissions with these results."""
+    names = dict.fromkeys(path.partition("/")[0] for path in results)
+    said: dict[str, Any] = {"verdict": "rejected", "official_verdict": "accepted"}
+    return {
+        "official_verdict": "accepted",
+        "submissions": [SubmissionEntry(submitter=name, path=name, **said) for name in names],
+        "results": [
+            ResultEntry(
+                path=path,
+                submitter=path.partition("/")[0],
+                system=path.split("/")[2],
+                benchmark=path.split("/")[3],
+                division="closed",
+                runs=10,
+                failed_runs=0,
+                **said,
+            )
+            for path in results
+        ],
+    }
+
+
+def big_round(submissions: int = 3) -> Outcome:
+    """A round of some submissions in which much is wrong, alike and unlike."""
+    findings: list[Finding] = []
+    results = [
+        f"{name}/results/{system}/{benchmark}"
+        for name in ("acme", "bolt", "cork", *(f"s{i}" for i in range(3, submissions)))[
+            :submissions
+        ]
+        for system in ("8xA100", "16xA100")
+        for benchmark in ("llama31_8b", "bert")
+    ]
+    for at, place in enumerate(results):
+        paths = [f"{place}/result_{number}.txt" for number in range(10)]
+        findings += [finding(path, actual=0.8) for path in paths]
+        findings += [stop_missing(path) for path in paths[: at + 1]]
+        findings += [
+            finding(path, None, id="result.no-files", key=None, caused_by="common.run_stop")
+            for path in paths[: at + 1]
+        ]
+        findings += [
+            finding(
+                path,
+                number,
+                id=f"pairing.check-{number % (5 + at)}",
+                key=None,
+                severity=Severity.WARNING,
+                message=f"{number} of {number + at} intervals are open; must be closed",
+            )
+            for number, path in enumerate(paths, 1)
+        ]
+        findings += [
+            finding(path, 9, id="seed.odd", key="seed", severity=Severity.NOTE, hint="")
+            for path in paths[at:]
+        ]
+        findings.append(finding(paths[0], 3, waived=True, waived_by="waivers.toml"))
+        findings.append(finding(paths[1], 3, waived=True, waived_by="dropped run"))
+        findings.append(
+            finding(place, None, id="rcp.failed", key=None, official=True, stated_by=StatedBy.BOTH)
+        )
+    return with_tool(report(findings, *{each.path: None for each in findings}, **entries(*results)))
+
+
+def with_tool(made: Outcome) -> Outcome:
+    """The report as a version of podium makes it that does not change."""
+    return msgspec.structs.replace(made, tool=Tool(version="1.2.3"))
 
 
 AWKWARD = st.sampled_from(
@@ -126,9 +202,19 @@ FINDINGS = st.builds(
     cites=TEXT,
     stated_by=st.sampled_from(StatedBy),
     waived=st.booleans(),
+    waived_by=st.sampled_from(["", "dropped run", "waivers.toml"]),
+    caused_by=st.sampled_from(["", "", "common.run_stop", "log.json"]),
+    official=st.booleans(),
 )
 REPORTS = st.builds(
-    lambda findings, paths: report(findings, *dict.fromkeys(paths)),
+    lambda findings, paths, submissions: report(
+        findings,
+        *dict.fromkeys(paths),
+        submissions=[
+            SubmissionEntry(submitter=path, path=path, verdict="rejected") for path in submissions
+        ],
+    ),
     st.lists(FINDINGS, max_size=8),
     st.lists(PATHS, max_size=4),
+    st.lists(st.sampled_from(["a", "acme", "acme/results", ".", ""]), max_size=2, unique=True),
 )

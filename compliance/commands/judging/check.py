@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import Printing, globs, refuse_inside, rule_texts
+from podium.compliance.commands.delivery import Printing, globs, refuse_inside, rulebook
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -72,6 +72,9 @@ OnlySelectedOption = Annotated[
 ScoreOption = Annotated[
     bool, typer.Option("--score", help="Score the results as well, reading each file once.")
 ]
+FullOption = Annotated[
+    bool, typer.Option("--full", help="Print every finding of every file, not groups of them.")
+]
 
 
 def check(
@@ -91,6 +94,7 @@ def check(
     no_waivers: NoWaiversOption = False,
     score: ScoreOption = False,
     earlier: EarlierOption = None,
+    full: FullOption = False,
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
 ) -> None:
@@ -108,7 +112,7 @@ def check(
     # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
     excused = _read_waivers(waivers), not no_waivers
     options = Options(usage, round, profile, processes(jobs), strict, *chosen, *excused)
-    printing = Printing(_chosen_format(format, score), output, not no_color, quiet)
+    printing = Printing(_chosen_format(format, score), output, not no_color, quiet, full)
     compared = _comparators(earlier or (), options)
     report = (_check_and_score if score else _check)(paths, options, printing, compared)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
@@ -135,8 +139,8 @@ def _check(
 
     with progress_bar(printing.quiet) as progress:
         report = check_paths(paths, options, progress, comparators=compared)
-    form, output, color, quiet = printing
-    deliver(report, form, output, color=color, quiet=quiet, describe=rule_texts)
+    form, output, color, quiet, full = printing
+    deliver(report, form, output, color=color, quiet=quiet, full=full, rulebook=rulebook())
     return report
 
 
@@ -155,8 +159,15 @@ def _check_and_score(
         report = check_paths(paths, options, progress, gathered, compared)
     # check_paths has left every file's verdict in `gathered`
     scores = scores_of(gathered, options)
-    form, output, color, quiet = printing
-    with_scores(report, scores, form, output, color=color, quiet=quiet)
+    form, output, color, quiet, full = printing
+    one_message = rulebook().one_message
+    with_scores(
+        *(report, scores, form, output),
+        color=color,
+        quiet=quiet,
+        full=full,
+        one_message=one_message,
+    )
     return report
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, refuse_inside, rule_texts, send
+from podium.compliance.commands.delivery import globs, refuse_inside, rulebook, send
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -92,7 +92,7 @@ def check(
     report = check_systems(paths, options)
     chosen = format.value if format else default_format()
     color = not no_color
-    deliver(report, chosen, output, color=color, quiet=quiet, describe=rule_texts)
+    deliver(report, chosen, output, color=color, quiet=quiet, rulebook=rulebook())
     raise typer.Exit(Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN)
 
 

@@ -233,7 +233,7 @@ def make(
     from podium.compliance.rcp.make import Origin
     from podium.compliance.rcp.make import make as make_points
     from podium.compliance.report.console import write_whole
-    from podium.compliance.report.render.text import plural
+    from podium.compliance.report.render.words import plural
     from podium.compliance.report.terminal import clean
 
     refuse_inside("--output", output, logs)

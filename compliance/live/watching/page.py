@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from podium.compliance.live.watching.status import Status
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, columns, wrap
 from podium.rules.finding import Finding, Severity
 

@@ -23,7 +23,7 @@ from podium.compliance.packing.writing.pack import (
 )
 from podium.compliance.packing.writing.summary import number
 from podium.compliance.packing.writing.write import Stage, clear, locked
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.compliance.repository.check import REFUSED
 from podium.compliance.repository.file_names import official_rule
 

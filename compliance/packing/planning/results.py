@@ -25,7 +25,7 @@ from podium.compliance.packing.planning.sources import (
     log_source,
     shown_path,
 )
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.rules.finding import Severity
 from podium.rules.model.round import Round
 

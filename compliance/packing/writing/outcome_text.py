@@ -10,7 +10,7 @@ from podium.compliance.packing.receipt import official
 from podium.compliance.packing.writing.gate import error_lines
 from podium.compliance.packing.writing.pack import Packed
 from podium.compliance.packing.writing.summary import number, size_text
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, wrap
 
 

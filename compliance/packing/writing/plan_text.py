@@ -11,7 +11,7 @@ from podium.compliance.packing.planning.plan import Entry, Plan
 from podium.compliance.packing.writing.pack import Packed
 from podium.compliance.packing.writing.summary import size_text
 from podium.compliance.report.json_text import json_text
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, columns, wrap
 
 MOST = 40

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from podium.compliance.report.data import Outcome
-
-FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
+FORMATS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
 
 
-def renderer(name: str) -> Callable[[Outcome], str]:
-    """The function that renders a report in one of FORMATS."""
+def renderer(name: str) -> Callable[..., str]:
+    """The function that renders a report in one of FORMATS, an `Outcome`, by its own options."""
     module = import_module(f"podium.compliance.report.render.{name}")
-    render: Callable[[Outcome], str] = module.render
+    render: Callable[..., str] = module.render
     return render

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from podium.compliance.report.render.text import placed, remarks, summary
+from podium.compliance.report.grouping import own_findings
+from podium.compliance.report.render.words import official, placed, remarks, summary
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -19,12 +20,13 @@ def render(report: Outcome, base: str = "") -> str:
     """Render the report as workflow commands, errors first.
 
     `base` is the folder, seen from the repository's root, that the paths are relative to. Waived
-    findings are notices. GitHub shows ten annotations of each kind per step; the rest are in the
-    step's own output.
+    findings are notices, and what follows from another finding is left out. GitHub shows ten
+    annotations of each kind per step; the rest are in the step's own output.
     """
-    found = sorted(report.findings, key=lambda each: (each.waived, _ORDER[_command(each)]))
+    found = sorted(own_findings(report), key=lambda each: (each.waived, _ORDER[_command(each)]))
     lines = [_line(finding, base) for finding in found]
-    lines.append(f"{report.verdict.upper()}: {summary(report)}")
+    verdicts = [f"{report.verdict.upper()}: {summary(report)}", official(report)]
+    lines.append("; ".join(filter(None, verdicts)))
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from podium.compliance.report.render.text import grouped, plural, remarks, summary
+from podium.compliance.report.render.words import (
+    grouped,
+    judges,
+    official,
+    plural,
+    remarks,
+    strictness,
+    summary,
+)
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -14,13 +22,14 @@ if TYPE_CHECKING:
 
 
 def render(report: Outcome) -> str:
-    """Render the report as JUnit XML.
+    """Render the report as JUnit XML; the suite's properties are the verdicts of either judge.
 
-    Errors make a failure; where warnings alone reject (`--strict`), warnings do. All else is in the
-    case's output. Characters XML 1.0 does not allow are shown as escapes.
+    Errors make a failure, and so does what the official verifier rejects; where warnings alone
+    reject (`--strict`), warnings do. All else is in the case's output. Characters XML 1.0 does not
+    allow are shown as escapes.
     """
     rejecting = {"error"}
-    if report.verdict == "rejected" and not report.counts.error:
+    if strictness(report):
         rejecting.add("warning")
     found = grouped(report.findings)
     # Findings may be of folders, which are no files judged: each becomes a case as well
@@ -31,8 +40,13 @@ def render(report: Outcome) -> str:
     root = ET.Element("testsuites", {"name": "podium", **counts})
     suite = ET.SubElement(root, "testsuite", {"name": f"podium {clean(report.rules.round)}"})
     suite.attrib |= {**counts, "time": "0"}
+    properties = ET.SubElement(suite, "properties")
+    for judge, verdict in judges(report):
+        ET.SubElement(properties, "property", name=f"verdict of the {judge}", value=verdict)
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = summary(report)
+    ET.SubElement(suite, "system-out").text = "\n".join(
+        filter(None, (summary(report), official(report)))
+    )
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"
 
@@ -43,7 +57,8 @@ def _case(path: str, findings: list[Finding], rejecting: set[str]) -> ET.Element
     failing: list[Finding] = []
     others: list[Finding] = []
     for each in findings:
-        (failing if each.severity in rejecting and not each.waived else others).append(each)
+        rejects = (each.severity in rejecting or each.official) and not each.waived
+        (failing if rejects else others).append(each)
     if failing:
         message = f"{plural(len(failing), 'finding')}: {clean(failing[0].message)}"
         failure = ET.SubElement(case, "failure", message=message, type=clean(failing[0].id))

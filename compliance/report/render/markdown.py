@@ -5,25 +5,30 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from podium.compliance.report.render.text import (
-    facts_of,
-    grouped,
+from podium.compliance.report.grouping import Group, OneMessage, by_submission, groups_of
+from podium.compliance.report.render.words import (
+    excused,
+    following_text,
     judged,
+    official,
+    often,
     passes,
-    plural,
-    remarks,
-    verdict_of,
+    remarks_of,
+    submission_table,
 )
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from podium.compliance.report.data import FileEntry, Outcome
+    from podium.compliance.report.data import Outcome
     from podium.rules.finding import Finding
 
 OPEN_AT_MOST = 20
 """Findings up to which the tables are shown unfolded."""
+
+MOST_ROWS = 20
+"""Findings that a table lists; a job's summary may have 1 MiB."""
 
 _SPECIAL = re.compile(
     r"(?P<link>@(?=\w)|#(?=\d)|:(?=//)|(?<=\bwww)(?=\.))"
@@ -33,27 +38,36 @@ _SPECIAL = re.compile(
 _SIMPLE = re.compile(r"[\w./:,=+()-]+(?: [\w./:,=+()-]+)*", re.ASCII)
 
 
-def render(report: Outcome) -> str:
-    """Render the report as GitHub-flavoured Markdown: verdict, counts, then a table per file."""
+def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
+    """Render the report as GitHub-flavoured Markdown: verdicts, counts, then a table per cause.
+
+    A table has MOST_ROWS findings at most: what GitHub shows is limited in size. For `one_message`
+    see `groups_of`.
+    """
     counts, sentence = report.counts, escape(judged(report))
+    groups = groups_of(report, one_message)
     lines = [
         f"## podium: {report.verdict}",
         "",
         f"{sentence[0].upper()}{sentence[1:]}.",
         *([f"{passes(report)}."] if report.files or report.results else []),
         "",
+        *([f"{theirs}.", ""] if (theirs := official(report)) else []),
         "| errors | warnings | notes | waived |",
         "| ---: | ---: | ---: | ---: |",
         f"| {counts.error} | {counts.warning} | {counts.note} | {counts.waived} |",
     ]
-    entries = {entry.path: entry for entry in report.files}
+    lines += _submissions(report, groups)
     folded = len(report.findings) > OPEN_AT_MOST
-    lines += _submissions(report)
-    lines += _tables([each for each in report.findings if not each.waived], entries, folded)
-    waived = [each for each in report.findings if each.waived]
-    if waived:
-        lines += ["", "### Waived in review", "", "Not counted in the verdict."]
-        lines += _tables(waived, entries, folded)
+    for submission, found in by_submission(each for each in groups if not each.excuse):
+        if len(report.submissions) > 1:
+            lines += ["", f"### {escape(submission or 'in no submission')}"]
+        for group in found:
+            lines += _group(group, folded)
+    for title, found in excused(groups, lambda group: group.excuse):
+        lines += ["", f"### {title}", "", "Not counted in the verdict."]
+        for group in found:
+            lines += _group(group, folded)
     return "\n".join(lines) + "\n"
 
 
@@ -74,35 +88,35 @@ def code(text: str) -> str:
     return f"`{text}`" if _SIMPLE.fullmatch(text) else f"<code>{escape(text)}</code>"
 
 
-def _submissions(report: Outcome) -> Iterator[str]:
-    if report.submissions:
-        yield from ("", "| submission | verdict |", "| --- | --- |")
-    for entry in report.submissions:
-        yield f"| {escape(entry.submitter)} | {entry.verdict} |"
+def _submissions(report: Outcome, groups: Sequence[Group]) -> Iterator[str]:
+    if not report.submissions:
+        return
+    heads, rows = submission_table(report, groups)
+    yield from ("", f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}")
+    for row in rows:
+        yield f"| {' | '.join(map(escape, row))} |"
 
 
-def _tables(findings: list[Finding], entries: dict[str, FileEntry], folded: bool) -> Iterator[str]:
-    for path, found in grouped(findings).items():
-        entry = entries.get(path)
-        verdict, facts = verdict_of(entry, found), escape(facts_of(entry))
-        known = f" ({facts})" if facts else ""
-        if folded:
-            number = plural(len(found), "finding")
-            name = f"<code>{escape(path or '.')}</code>"
-            yield from ("", "<details>")
-            yield f"<summary><b>{verdict}</b> {name}{known}: {number}</summary>"
-        else:
-            yield from ("", f"**{verdict}** {code(path or '.')}{known}")
-        # GitHub reads Markdown inside HTML only after an empty line
-        yield from ("", "| severity | line | finding | rule |", "| --- | ---: | --- | --- |")
-        yield from map(_row, found)
-        if folded:
-            yield from ("", "</details>")
+def _group(group: Group, folded: bool) -> Iterator[str]:
+    first = group.first
+    severity = f"waived ({first.severity})" if group.excuse else first.severity.value
+    often_ = f" ({often(group)})" if len(group.findings) > 1 else ""
+    yield from ("", "<details>" if folded else "<details open>")
+    rule = f"<code>{escape(first.id)}</code>"
+    yield f"<summary><b>{severity}</b> {rule}: {escape(first.message)}{often_}</summary>"
+    yield ""
+    for label, text in remarks_of(group):
+        yield f"- <em>{label}:</em> {escape(text)}"
+    if group.following:
+        yield f"- {following_text(group)}"
+    # GitHub reads Markdown inside HTML only after an empty line
+    yield from ("", "| place | line | finding |", "| --- | ---: | --- |")
+    yield from map(_row, group.findings[:MOST_ROWS])
+    if len(group.findings) > MOST_ROWS:
+        yield from ("", f"and {len(group.findings) - MOST_ROWS} more, which the other formats list")
+    yield from ("", "</details>")
 
 
 def _row(finding: Finding) -> str:
-    severity = f"waived ({finding.severity})" if finding.waived else finding.severity.value
     line = "" if finding.line is None else str(finding.line)
-    parts = [escape(finding.message)]
-    parts += [f"<em>{label}:</em> {escape(text)}" for label, text in remarks(finding)]
-    return f"| {severity} | {line} | {'<br>'.join(parts)} | {code(finding.id)} |"
+    return f"| {code(finding.path or '.')} | {line} | {escape(finding.message)} |"

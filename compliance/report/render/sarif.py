@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from podium.compliance.report.render.text import placed
+from podium.compliance.report.render.words import placed
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:

@@ -1,14 +1,40 @@
-"""The report for people at a terminal: findings by file, then counts and the verdict."""
+"""The report for people at a terminal: what is wrong and where, then counts and the verdicts."""
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from podium.compliance.report.grouping import (
+    Group,
+    OneMessage,
+    excuse_of,
+    groups_of,
+    merged,
+)
+from podium.compliance.report.render.grouped import MOST_LINES, grouped_lines
+from podium.compliance.report.render.paint import Paint, painted, painter
+from podium.compliance.report.render.words import (
+    Groups,
+    excused,
+    facts_of,
+    following_text,
+    grouped,
+    official,
+    passes,
+    plural,
+    remarks,
+    spot,
+    strictness,
+    summary,
+    verdict_of,
+)
 from podium.compliance.report.terminal import clean, wrap, wrap_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from podium.compliance.report.data import FileEntry, Outcome
     from podium.rules.finding import Finding
@@ -16,202 +42,83 @@ if TYPE_CHECKING:
 NARROWEST = 20
 """Columns below which lines grow no narrower."""
 
+MOST_OF_ONE_FILE = 40
+"""Findings up to which those of a single file are listed one by one."""
+
+MOST_NAMED = 20
+"""Submissions that are named where the report is to be brief."""
+
 _BODY = " " * 11
 _FACTS = " " * 6
 _WIDE = " " * 9
-_STYLES = {
-    "error": "bold red",
-    "warning": "yellow",
-    "note": "cyan",
-    "waived": "dim",
-    "FAIL": "bold red",
-    "PASS": "green",
-    "REJECTED": "bold red",
-    "ACCEPTED": "bold green",
-}
-_CHOSEN_BY = {
-    "option": "from the options",
-    "config": "from podium.toml",
-    "folder": "from the folder name",
-    "default": "by default",
-}
-_KINDS = {
-    "log": ("log", "logs"),
-    "system": ("system description", "system descriptions"),
-    "power": ("power file", "power files"),
-    "other": ("other file", "other files"),
-}
-STATED = {
-    "policy": "by the policy only; the official verifier does not check it",
-    "verifier": "by the official verifier only",
-    "both": "",
-    "podium": "by neither text; podium asks for it",
-}
-"""Who makes the rule, where it is not both texts."""
 
 
-def stated(finding: Finding) -> str:
-    """Which text makes the rule, where it is not both, and whether the verifier rejects for it."""
-    text = STATED[finding.stated_by]
-    return f"{text}, which rejects for it" if finding.official and text else text
-
-
-_Groups = dict[str, list["Finding"]]
-
-
-def render(report: Outcome, width: int = 80, color: bool = False, quiet: bool = False) -> str:
+def render(
+    report: Outcome,
+    width: int = 80,
+    color: bool = False,
+    quiet: bool = False,
+    full: bool = False,
+    one_message: OneMessage = lambda _: False,
+) -> str:
     """Render the report as text of at most `width` columns (20 at least).
 
-    `color` marks severities and verdicts for a terminal; `quiet` lists each fault once, however
-    many files share it.
+    Findings are grouped by submission and cause, those of a single file listed; `full` lists all of
+    every file. `quiet` has each cause once, however many submissions share it. `color` marks
+    severities and verdicts for a terminal. For `one_message` see `groups_of`.
     """
-    page = _Page(max(width, NARROWEST), _painter() if color else str)
-    lines = [*(page.by_rule(report) if quiet else page.by_file(report))]
+    page = _Page(max(width, NARROWEST), painter(color))
+    if full:
+        lines = [*page.by_file(report)]
+    elif quiet:
+        lines = page.briefly(report, merged(report, one_message))
+    elif _is_short(report):
+        # One by one, whatever the templates are: the rules need not be loaded for them
+        lines = [*page.by_file(report, groups_of(report))]
+    else:
+        lines = page.grouped(report, groups_of(report, one_message))
     if lines:
         lines.append("")
-    lines += page.submissions(report)
+    if full or quiet:
+        lines += page.submissions(report, MOST_NAMED if quiet else None)
     lines += wrap(summary(report), page.width)
     lines += wrap(passes(report), page.width) if report.files or report.results else []
     lines += page.verdict(report)
     return "\n".join(lines) + "\n"
 
 
-# --- words the other formats share ---------------------------------------------------------------
-
-
-def summary(report: Outcome) -> str:
-    """Say in one sentence what was judged by which rules, and how many findings there are."""
-    return f"{judged(report)}: {counted(report)}"
-
-
-def judged(report: Outcome) -> str:
-    """Say what was judged, by which rules, and how these were chosen."""
-    rules = report.rules
-    kinds: Counter[str] = Counter(entry.kind for entry in report.files)
-    what = [plural(kinds[kind], *words) for kind, words in _KINDS.items() if kinds[kind]]
-    which = "several rounds" if rules.round == "several" else f"{rules.usage} {rules.round}"
-    how = f"profile {rules.profile}, {_CHOSEN_BY[rules.chosen_by]}"
-    return clean(f"{', '.join(what) or 'nothing'} judged by {which} ({how})")
-
-
-def counted(report: Outcome) -> str:
-    """Say how many findings there are of each severity."""
-    counts = report.counts
-    noted = (plural(counts.error, "error"), plural(counts.warning, "warning"))
-    return ", ".join((*noted, plural(counts.note, "note"), f"{counts.waived} waived"))
-
-
-def passes(report: Outcome) -> str:
-    """Say how many files pass and fail, and how many results are accepted and rejected."""
-    verdicts = Counter(entry.verdict for entry in report.files)
-    counts = [f"{plural(verdicts['fail'], 'file fails', 'files fail')}, {verdicts['pass']} pass"]
-    if report.results:
-        rejected = sum(entry.verdict == "rejected" for entry in report.results)
-        accepted = len(report.results) - rejected
-        counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
-    return "; ".join(counts)
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """Join a number and its noun: 1 error, 2 errors."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def placed(path: str, base: str) -> str:
-    """Join a folder and a path below it; either may be empty."""
-    if not base or path.startswith("/"):
-        return path
-    return f"{base.rstrip('/')}/{path}" if path else base
-
-
-def grouped(findings: Iterable[Finding]) -> _Groups:
-    """Group findings by path, in the order they come."""
-    groups: _Groups = {}
-    for finding in findings:
-        groups.setdefault(finding.path, []).append(finding)
-    return groups
-
-
-def excused(report: Outcome) -> Iterator[tuple[str, list[Finding]]]:
-    """The waived findings by what excuses them, each with its title."""
-    waived = [found for found in report.findings if found.waived]
-    dropped = [found for found in waived if found.waived_by == "dropped run"]
-    granted = [found for found in waived if found.waived_by != "dropped run"]
-    if granted:
-        yield "Waived in review", granted
-    if dropped:
-        yield "Of runs that are dropped as the slowest", dropped
-
-
-def official(report: Outcome) -> str:
-    """Say what the official verifier does, and for how many findings; empty where there is none."""
-    if report.official_verdict is None or report.rules.profile == "verifier":
-        return ""
-    if report.official_verdict == "accepted":
-        return "OFFICIAL VERIFIER: accepts"
-    reasons = sum(found.official for found in report.findings)
-    return f"OFFICIAL VERIFIER: rejects ({plural(reasons, 'finding')})"
-
-
-def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
-    """Say PASS or FAIL: the file's verdict, or its findings' where it was not itself judged."""
-    if entry is not None:
-        return entry.verdict.upper()
-    broken = any(found.severity == "error" and not found.waived for found in findings)
-    return "FAIL" if broken else "PASS"
-
-
-def remarks(finding: Finding) -> list[tuple[str, str]]:
-    """List what follows the message, with its labels: how to fix it, and which text says so."""
-    labelled = (
-        ("help", finding.hint),
-        ("cites", finding.cites),
-        ("stated", stated(finding)),
-    )
-    return [(label, text) for label, text in labelled if text]
-
-
-def facts_of(entry: FileEntry | None) -> str:
-    """Say what is known of the file: its benchmark, division and, where rounds differ, round."""
-    if entry is None:
-        return ""
-    known = [entry.benchmark, entry.division, entry.round and f"round {entry.round}"]
-    return clean(", ".join(fact for fact in known if fact))
-
-
-# --- the page ------------------------------------------------------------------------------------
-
-
-def _painter() -> Callable[[str], str]:
-    """Make a function that colours the words of _STYLES and leaves others as they are."""
-    from rich.style import Style
-
-    painted = {word: Style.parse(style).render(word) for word, style in _STYLES.items()}
-    return lambda word: painted.get(word, word)
+def _is_short(report: Outcome) -> bool:
+    """Whether all findings are of one file, and few."""
+    paths = {entry.path for entry in report.files} | {found.path for found in report.findings}
+    return len(paths) == 1 and len(report.findings) <= MOST_OF_ONE_FILE
 
 
 class _Page:
-    def __init__(self, width: int, paint: Callable[[str], str]) -> None:
+    def __init__(self, width: int, paint: Paint) -> None:
         self.width, self.paint = width, paint
         # Thousands of logs tend to break the same rule in the same way.
-        self.bodies: dict[tuple[str, str, str, str], list[str]] = {}
+        self.bodies: dict[tuple[object, ...], list[str]] = {}
 
-    def by_file(self, report: Outcome) -> Iterator[str]:
+    def by_file(self, report: Outcome, groups: Sequence[Group] = ()) -> Iterator[str]:
+        """All findings by file; what follows from another one is told behind it, given groups."""
+        following = {id(each) for group in groups for each in group.following}
+        self.behind = {id(group.findings[-1]): group for group in groups if group.following}
         entries = {entry.path: entry for entry in report.files}
-        open_ = grouped(found for found in report.findings if not found.waived)
+        listed = [each for each in report.findings if id(each) not in following]
+        open_ = grouped(found for found in listed if not found.waived)
         # A single file is named even where nothing is wrong; of many, only those with findings
         if len(report.files) == 1:
             open_ = {report.files[0].path: [], **open_}
-        yield from self.groups(open_, entries)
+        yield from self.files(open_, entries)
         between = bool(open_)
-        for title, waived in excused(report):
+        for title, waived in excused(listed, excuse_of):
             yield from [""] * between
             yield from wrap(f"{title}, not counted in the verdict:", self.width)
             yield ""
-            yield from self.groups(grouped(waived), entries)
+            yield from self.files(grouped(waived), entries)
             between = True
 
-    def groups(self, groups: _Groups, entries: dict[str, FileEntry]) -> Iterator[str]:
+    def files(self, groups: Groups, entries: dict[str, FileEntry]) -> Iterator[str]:
         for index, (path, findings) in enumerate(groups.items()):
             if index:
                 yield ""
@@ -240,9 +147,12 @@ class _Page:
             head, severity = f"{head}  ({severity})", "waived"
         yield from self.painted(wrap(head, self.width, f"  {severity:<9}", _BODY), severity)
         yield from self.body(finding)
+        if group := self.behind.get(id(finding)):
+            yield from wrap(following_text(group), self.width, _BODY, _BODY)
 
     def body(self, finding: Finding) -> list[str]:
-        fault = (finding.message, finding.hint, finding.cites, finding.stated_by)
+        said_by = (finding.stated_by, finding.official)
+        fault = (finding.message, finding.hint, finding.cites, *said_by)
         lines = self.bodies.get(fault)
         if lines is None:
             lines = wrap(clean(finding.message), self.width, _BODY, _BODY)
@@ -251,41 +161,48 @@ class _Page:
             self.bodies[fault] = lines
         return lines
 
-    def by_rule(self, report: Outcome) -> Iterator[str]:
-        """List each fault once: how often it is found and where first."""
-        faults: dict[tuple[bool, str, str, str], list[Finding]] = {}
-        for found in report.findings:
-            fault = (found.waived, found.severity.value, found.id, found.message)
-            faults.setdefault(fault, []).append(found)
-        # sorted is stable: faults of one severity stay in the order of the report
-        for fault in sorted(faults, key=lambda fault: (fault[0], _RANK[fault[1]])):
-            yield from self.fault(*fault, faults[fault])
+    def grouped(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
+        return [*grouped_lines(report, groups, self.width, self.paint)]
 
-    def fault(
-        self, waived: bool, severity: str, rule: str, message: str, found: list[Finding]
-    ) -> Iterator[str]:
-        head = f"[{clean(rule)}]  ({severity})" if waived else f"[{clean(rule)}]"
-        severity = "waived" if waived else severity
-        yield from self.painted(wrap(head, self.width, f"{severity:<9}", _WIDE), severity)
-        yield from wrap(clean(message), self.width, _WIDE, _WIDE)
-        first = found[0]
-        location = (clean(first.path) or ".") + ("" if first.line is None else f":{first.line}")
-        if len(found) == 1:
-            yield from wrap_path(location, self.width, f"{_WIDE}in ", _WIDE)
-            return
-        files = plural(len({each.path for each in found}), "file")
-        often = f"{len(found)} times in {files}, first in"
+    def briefly(self, report: Outcome, groups: Sequence[Group]) -> list[str]:
+        """Each cause once, in a page's length."""
+        lines = [*islice(self.by_rule(groups), MOST_LINES + 1)]
+        if len(lines) <= MOST_LINES:
+            return lines
+        return self.grouped(replace(report, submissions=()), groups)
+
+    def by_rule(self, groups: Iterable[Group]) -> Iterator[str]:
+        """Each cause once: how often it is found and where first."""
+        for group in groups:
+            first = group.first
+            severity = "waived" if group.excuse else first.severity.value
+            head = f"[{clean(first.id)}]" + (f"  ({first.severity.value})" if group.excuse else "")
+            yield from self.painted(wrap(head, self.width, f"{severity:<9}", _WIDE), severity)
+            yield from wrap(clean(first.message), self.width, _WIDE, _WIDE)
+            yield from self.occurrences(group)
+
+    def occurrences(self, group: Group) -> list[str]:
+        location = spot(group.first)
+        number = len(group.findings)
+        if number == 1:
+            return wrap_path(location, self.width, f"{_WIDE}in ", _WIDE)
+        often = f"{number} times in {plural(group.files, 'file')}, first in"
         lines = wrap_path(f"{often} {location}", self.width, _WIDE)
-        if len(lines) > 1:
-            lines = [*wrap(often, self.width, _WIDE, _WIDE)]
-            lines += wrap_path(location, self.width, _WIDE, _WIDE)
-        yield from lines
+        if len(lines) == 1:
+            return lines
+        return [
+            *wrap(often, self.width, _WIDE, _WIDE),
+            *wrap_path(location, self.width, _WIDE, _WIDE),
+        ]
 
-    def submissions(self, report: Outcome) -> Iterator[str]:
-        for entry in report.submissions:
+    def submissions(self, report: Outcome, most: int | None) -> Iterator[str]:
+        for entry in report.submissions[:most]:
             verdict = entry.verdict.upper()
             lines = wrap(clean(entry.submitter), self.width, f"{verdict}  ", " " * 10)
             yield from self.painted(lines, verdict)
+        if most is not None and len(report.submissions) > most:
+            more = plural(len(report.submissions) - most, "more submission")
+            yield from wrap(f"and {more}", self.width)
         if report.submissions:
             yield ""
 
@@ -303,12 +220,9 @@ class _Page:
             whole = "rejected" if report.rules.profile in report.rejected_by else "accepted"
             yield from wrap(f"by all rules: {whole}", self.width)
         else:
+            if why := strictness(report):
+                yield from wrap(why, self.width)
             yield self.paint(report.verdict.upper())
 
     def painted(self, lines: list[str], word: str) -> list[str]:
-        """Give the first word of the lines its colour."""
-        # Only now: wrapped with the lines, the codes of colours would count as columns
-        return [lines[0].replace(word, self.paint(word), 1), *lines[1:]]
-
-
-_RANK = {"error": 0, "warning": 1, "note": 2}
+        return painted(lines, word, self.paint)

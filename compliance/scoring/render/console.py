@@ -11,6 +11,7 @@ from podium.compliance.report.console import print_text, width, write_whole
 
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
+    from podium.compliance.report.grouping import OneMessage
     from podium.compliance.scoring.report import Scores
 
 SCORED = ("text", "json")
@@ -18,9 +19,20 @@ SCORED = ("text", "json")
 
 
 def with_scores(
-    report: Outcome, scores: Scores, name: str, output: Path | None, *, color: bool, quiet: bool
+    report: Outcome,
+    scores: Scores,
+    name: str,
+    output: Path | None,
+    *,
+    color: bool,
+    quiet: bool,
+    full: bool,
+    one_message: OneMessage,
 ) -> None:
-    """Deliver a report and the scores of the same logs: one text, or one JSON object."""
+    """Deliver a report and the scores of the same logs: one text, or one JSON object.
+
+    For `full` and `one_message` see the rendering of a report as text.
+    """
     if name == "json":
         import msgspec
 
@@ -35,7 +47,7 @@ def with_scores(
         plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
         shine = color and not plain
         table = to_text(scores, width(), shine, quiet=True)
-        text = f"{table}\n{render(report, width=width(), color=shine, quiet=quiet)}"
+        text = f"{table}\n{render(report, width(), shine, quiet, full, one_message)}"
     if output is None:
         print_text(text)
     else:

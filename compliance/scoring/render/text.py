@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import compress, groupby
 from typing import TYPE_CHECKING
 
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, wrap, wrap_path
 from podium.compliance.scoring.render import numbers
 from podium.compliance.scoring.render.table import Heading, Row, table

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from podium.compliance.report.data import Outcome, conclude
-from podium.compliance.report.render import FORMATS, github, junit, markdown, renderer, text
+from podium.compliance.report.grouping import own_findings
+from podium.compliance.report.render import (
+    FORMATS,
+    github,
+    html,
+    junit,
+    markdown,
+    renderer,
+    text,
+)
 from podium.compliance.report.terminal import clean, columns, wrap, wrap_path
 from podium.rules.finding import Severity
 from tests.compliance.render_reports import (
@@ -23,8 +32,10 @@ from tests.compliance.render_reports import (
     REPORTS,
     RULES,
     TEXT,
+    big_round,
     finding,
     log,
+    one_fault_in_ten_runs,
     report,
     sample,
 )
@@ -41,7 +52,13 @@ if TYPE_CHECKING:
     [
         *((f"report.{name}", partial(renderer(name), sample())) for name in FORMATS),
         ("narrow.txt", lambda: text.render(sample(), width=50)),
+        ("full.txt", lambda: text.render(sample(), full=True)),
         ("quiet.txt", lambda: text.render(sample(), quiet=True)),
+        ("round_80.txt", lambda: text.render(big_round(), width=80)),
+        ("round_120.txt", lambda: text.render(big_round(), width=120)),
+        ("result_80.txt", lambda: text.render(one_fault_in_ten_runs(), width=80)),
+        ("result_120.txt", lambda: text.render(one_fault_in_ten_runs(), width=120)),
+        ("round.html", lambda: html.render(big_round())),
         ("folded.md", lambda: markdown.render(sample(copies=14))),
     ],
 )
@@ -165,7 +182,9 @@ def test_junit_counts_are_those_of_its_cases(display_path: Outcome) -> None:
     }
     assert len(cases) == len(paths)
     rejected = {
-        each.path for each in display_path.findings if each.severity == "error" and not each.waived
+        each.path
+        for each in display_path.findings
+        if (each.severity == "error" or each.official) and not each.waived
     }
     assert len(failed) == len(rejected)
 
@@ -194,7 +213,57 @@ def test_github_has_one_command_per_finding_and_errors_first(display_path: Outco
     *commands, last = github.render(display_path).splitlines()
     kinds = [re.match(r"::(error|warning|notice) ", command) for command in commands]
     names = [kind[1] for kind in kinds if kind]
-    assert len(names) == len(commands) == len(display_path.findings)
+    own = own_findings(display_path)
+    assert len(names) == len(commands) == len(own)
     assert names == sorted(names, key=["error", "warning", "notice"].index)
-    assert names.count("error") == display_path.counts.error
+    assert names.count("error") == sum(f.severity == "error" and not f.waived for f in own)
     assert last.startswith(display_path.verdict.upper())
+
+
+def test_github_does_not_annotate_what_follows_from_another_finding() -> None:
+    late = finding("a.txt", 9, id="b", caused_by="log.cut")
+    told = github.render(report([finding("a.txt", 3, id="log.cut"), late]))
+    assert [line.partition("title=")[2].partition("::")[0] for line in told.splitlines()[:-1]] == [
+        "log.cut"
+    ]
+    assert "title=b::" in github.render(report([late]))  # what caused it is not in the report
+
+
+# --- who rejects ---------------------------------------------------------------------------------
+
+
+def test_junit_tells_both_verdicts_and_fails_for_either() -> None:
+    found = finding("a/b.txt", severity=Severity.WARNING, official=True)
+    made = report([found], "a/b.txt", official_verdict="rejected")
+    suite = ET.fromstring(junit.render(made))[0]
+    said = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert said == {
+        "verdict of the policy": "accepted",
+        "verdict of the official verifier": "rejected",
+    }
+    assert suite.get("failures") == "1"
+    assert "OFFICIAL VERIFIER: rejects (1 finding)" in (suite.findtext("system-out") or "")
+
+
+def test_markdown_and_github_tell_the_official_verdict() -> None:
+    made = report([finding("a", official=True)], official_verdict="rejected")
+    for render in (markdown.render, github.render):
+        assert "OFFICIAL VERIFIER: rejects (1 finding)" in render(made)
+
+
+def test_a_report_of_some_rules_counts_no_reasons_that_it_does_not_hold() -> None:
+    found = [finding("a", id="x", official=True)]
+    for selected, said in (("x", "rejects (1 finding)"), ("y", "rejects")):
+        made = conclude(RULES, [], found, official_verdict="rejected", selected=selected.__eq__)
+        assert f"OFFICIAL VERIFIER: {said}" in text.render(made).splitlines()
+
+
+def test_a_report_that_only_strictness_rejects_says_so() -> None:
+    warned = [finding("a/b.txt", severity=Severity.WARNING)]
+    strict = text.render(conclude(RULES, [log("a/b.txt", "pass")], warned, strict=True))
+    reason, verdict = strict.splitlines()[-2:]
+    assert reason == "no errors; rejected for 1 warning, which --strict treats as errors"
+    assert verdict == "REJECTED"
+    assert "--strict" not in text.render(conclude(RULES, [], warned))
+    warned.append(finding("a/b.txt"))
+    assert "--strict" not in text.render(conclude(RULES, [], warned, strict=True))

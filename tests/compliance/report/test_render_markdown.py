@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from markdown_it import MarkdownIt
 
+from podium.compliance.report.grouping import own_findings
 from podium.compliance.report.render import markdown
 from podium.compliance.report.terminal import clean
-from tests.compliance.render_reports import CALM, REPORTS, TEXT
+from tests.compliance.render_reports import CALM, REPORTS, TEXT, finding, report
 
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
@@ -48,8 +49,16 @@ def test_mentions_and_links_are_broken() -> None:
 
 @CALM
 @given(REPORTS)
-def test_markdown_tables_hold_every_finding(display_path: Outcome) -> None:
+def test_markdown_tables_hold_every_finding_of_its_own_cause(display_path: Outcome) -> None:
     tokens = PARSER.parse(markdown.render(display_path))
     heads = sum(token.type == "thead_open" for token in tokens)
     rows = sum(token.type == "tr_open" for token in tokens) - heads
-    assert rows == 1 + len(display_path.findings)  # the first is that of the counts
+    # The first is that of the counts
+    assert rows == 1 + len(display_path.submissions) + len(own_findings(display_path))
+
+
+def test_long_tables_are_cut_and_say_so() -> None:
+    made = report([finding(f"result_{number}.txt") for number in range(markdown.MOST_ROWS + 3)])
+    told = markdown.render(made)
+    assert told.count("| opt_adamw_beta_2 is 0.8") == markdown.MOST_ROWS
+    assert "and 3 more, which the other formats list" in told

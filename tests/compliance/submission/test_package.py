@@ -263,6 +263,7 @@ def test_too_few_runs_are_rejected(profile: str, tmp_path: Path) -> None:
     (tree.root / tree.folder() / "result_2.txt").unlink()
     [finding] = tree.found("result.too-few-runs", profile)
     assert (finding.severity, finding.expected, finding.actual) == (Severity.ERROR, "3", 2)
+    assert finding.hint == "add 1 more run of llama31_405b"
     assert tree.check(profile).results[0].verdict == "rejected"
 
 

@@ -56,6 +56,12 @@ def test_a_misspelt_member_is_noted(caplog: pytest.LogCaptureFixture) -> None:
     assert sink.lines == []
 
 
+def test_a_misspelt_member_is_noted_on_one_rank_only(caplog: pytest.LogCaptureFixture) -> None:
+    log, _ = capture(rank=1)
+    log.hyperparameters({"opt_adamw_beta1": 0.9})
+    assert caplog.text == ""
+
+
 def test_what_is_no_config_is_refused() -> None:
     log, _ = capture()
     with pytest.raises(TypeError, match="int is not a mapping"):

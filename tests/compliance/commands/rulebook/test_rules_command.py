@@ -74,6 +74,16 @@ def rule(rules: Round, wanted: str) -> Rule:
 # --- shape ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_key_stands_on_one_line(columns: int) -> None:
+    lines = podium("show", "llama31_8b", "--round", "5.1", columns=columns).stdout.splitlines()
+    rules = find_round("training", "5.1")
+    [own] = [t for t in tables(rules).values() if t.name == "closed.llama31_8b"]
+    keys = {line.name for line in own.lines if isinstance(line, Row)}
+    assert len(keys) > 10
+    assert keys <= {line.partition(" ")[0] for line in lines}
+
+
 @pytest.mark.parametrize(
     "command", ["list", "show", "explain", "diff", "hparams", "schema", "drift", "pages"]
 )
