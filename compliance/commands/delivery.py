@@ -59,7 +59,8 @@ def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> No
 def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
     """The globs of an option that is repeated, or given once with commas between them.
 
-    Warns of each that matches no rule: a misspelt selector must not look like a clean report.
+    Raises UsageFault for those that match no rule: a misspelt selector must not look like a clean
+    report.
     """
     pieces = [glob.strip() for one in given or () for glob in one.split(",")]
     selectors = tuple(glob for glob in pieces if glob)
@@ -67,8 +68,9 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
         # Builds the rules of every round, which a call without selectors need not wait for
         from podium.compliance.rulebook.selectors import unmatched
 
-        for message in unmatched(option, selectors):
-            warn(message)
+        wrong = [*unmatched(option, selectors)]
+        if wrong:
+            raise UsageFault("\npodium: ".join(wrong))
     return selectors
 
 
