@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,31 +13,6 @@ from podium.compliance.errors import UsageFault
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
     from podium.compliance.report.render.sarif import RuleText
-
-
-class Printing(NamedTuple):
-    """How an answer is printed: the format's name, and the file where it is not the terminal."""
-
-    format: str
-    output: Path | None = None
-    color: bool = True
-    quiet: bool = False
-
-
-def send(text: str, output: Path | None) -> None:
-    """Print a text, or write it to a file."""
-    from podium.compliance.report.console import print_text, write_whole
-
-    if output is None:
-        print_text(text)
-    else:
-        write_whole(output, text)
-
-
-def colored(printing: Printing) -> bool:
-    """Whether to print in colours: on a terminal, unless that is switched off."""
-    plain = printing.output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-    return printing.color and not plain
 
 
 def warn(message: str) -> None:

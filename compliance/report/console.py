@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from podium.compliance.errors import UsageFault
 
@@ -35,32 +35,83 @@ def width() -> int:
     return max(NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
 
 
+class Printing(NamedTuple):
+    """How an answer is printed: the format's name, and the file where it is not the terminal.
+
+    `root` is the folder that paths are shown from, a whole path; empty for the working directory.
+    """
+
+    format: str
+    output: Path | None = None
+    color: bool = True
+    quiet: bool = False
+    root: str = ""
+
+
+def colored(wanted: bool = True, output: Path | None = None) -> bool:
+    """Whether to print in colours: on a terminal, unless the caller or the environment says else.
+
+    What is written to a file has none. NO_COLOR outweighs FORCE_COLOR and CLICOLOR_FORCE, and these
+    outweigh CLICOLOR, TERM and what standard output is.
+    """
+    asked = os.environ.get
+    if not wanted or output is not None or asked("NO_COLOR"):
+        return False
+    forced = [asked(name) for name in ("FORCE_COLOR", "CLICOLOR_FORCE")]
+    if any(forced):
+        return any(value not in ("", "0", None) for value in forced)
+    return asked("CLICOLOR") != "0" and asked("TERM") != "dumb" and sys.stdout.isatty()
+
+
+def plain_characters() -> bool:
+    """Whether to draw with ASCII alone: the encoding, or the locale asked for, has no more."""
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        return True
+    # Python takes UTF-8 in the C locale; whoever sets it all the same expects ASCII
+    names = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    return next((name for name in names if name), "") in ("C", "POSIX")
+
+
 def deliver(
     report: Outcome,
-    name: str,
-    output: Path | None,
-    *,
-    color: bool,
-    quiet: bool,
+    printing: Printing,
     describe: Callable[[Outcome], Mapping[str, RuleText]],
 ) -> None:
     """Render the report and print it, or write it to a file at once and whole.
 
     `describe` gives the texts of the report's rules, for a format that carries them.
     """
+    send(_rendered(report, printing, describe), printing.output)
+
+
+def _rendered(
+    report: Outcome,
+    printing: Printing,
+    describe: Callable[[Outcome], Mapping[str, RuleText]],
+) -> str:
+    from podium.compliance.report.render import POINTING, renderer
+
+    name = printing.format
+    if name == "json":
+        return renderer(name)(report)
+    from podium.compliance.report.placing import placed
+
+    root = printing.root or os.getcwd()
+    seen = placed(report, root, existing=name in POINTING)
     if name == "text":
         from podium.compliance.report.render.text import render
 
-        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-        text = render(report, width=width(), color=color and not plain, quiet=quiet)
-    elif name == "sarif":
+        shine = colored(printing.color, printing.output)
+        return render(seen, width=width(), color=shine, quiet=printing.quiet)
+    if name == "sarif":
         from podium.compliance.report.render.sarif import render as sarif
 
-        text = sarif(report, texts=describe(report))
-    else:
-        from podium.compliance.report.render import renderer
+        return sarif(seen, root, describe(report))
+    return renderer(name)(seen)
 
-        text = renderer(name)(report)
+
+def send(text: str, output: Path | None) -> None:
+    """Print a text, or write it to a file at once and whole."""
     if output is None:
         print_text(text)
     else:

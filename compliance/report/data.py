@@ -135,6 +135,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
             "where anyone does"
         ),
     ] = ()
+    base: Annotated[
+        str,
+        msgspec.Meta(
+            description="what to put in front of each path, to reach it from the working directory "
+            "or from the folder of --relative-to; empty where nothing is missing"
+        ),
+    ] = ""
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()
     results: Sequence[ResultEntry] = ()

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown")
 
+POINTING = ("sarif", "github")
+"""Formats whose readers open the path of each finding, so that something must be there."""
+
 
 def renderer(name: str) -> Callable[[Outcome], str]:
     """The function that renders a report in one of FORMATS."""

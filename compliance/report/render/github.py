@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from podium.compliance.report.render.text import placed, remarks, summary
+from podium.compliance.report.render.text import remarks, summary
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -15,15 +15,14 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _ORDER = {"error": 0, "warning": 1, "notice": 2}
 
 
-def render(report: Outcome, base: str = "") -> str:
+def render(report: Outcome) -> str:
     """Render the report as workflow commands, errors first.
 
-    `base` is the folder, seen from the repository's root, that the paths are relative to. Waived
-    findings are notices. GitHub shows ten annotations of each kind per step; the rest are in the
-    step's own output.
+    Waived findings are notices. GitHub shows ten annotations of each kind per step; the rest are in
+    the step's own output.
     """
     found = sorted(report.findings, key=lambda each: (each.waived, _ORDER[_command(each)]))
-    lines = [_line(finding, base) for finding in found]
+    lines = [_line(finding) for finding in found]
     lines.append(f"{report.verdict.upper()}: {summary(report)}")
     return "\n".join(lines) + "\n"
 
@@ -32,9 +31,8 @@ def _command(finding: Finding) -> str:
     return "notice" if finding.waived else _COMMANDS[finding.severity.value]
 
 
-def _line(finding: Finding, base: str) -> str:
-    path = placed(finding.path, base)
-    properties = [f"file={_property(path)}"] if path else []
+def _line(finding: Finding) -> str:
+    properties = [f"file={_property(finding.path)}"] if finding.path else []
     if finding.line is not None:
         properties.append(f"line={finding.line}")
     title = f"waived: {finding.id}" if finding.waived else finding.id

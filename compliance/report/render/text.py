@@ -116,13 +116,6 @@ def plural(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def placed(path: str, base: str) -> str:
-    """Join a folder and a path below it; either may be empty."""
-    if not base or path.startswith("/"):
-        return path
-    return f"{base.rstrip('/')}/{path}" if path else base
-
-
 def grouped(findings: Iterable[Finding]) -> _Groups:
     """Group findings by path, in the order they come."""
     groups: _Groups = {}
