@@ -67,9 +67,8 @@ def plain_characters() -> bool:
     """Whether to draw with ASCII alone: the encoding, or the locale asked for, has no more."""
     if not (sys.stdout.encoding or "").lower().startswith("utf"):
         return True
-    # Python takes UTF-8 in the C locale; whoever sets it all the same expects ASCII
-    names = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
-    return next((name for name in names if name), "") in ("C", "POSIX")
+    # Python takes UTF-8 in the C locale; whoever asks for it all the same expects ASCII
+    return os.environ.get("LC_ALL") in ("C", "POSIX")
 
 
 def deliver(
@@ -190,7 +189,7 @@ def inside(output: Path, paths: list[Path]) -> bool:
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on standard error while many files are judged; silent where it is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -199,7 +198,9 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # What the environment asks for, rich sees by itself
+    console = Console(stderr=True, no_color=None if color else True)
+    with Progress(*columns, console=console, transient=True) as bar:
         # Invisible until the number of files is known, and then only where it takes a while
         task = bar.add_task("judging", total=None, visible=False)
 

@@ -140,7 +140,7 @@ def _check(
     from podium.compliance.report.console import deliver, progress_bar
     from podium.compliance.report.placing import based
 
-    with progress_bar(printing.quiet) as progress:
+    with progress_bar(printing.quiet, printing.color) as progress:
         report = check_paths(paths, options, progress, comparators=compared)
     report = based(report, paths, printing.root)
     deliver(report, printing, rule_texts)
@@ -158,7 +158,7 @@ def _check_and_score(
     from podium.compliance.scoring.session import scores_of
 
     # Facts are taken with the first reading, so that the scores need no second one
-    with progress_bar(printing.quiet) as progress:
+    with progress_bar(printing.quiet, printing.color) as progress:
         gathered = find(paths, options, for_scores=True)
         report = check_paths(paths, options, progress, gathered, compared)
     # check_paths has left every file's verdict in `gathered`
