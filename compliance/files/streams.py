@@ -6,14 +6,14 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, TextIO
 
 from podium.compliance.errors import UsageFault
 
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
+_TITLES = {"stdout": "standard output", "stderr": "standard error"}
 
-_NAMES = {"stdin": "standard input", "stdout": "standard output", "stderr": "standard error"}
+_CLOSED = {"stdin": os.O_WRONLY, "stdout": os.O_RDONLY, "stderr": os.O_RDWR}
+"""How a file is opened that fails just as a closed stream does; but messages are let fall away."""
 
 
 class OutputRefused(UsageFault):
@@ -22,11 +22,10 @@ class OutputRefused(UsageFault):
 
 def open_streams() -> None:
     """Give the process the streams that its caller has closed, and texts that each can show."""
-    for number, name in enumerate(_NAMES):
+    for number, (name, flags) in enumerate(_CLOSED.items()):
         if getattr(sys, name) is None:
-            # The next file opened would get the number, and output would end in that file. What is
-            # open for reading only refuses output just as a closed stream does
-            os.open(os.devnull, os.O_RDWR if name == "stderr" else os.O_RDONLY)
+            # The next file opened would get the number, and output would end in that file
+            os.open(os.devnull, flags)
             # Left open, as streams are
             opened = open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, opened)
@@ -49,9 +48,9 @@ class _Output(io.FileIO):
 
     def __init__(self, number: int, name: str) -> None:
         super().__init__(number, "w", closefd=False)
-        self.title = _NAMES[name]
+        self.title = _TITLES[name]
 
-    def write(self, data: ReadableBuffer, /) -> int:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:

@@ -17,6 +17,9 @@ from podium.rules.finding import Finding, Severity
 
 SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 
+STDIN = "<stdin>"
+"""The path in a report of what came by standard input."""
+
 Verdict = Literal["accepted", "rejected"]
 
 OfficialVerdict = Annotated[

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.report.data import Outcome
+from podium.compliance.report.data import STDIN, Outcome
 from podium.rules.finding import Finding
 
 
@@ -63,7 +63,7 @@ def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
 
 def _joined(base: str, path: str) -> str:
     """A folder and a path below it; either may be empty, or `.`."""
-    if not base or path.startswith("/"):
+    if not base or path.startswith("/") or path == STDIN:
         return path
     return base if path in ("", ".") else f"{base.rstrip('/')}/{path}"
 

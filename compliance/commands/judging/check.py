@@ -41,12 +41,14 @@ EXAMPLES = examples(
     "podium check result_0.txt --round 5.1",
     "podium check training_results_v5.1 --profile verifier",
     "podium check . --format sarif --output podium.sarif",
+    "zcat result_0.txt.gz | podium check - --round 5.1",
 )
 
 Paths = Annotated[
     list[Path],
     typer.Argument(
-        help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH..."
+        help="A log, a folder of logs, a submission, a whole round; - reads standard input.",
+        metavar="PATH...",
     ),
 ]
 WaiversOption = Annotated[
