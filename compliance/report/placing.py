@@ -45,7 +45,7 @@ def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
 
     def place(path: str) -> str:
         if path not in known:
-            known[path] = _in_root(_joined(report.base, path), root)
+            known[path] = _in_root(joined(report.base, path), root)
         return known[path]
 
     findings: Iterable[Finding] = (replace(each, path=place(each.path)) for each in report.findings)
@@ -61,7 +61,7 @@ def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
     )
 
 
-def _joined(base: str, path: str) -> str:
+def joined(base: str, path: str) -> str:
     """A folder and a path below it; either may be empty, or `.`."""
     if not base or path.startswith("/") or path == STDIN:
         return path
