@@ -39,10 +39,15 @@ def run(arguments: list[str]) -> int:
 
 def _called(arguments: list[str]) -> int:
     # Imported here, so that `main` can have fewer collections meanwhile.
-    from podium.compliance.commands.registry import load_commands
+    from podium.compliance.commands.registry import SHELL_OPTIONS, load_commands
 
-    # click must not end the process itself: each end has one of podium's statuses
-    status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
+    if arguments and arguments[0] in SHELL_OPTIONS:
+        from podium.compliance.commands.shell.completion import answer
+
+        status: int | None = answer(arguments[0], arguments[1:])
+    else:
+        # click must not end the process itself: each end has one of podium's statuses
+        status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
     # While an output that takes no more can still be told of: at exit Python complains by itself
     sys.stdout.flush()
     return int(status or 0)
