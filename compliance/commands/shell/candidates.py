@@ -68,12 +68,12 @@ class _Place:
     def offers(self, current: str) -> Iterator[Candidate]:
         """What may stand here; `current` tells an option from a value."""
         if self.awaiting is not None:
-            yield from _values(self.awaiting, self.given, current)
+            yield from self._values(self.awaiting, current)
         elif current.startswith("-") and not self.only_arguments:
             name, equals, value = current.partition("=")
             option = self._option(name) if equals else None
             if option is not None:
-                found = _values(option, self.given, value)
+                found = self._values(option, value)
                 yield from (Candidate(f"{name}={each.word}", each.about) for each in found)
             else:
                 yield from self._options()
@@ -88,7 +88,7 @@ class _Place:
             repeats = known and known[-1].nargs == -1
             at = min(self.taken, len(known) - 1) if repeats else self.taken
             if at < len(known):
-                yield from _values(known[at], self.given, current)
+                yield from self._values(known[at], current)
 
     def _option(self, name: str) -> Any:
         found = (each for each in tree.options(self.command) if name in tree.names(each))
@@ -101,19 +101,19 @@ class _Place:
                     yield Candidate(name, summary(option.help or ""))
         yield Candidate("--help", "Show this message and exit.")
 
+    def _values(self, parameter: Any, current: str) -> Iterator[Candidate]:
+        chosen, kind = tree.choices(parameter), tree.metavar(parameter)
+        known = _KINDS.get(f"{self.command.name} {kind}") or _KINDS.get(kind)
+        if chosen:
+            yield from map(Candidate, chosen)
+        elif known is not None:
+            # Globs stand behind each other with commas between them
+            before, comma, _ = current.rpartition(",") if kind == "GLOB" else ("", "", "")
+            for each in known(self.given):
+                yield Candidate(f"{before}{comma}{each.word}", each.about)
+
 
 # --- values ---
-
-
-def _values(parameter: Any, given: Given, current: str) -> Iterator[Candidate]:
-    chosen, kind = tree.choices(parameter), tree.metavar(parameter)
-    if chosen:
-        yield from map(Candidate, chosen)
-    elif kind in _KINDS:
-        # Globs stand behind each other with commas between them
-        before, comma, _ = current.rpartition(",") if kind == "GLOB" else ("", "", "")
-        for each in _KINDS[kind](given):
-            yield Candidate(f"{before}{comma}{each.word}", each.about)
 
 
 def _round(given: Given) -> Round:
@@ -141,6 +141,13 @@ def _benchmarks(given: Given) -> Iterator[Candidate]:
     return (Candidate(name, rules.title) for name in rules.benchmarks)
 
 
+def _trainers(given: Given) -> Iterator[Candidate]:
+    from podium.reference_runs.catalogue import names
+
+    del given  # what can be trained is the same for every round
+    return map(Candidate, names())
+
+
 def _rules(given: Given) -> Iterator[Candidate]:
     from podium.compliance.rulebook.catalogue import all_rules
 
@@ -166,7 +173,8 @@ _KINDS: Mapping[str, Callable[[Given], Iterator[Candidate]]] = {
     "A": _rounds,
     "B": _rounds,
     "BENCHMARK": _benchmarks,
+    "run BENCHMARK": _trainers,
     "RULE-ID": _rules,
     "GLOB": _globs,
 }
-"""By what stands for a value in the help."""
+"""By what stands for a value in the help; behind a command's name where it means another there."""

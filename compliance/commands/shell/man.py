@@ -67,12 +67,12 @@ def _sections(words: tuple[str, ...], command: Any) -> Iterator[str]:
     held = tree.subcommands(command)
     yield f'.SS "podium {" ".join(words)}"'
     if not held:
-        taken = " ".join(f"\\fI{_text(each.metavar or '')}\\fR" for each in tree.arguments(command))
+        taken = " ".join(f"\\fI{_text(_value(each))}\\fR" for each in tree.arguments(command))
         yield f"\\fBpodium {' '.join(words)}\\fR [\\fIOPTIONS\\fR] {taken}".rstrip()
         yield ".PP"
     yield from _paragraphs(command.help or "")
     for each in tree.arguments(command):
-        yield from (".TP", f"\\fI{_text(each.metavar or '')}\\fR", _text(each.help or ""))
+        yield from (".TP", f"\\fI{_text(_value(each))}\\fR", _text(each.help or ""))
     yield from _options(command)
     yield from _examples(command.epilog or "")
     for name, one in held.items():
@@ -87,8 +87,8 @@ def _options(command: Any) -> Iterator[str]:
         yield _text(f"{option.help or ''}{_default(option)}")
 
 
-def _value(option: Any) -> str:
-    return option.metavar or "|".join(tree.choices(option)) or option.type.name.upper()
+def _value(parameter: Any) -> str:
+    return parameter.metavar or "|".join(tree.choices(parameter)) or parameter.name.upper()
 
 
 def _default(option: Any) -> str:

@@ -15,6 +15,7 @@ import typer
 from podium.compliance.commands.registry import PANELS, load_commands
 from podium.compliance.commands.shell.scripts import SHELLS
 from podium.compliance.exit_codes import Exit
+from podium.reference_runs.catalogue import names
 from podium.rules.catalogue import find_round, rounds_of
 from tests.compliance.command_line import podium
 from tests.locations import ROOT
@@ -95,6 +96,11 @@ def test_benchmarks_are_those_of_the_round() -> None:
     assert words("rules", "show", "--usage=hpc", "--round=3.0", "") == hpc
     # What is still being typed, or wrong, must not end the call
     assert words("rules", "show", "--round", "9.9", "llama31_8") == ["llama31_8b"]
+
+
+def test_trainers_are_those_that_can_be_run() -> None:
+    assert words("run", "") == [*names()]
+    assert words("run", "--runs", "2", "mini") == ["minigo"]
 
 
 def test_rules_are_offered_and_families_of_them() -> None:
@@ -255,7 +261,9 @@ def test_the_page_has_every_command_and_option() -> None:
             for param in one.params:
                 if getattr(param, "hidden", False):
                     continue
-                shown = param.opts[0] if param.param_type_name == "option" else param.metavar
+                shown = param.metavar or param.name.upper()
+                if param.param_type_name == "option":
+                    shown = param.opts[0]
                 assert re.search(rf"\\f[BI]{re.escape(shown)}\\fR", section), (title, shown)
             assert "Examples:" in section
 

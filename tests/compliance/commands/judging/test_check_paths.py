@@ -188,7 +188,7 @@ def test_the_contracts_paths_and_their_base(world: Path, monkeypatch: pytest.Mon
         "below, in full": whole,
         "elsewhere": whole,
         "elsewhere, by a relative path": "../round/Acme",
-        "elsewhere, relative to it": "Acme",
+        "elsewhere, relative to the round": "Acme",
         "inside, relative to the round": "Acme",
         "relative to a folder beside": whole,
         "the round": "",
