@@ -114,7 +114,8 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     # The root's options take no values, so that the first word without a hyphen is the command
     called = next((word for word in arguments if not word.startswith("-")), None)
     app = group(ABOUT)
-    app.callback()(_root)
+    # Only where the root's own options may be read or listed are all of them built
+    app.callback()(_root if arguments and not arguments[0].startswith("-") else _whole_root)
     for panel, commands in PANELS.items():
         for name, command in commands.items():
             if name == called:
@@ -149,15 +150,21 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_VersionOption = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+]
+
+
 def _shell_option(name: str, about: str) -> Any:
     return typer.Option(f"--{name}", help=about, metavar="[SHELL]")
 
 
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
+def _root(version: _VersionOption = False) -> None:
+    pass
+
+
+def _whole_root(
+    version: _VersionOption = False,
     install: Annotated[
         str | None,
         _shell_option("install-completion", "Install completion for bash, zsh or fish."),
