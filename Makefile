@@ -37,8 +37,9 @@ bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as r
 	$(BIN)/python benchmarks/trainers.py
 	$(BIN)/python benchmarks/packing.py --gigabytes 1
 
-docs: $(STAMP)  ## regenerate the rule pages and the record schema
+docs: $(STAMP)  ## regenerate the rule pages, the manual page and the record schema
 	$(BIN)/podium rules pages --write
+	$(BIN)/podium man > docs/podium.1
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 
 rates: $(STAMP)  ## how often each rule fires on the published submissions in CORPUS

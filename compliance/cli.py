@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
+from contextlib import suppress
 
 from podium.compliance.errors import ComplianceError, interrupted
 from podium.compliance.exit_codes import Exit
+from podium.compliance.files.streams import OutputRefused, drop_output, open_streams
 
 
 def main() -> None:
     """Run the command; every way out ends in one of the contract's exit statuses."""
-    sys.exit(run(sys.argv[1:]))
+    open_streams()
+    status = run(sys.argv[1:])
+    drop_output()
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
@@ -22,8 +26,7 @@ def run(arguments: list[str]) -> int:
         _print_error(str(error))
         return error.status
     except BrokenPipeError:
-        # The reader (head, less) has closed the pipe: what is still buffered has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has seen enough
         return Exit.FOUND
     except KeyboardInterrupt:
         status = Exit.INTERRUPTED
@@ -36,11 +39,16 @@ def run(arguments: list[str]) -> int:
 
 def _called(arguments: list[str]) -> int:
     # Imported here, so that `main` can have fewer collections meanwhile.
-    from podium.compliance.commands.registry import load_commands
+    from podium.compliance.commands.registry import SHELL_OPTIONS, load_commands
 
-    # click must not end the process itself: each end has one of podium's statuses
-    status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
-    # While a pipe that was closed can still be handled: at exit Python would complain by itself
+    if arguments and arguments[0] in SHELL_OPTIONS:
+        from podium.compliance.commands.shell.completion import answer
+
+        status: int | None = answer(arguments[0], arguments[1:])
+    else:
+        # click must not end the process itself: each end has one of podium's statuses
+        status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
+    # While an output that takes no more can still be told of: at exit Python complains by itself
     sys.stdout.flush()
     return int(status or 0)
 
@@ -57,12 +65,18 @@ def _failed(error: Exception) -> int:
         return Exit.USAGE
     from podium.compliance.report.console import own_fault
 
-    sys.stderr.write(f"{own_fault(error)}\n")
+    _tell(own_fault(error))
     return Exit.INTERNAL
 
 
 def _print_error(message: str) -> None:
-    sys.stderr.write(f"podium: {message}\n")
+    _tell(f"podium: {message}")
+
+
+def _tell(line: str) -> None:
+    # Where standard error takes nothing, the exit status still tells
+    with suppress(OSError, OutputRefused):
+        sys.stderr.write(f"{line}\n")
 
 
 if __name__ == "__main__":

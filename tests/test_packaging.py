@@ -70,7 +70,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 def test_the_wheel_brings_one_top_level_name(built: Path) -> None:
     tops = {name.partition("/")[0] for name in contents(wheel_in(built))}
-    assert tops == {"podium", f"podium-{VERSION}.dist-info"}
+    assert tops == {"podium", f"podium-{VERSION}.dist-info", f"podium-{VERSION}.data"}
 
 
 def test_the_wheel_has_every_source_file_and_its_data(built: Path) -> None:
@@ -92,6 +92,14 @@ def test_the_wheel_has_nothing_else(built: Path) -> None:
     endings = {name.rpartition(".")[2] for name in inside}
     assert endings == {"py", "json", "md", "toml", "typed", "j2", "css", "js"}
     assert [name for name in inside if "__pycache__" in name or "/tests/" in name] == []
+
+
+def test_the_wheel_brings_the_manual_page(built: Path) -> None:
+    inside = contents(wheel_in(built))
+    shared = {name for name in inside if name.startswith(f"podium-{VERSION}.data/")}
+    page = f"podium-{VERSION}.data/data/share/man/man1/podium.1"
+    assert shared == {page}
+    assert inside[page] == (ROOT / "docs" / "podium.1").read_bytes()
 
 
 def test_the_wheel_names_the_command(built: Path) -> None:

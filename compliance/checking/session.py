@@ -59,8 +59,10 @@ def check(
     options = Options(usage, round, Profile(profile), jobs, strict, tuple(select), tuple(ignore))
     # The command prints structs: only Python callers wait for pydantic
     from podium.compliance.report.models import publish
+    from podium.compliance.report.placing import based, root_of
 
-    return publish(check_paths([Path(path)], options))
+    paths = [Path(path)]
+    return publish(based(check_paths(paths, options), paths, root_of(None)))
 
 
 @fewer_collections()

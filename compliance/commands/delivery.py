@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,32 +14,6 @@ if TYPE_CHECKING:
     from podium.compliance.report.console import Rulebook
     from podium.compliance.report.data import Outcome
     from podium.compliance.report.render.sarif import RuleText
-
-
-class Printing(NamedTuple):
-    """How an answer is printed: the format's name, and the file where it is not the terminal."""
-
-    format: str
-    output: Path | None = None
-    color: bool = True
-    quiet: bool = False
-    full: bool = False
-
-
-def send(text: str, output: Path | None) -> None:
-    """Print a text, or write it to a file."""
-    from podium.compliance.report.console import print_text, write_whole
-
-    if output is None:
-        print_text(text)
-    else:
-        write_whole(output, text)
-
-
-def colored(printing: Printing) -> bool:
-    """Whether to print in colours: on a terminal, unless that is switched off."""
-    plain = printing.output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-    return printing.color and not plain
 
 
 def warn(message: str) -> None:
@@ -61,7 +33,8 @@ def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> No
 def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
     """The globs of an option that is repeated, or given once with commas between them.
 
-    Warns of each that matches no rule: a misspelt selector must not look like a clean report.
+    Raises UsageFault for those that match no rule: a misspelt selector must not look like a clean
+    report.
     """
     pieces = [glob.strip() for one in given or () for glob in one.split(",")]
     selectors = tuple(glob for glob in pieces if glob)
@@ -69,8 +42,9 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
         # Builds the rules of every round, which a call without selectors need not wait for
         from podium.compliance.rulebook.selectors import unmatched
 
-        for message in unmatched(option, selectors):
-            warn(message)
+        wrong = [*unmatched(option, selectors)]
+        if wrong:
+            raise UsageFault("\npodium: ".join(wrong))
     return selectors
 
 

@@ -117,6 +117,12 @@ OutputOption = Annotated[
     Path | None,
     typer.Option("--output", help="Write to this file instead of printing.", metavar="FILE"),
 ]
+RelativeToOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--relative-to", help="Show paths from here; default the working directory.", metavar="DIR"
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no progress bar.")]
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
 

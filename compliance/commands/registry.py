@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from podium.compliance.commands.help import group
+from podium.compliance.errors import UsageFault
 
 ABOUT = "Check, score and package MLPerf Training and HPC results."
 
@@ -95,6 +96,14 @@ PANELS = {
 }
 """Every command in the panels and the order of the help."""
 
+HIDDEN = {
+    "man": Command("shell.man:man", "Print this command's manual page, for man."),
+}
+"""Commands that the help does not list: makers of packages call them."""
+
+SHELL_OPTIONS = ("--install-completion", "--show-completion", "--complete")
+"""Options that stand first, and are followed without any command; the last is for shells alone."""
+
 
 def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     """The whole command; only the part of it that these arguments call does more than be listed.
@@ -105,24 +114,28 @@ def load_commands(arguments: Sequence[str] = ()) -> typer.Typer:
     # The root's options take no values, so that the first word without a hyphen is the command
     called = next((word for word in arguments if not word.startswith("-")), None)
     app = group(ABOUT)
-    app.callback()(_root)
+    # Only where the root's own options may be read or listed are all of them built
+    app.callback()(_root if arguments and not arguments[0].startswith("-") else _whole_root)
     for panel, commands in PANELS.items():
         for name, command in commands.items():
             if name == called:
                 _add(app, name, command, panel)
             else:
                 app.command(name, help=command.about, rich_help_panel=panel)(_listed)
+    if called in HIDDEN:
+        _add(app, called, HIDDEN[called], None)
     return app
 
 
-def _add(app: typer.Typer, name: str, command: Command, panel: str) -> None:
+def _add(app: typer.Typer, name: str, command: Command, panel: str | None) -> None:
     home, _, member = command.path.partition(":")
     module = import_module(f"podium.compliance.commands.{home}")
     part = getattr(module, member)
     if isinstance(part, typer.Typer):
         app.add_typer(part, name=name, rich_help_panel=panel)
     else:
-        app.command(name, epilog=module.EXAMPLES, rich_help_panel=panel)(part)
+        hidden = panel is None
+        app.command(name, epilog=module.EXAMPLES, rich_help_panel=panel, hidden=hidden)(part)
 
 
 def _listed() -> None:
@@ -137,10 +150,30 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
-) -> None:
+_VersionOption = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+]
+
+
+def _shell_option(name: str, about: str) -> Any:
+    return typer.Option(f"--{name}", help=about, metavar="[SHELL]")
+
+
+def _root(version: _VersionOption = False) -> None:
     pass
+
+
+def _whole_root(
+    version: _VersionOption = False,
+    install: Annotated[
+        str | None,
+        _shell_option("install-completion", "Install completion for bash, zsh or fish."),
+    ] = None,
+    show: Annotated[
+        str | None,
+        _shell_option("show-completion", "Print what completes for bash, zsh or fish."),
+    ] = None,
+) -> None:
+    del version  # its callback has answered
+    if install is not None or show is not None:
+        raise UsageFault("completion is asked for alone: podium --install-completion bash")

@@ -8,7 +8,7 @@ import msgspec
 
 from podium.compliance.drift.disagreement import Comparison, Disagreement
 from podium.compliance.report.json_text import json_text
-from podium.compliance.report.render.text import plural
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, wrap
 
 SCHEMA = "podium.rules-drift/1"

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all, and libraries that an extra brings.
+"""Writing files whole or not at all, the standard streams, and libraries that an extra brings.
 
 Imports the errors only.
 """

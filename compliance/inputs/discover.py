@@ -12,10 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from podium.compliance.errors import NothingToJudge
+from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.inputs.listing import Disk, holds
 from podium.compliance.inputs.listing import Kind as OnDisk
 from podium.compliance.inputs.round_selection import RoundRequest
+from podium.compliance.inputs.standard_input import GIVEN, spool
+from podium.compliance.report.data import STDIN
 
 LOG_NAMES = ("result_*.txt", "result_*.txt.gz", "result_*.txt.zst")
 
@@ -47,7 +49,8 @@ class Target(msgspec.Struct, frozen=True):
     """One file to judge: where it is, and the path a report shows.
 
     `submission` is the folder of the submission that the file belongs to, where it does;
-    `leads_out` that it is a link out of it, which is not followed.
+    `leads_out` that it is a link out of it, which is not followed; `from_stdin` that it holds what
+    came by standard input.
     """
 
     path: str
@@ -55,19 +58,20 @@ class Target(msgspec.Struct, frozen=True):
     kind: Kind
     submission: str = ""
     leads_out: bool = False
+    from_stdin: bool = False
 
     @property
     def folder(self) -> str:
-        """Where the file lies."""
-        return os.path.dirname(self.path)
+        """Where the file lies, by which its round is chosen; the working directory for a stream."""
+        return "." if self.from_stdin else os.path.dirname(self.path)
 
 
 class PathContents(msgspec.Struct, frozen=True):
     """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
 
     `nearly` have the `results` of a submission, but not its `systems`; `linked` are links to
-    folders in a round, which are not followed. `scope` is the folder of results that PATH names,
-    below the one submission that it lies in.
+    folders in a round, which are not followed; `spooled` is the file that holds standard input.
+    `scope` is the folder of results that PATH names, below the one submission that it lies in.
     """
 
     kind: Kind
@@ -75,6 +79,7 @@ class PathContents(msgspec.Struct, frozen=True):
     nearly: tuple[Path, ...] = ()
     linked: tuple[Path, ...] = ()
     scope: str = ""
+    spooled: str = ""
 
 
 class Package(msgspec.Struct, frozen=True):
@@ -104,6 +109,9 @@ def kind_of(path: Path) -> Kind:
 
 
 def _contents(path: Path, request: RoundRequest | None) -> PathContents:
+    if path == GIVEN:
+        came = spool()
+        return PathContents(Kind.SYSTEM if came.description else Kind.LOG, spooled=came.path)
     try:
         folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
@@ -250,7 +258,12 @@ def _display_path(folder: Path, root: Path, *, alone: bool) -> str:
 
 
 def kinds_of(paths: list[Path], request: RoundRequest | None = None) -> dict[Path, PathContents]:
-    """What each path holds; raises NothingToJudge where one does not exist."""
+    """What each path holds; raises NothingToJudge where one does not exist.
+
+    Raises UsageFault where standard input is to be read twice.
+    """
+    if paths.count(GIVEN) > 1:
+        raise UsageFault("- stands for standard input, which can be read only once")
     return {path: _contents(path, request or RoundRequest()) for path in paths}
 
 
@@ -279,6 +292,9 @@ def _targets(
     path: Path, contents: PathContents, disks: Mapping[Path, Disk], *, alone: bool
 ) -> Iterator[Target]:
     kind, tops = contents.kind, contents.submissions
+    if contents.spooled:
+        yield Target(contents.spooled, STDIN, kind, from_stdin=True)
+        return
     if kind in (Kind.LOG, Kind.SYSTEM):
         yield Target(str(path), path.name if alone else str(path), kind)
         return

@@ -43,39 +43,83 @@ class Rulebook(NamedTuple):
     one_message: OneMessage
 
 
+class Printing(NamedTuple):
+    """How an answer is printed: the format's name, and the file where it is not the terminal.
+
+    `root` is the folder that paths are shown from, a whole path; empty for the working directory.
+    """
+
+    format: str
+    output: Path | None = None
+    color: bool = True
+    quiet: bool = False
+    full: bool = False
+    root: str = ""
+
+
+def colored(wanted: bool = True, output: Path | None = None) -> bool:
+    """Whether to print in colours: on a terminal, unless the caller or the environment says else.
+
+    What is written to a file has none. NO_COLOR outweighs FORCE_COLOR and CLICOLOR_FORCE, and these
+    outweigh CLICOLOR, TERM and what standard output is.
+    """
+    asked = os.environ.get
+    if not wanted or output is not None or asked("NO_COLOR"):
+        return False
+    forced = [asked(name) for name in ("FORCE_COLOR", "CLICOLOR_FORCE")]
+    if any(forced):
+        return any(value not in ("", "0", None) for value in forced)
+    return asked("CLICOLOR") != "0" and asked("TERM") != "dumb" and sys.stdout.isatty()
+
+
+def plain_characters() -> bool:
+    """Whether to draw with ASCII alone: the encoding, or the locale asked for, has no more."""
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        return True
+    # Python takes UTF-8 in the C locale; whoever asks for it all the same expects ASCII
+    return os.environ.get("LC_ALL") in ("C", "POSIX")
+
+
 def deliver(
     report: Outcome,
-    name: str,
-    output: Path | None,
-    *,
-    color: bool,
-    quiet: bool,
+    printing: Printing,
     rulebook: Rulebook,
-    full: bool = False,
 ) -> None:
     """Render the report and print it, or write it to a file at once and whole.
 
     `full` lists every finding where a format has a shorter way. `rulebook` is asked about rules by
     the formats that need to know more of them than their findings tell.
     """
+    send(_rendered(report, printing, rulebook), printing.output)
+
+
+def _rendered(report: Outcome, printing: Printing, rulebook: Rulebook) -> str:
+    from podium.compliance.report.render import POINTING, renderer
+
+    name = printing.format
+    if name == "json":
+        return renderer(name)(report)
+    from podium.compliance.report.placing import placed
+
+    root = printing.root or os.getcwd()
+    seen = placed(report, root, existing=name in POINTING)
     if name == "text":
         from podium.compliance.report.render.text import render
 
-        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-        shine = color and not plain
-        text = render(report, width(), shine, quiet, full, rulebook.one_message)
-    elif name == "sarif":
+        shine = colored(printing.color, printing.output)
+        quiet, full = printing.quiet, printing.full
+        return render(seen, width(), shine, quiet, full, rulebook.one_message)
+    if name == "sarif":
         from podium.compliance.report.render.sarif import render as sarif
 
-        text = sarif(report, texts=rulebook.texts(report))
-    elif name in ("html", "markdown"):
-        from podium.compliance.report.render import renderer
+        return sarif(seen, root, rulebook.texts(report))
+    if name in ("html", "markdown"):
+        return renderer(name)(seen, one_message=rulebook.one_message)
+    return renderer(name)(seen)
 
-        text = renderer(name)(report, one_message=rulebook.one_message)
-    else:
-        from podium.compliance.report.render import renderer
 
-        text = renderer(name)(report)
+def send(text: str, output: Path | None) -> None:
+    """Print a text, or write it to a file at once and whole."""
     if output is None:
         print_text(text)
     else:
@@ -154,7 +198,7 @@ def inside(output: Path, paths: list[Path]) -> bool:
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(quiet: bool, color: bool = True) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on standard error while many files are judged; silent where it is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -163,7 +207,9 @@ def progress_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # What the environment asks for, rich sees by itself
+    console = Console(stderr=True, no_color=None if color else True)
+    with Progress(*columns, console=console, transient=True) as bar:
         # Invisible until the number of files is known, and then only where it takes a while
         task = bar.add_task("judging", total=None, visible=False)
 

@@ -17,6 +17,9 @@ from podium.rules.finding import Finding, Severity
 
 SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 
+STDIN = "<stdin>"
+"""The path in a report of what came by standard input."""
+
 Verdict = Literal["accepted", "rejected"]
 
 OfficialVerdict = Annotated[
@@ -137,6 +140,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
     ] = ()
     not_judged: Annotated[
         str, msgspec.Meta(description="what is judged of a submission and not of these paths")
+    ] = ""
+    base: Annotated[
+        str,
+        msgspec.Meta(
+            description="what to put in front of each path, to reach it from the working directory "
+            "or from the folder of --relative-to; empty where nothing is missing"
+        ),
     ] = ""
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()

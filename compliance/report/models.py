@@ -6,10 +6,9 @@ of a model on `Report`; when the program runs, everything below a report is a mo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from podium.compliance.report import data
-from podium.compliance.report.json_text import json_text
 from podium.compliance.report.struct_model import Model, model_of
 from podium.rules.finding import Finding
 
@@ -17,7 +16,13 @@ from podium.rules.finding import Finding
 class _Report(Model):
     def to_json(self) -> str:
         """The report as JSON text, two spaces deep, non-finite numbers as strings."""
-        return json_text(self.model_dump())
+        return self.model_dump_json()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, the counts, and each fault once; all is escaped."""
+        from podium.compliance.report.render.notebook import summary
+
+        return summary(cast("data.Outcome", self))
 
 
 if TYPE_CHECKING:

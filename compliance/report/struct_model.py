@@ -16,6 +16,8 @@ import msgspec
 from msgspec.structs import FieldInfo, fields
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from podium.compliance.report.json_text import json_text
+
 
 class Model(BaseModel):
     """A frozen model, made of a struct or of its own JSON; non-finite numbers as strings."""
@@ -27,6 +29,14 @@ class Model(BaseModel):
         serialize_by_alias=True,
         ser_json_inf_nan="strings",
     )
+
+    def model_dump_json(self, *, indent: int | None = 2, **options: Any) -> str:
+        """The JSON text that the command prints; `options` are those of `model_dump`.
+
+        `indent` is how deep each level stands; None puts all on one line.
+        """
+        # Pydantic's own refuses half a surrogate pair, which names of files may hold
+        return json_text(self.model_dump(**options), indent)
 
 
 Given = TypeVar("Given", bound=msgspec.Struct)

@@ -9,13 +9,16 @@ from rich import box
 from rich.console import Console
 from rich.text import Text
 
-from podium.compliance.report.console import print_text, width
+from podium.compliance.report.console import colored, plain_characters, print_text, width
 from podium.compliance.report.terminal import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import JustifyMethod, RenderableType
+
+ASCII_HEAD = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+"""A rule below the heads as in box.SIMPLE_HEAD, for terminals that have no other characters."""
 
 GAP = 2
 """Columns between two cells of a table."""
@@ -38,8 +41,15 @@ class Printer:
 
     def __init__(self) -> None:
         self.width = width()
+        shine = colored()
         # Not highlighted: rich would colour numbers and paths as it sees fit
-        self.console = Console(width=self.width, highlight=False, soft_wrap=False)
+        self.console = Console(
+            width=self.width,
+            highlight=False,
+            soft_wrap=False,
+            force_terminal=shine,
+            color_system="standard" if shine else None,
+        )
 
     def say(self, text: str = "", first: str = "", rest: str | None = None) -> None:
         """Print prose, broken at spaces."""
@@ -67,7 +77,10 @@ class Printer:
 
         widths = _widths(grid, self.width)
         table = RichTable(
-            box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0)
+            box=ASCII_HEAD if plain_characters() else box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
         )
         for index, head in enumerate(grid.heads):
             side: JustifyMethod = "right" if index in grid.right else "left"

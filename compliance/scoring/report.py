@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from podium.compliance.report.json_text import json_text
 from podium.compliance.report.models import FindingEntry, RcpEntry, Rules, Tool
+from podium.compliance.report.struct_model import Model
 from podium.compliance.results.factor import Convention
 
 SCHEMA: Literal["podium.scores/1"] = "podium.scores/1"
@@ -15,17 +15,7 @@ SCHEMA: Literal["podium.scores/1"] = "podium.scores/1"
 Unit = Literal["epochs", "samples", "tokens", "steps"]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        populate_by_name=True,
-        serialize_by_alias=True,
-        # JSON has no infinity, and strict readers reject Python's spelling of it
-        ser_json_inf_nan="strings",
-    )
-
-
-class RunEntry(_Model):
+class RunEntry(Model):
     """One run. `role` is its part in the score, `why` says why it is left out where it is."""
 
     path: str
@@ -42,10 +32,10 @@ class RunEntry(_Model):
     batch_size: float | None = None
     quality: float | None = None
     energy_joules: float | None = None
-    seed: list[Any] = []
+    seed: list[Any] = Field(default=[])
 
 
-class SpreadEntry(_Model):
+class SpreadEntry(Model):
     """How far the times of the runs that count lie apart.
 
     `relative` is their standard deviation over their mean, `usual` what the benchmark is known for.
@@ -55,10 +45,10 @@ class SpreadEntry(_Model):
     deviation: float
     relative: float
     usual: float
-    outliers: list[str] = []
+    outliers: list[str] = Field(default=[])
 
 
-class ScoreEntry(_Model):
+class ScoreEntry(Model):
     """One result. `score` is `minutes` times `factor`; the last block is HPC's throughput."""
 
     submitter: str
@@ -97,22 +87,22 @@ class ScoreEntry(_Model):
     quality: float | None = Field(default=None, description="open division: geometric mean")
     spread: SpreadEntry | None = None
     rcp: RcpEntry | None = None
-    run_list: list[RunEntry] = []
+    run_list: list[RunEntry] = Field(default=[])
 
 
-class Scores(_Model):
+class Scores(Model):
     """Everything one call of `podium score` found."""
 
     # A field called `schema` would hide the method of pydantic's models
     schema_: Literal["podium.scores/1"] = Field(default=SCHEMA, alias="schema")
     tool: Tool = Tool()
     rules: Rules
-    results: list[ScoreEntry] = []
-    findings: list[FindingEntry] = []
+    results: list[ScoreEntry] = Field(default=[])
+    findings: list[FindingEntry] = Field(default=[])
 
     def to_json(self) -> str:
         """The scores as JSON text, two spaces deep, non-finite numbers as strings."""
-        return json_text(self.model_dump())
+        return self.model_dump_json()
 
     @property
     def faulty(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import Printing, globs, refuse_inside, rulebook
+from podium.compliance.commands.delivery import globs, refuse_inside, rulebook
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -17,6 +17,7 @@ from podium.compliance.commands.options import (
     OutputOption,
     ProfileOption,
     QuietOption,
+    RelativeToOption,
     ReportFormat,
     ReportFormatOption,
     RoundOption,
@@ -31,6 +32,7 @@ from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.compliance.checking.options import Options
+    from podium.compliance.report.console import Printing
     from podium.compliance.report.data import Outcome
     from podium.compliance.submission.together import Comparator
     from podium.compliance.waivers.waivers import Waivers
@@ -39,12 +41,14 @@ EXAMPLES = examples(
     "podium check result_0.txt --round 5.1",
     "podium check training_results_v5.1 --profile verifier",
     "podium check . --format sarif --output podium.sarif",
+    "zcat result_0.txt.gz | podium check - --round 5.1",
 )
 
 Paths = Annotated[
     list[Path],
     typer.Argument(
-        help="A log, a folder of logs, a submission, or a whole round.", metavar="PATH..."
+        help="A log, a folder of logs, a submission, a whole round; - reads standard input.",
+        metavar="PATH...",
     ),
 ]
 WaiversOption = Annotated[
@@ -84,6 +88,7 @@ def check(
     profile: ProfileOption = Profile.POLICY,
     format: ReportFormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    relative_to: RelativeToOption = None,
     jobs: JobsOption = None,
     strict: StrictOption = False,
     policy_only: PolicyOnlyOption = False,
@@ -104,6 +109,8 @@ def check(
     official verifier, 2 nothing to judge or bad arguments, 3 a fault of podium itself.
     """
     from podium.compliance.checking.options import Options
+    from podium.compliance.report.console import Printing
+    from podium.compliance.report.placing import root_of
 
     _refuse_policy_only(policy_only, profile)
     # Earlier trees are only read as well, so that a report may not lie in one of them either
@@ -112,7 +119,9 @@ def check(
     # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
     excused = _read_waivers(waivers), not no_waivers
     options = Options(usage, round, profile, processes(jobs), strict, *chosen, *excused)
-    printing = Printing(_chosen_format(format, score), output, not no_color, quiet, full)
+    chosen_format = _chosen_format(format, score)
+    root = root_of(relative_to)
+    printing = Printing(chosen_format, output, not no_color, quiet, full, root)
     compared = _comparators(earlier or (), options)
     report = (_check_and_score if score else _check)(paths, options, printing, compared)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
@@ -136,11 +145,12 @@ def _check(
 ) -> Outcome:
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import deliver, progress_bar
+    from podium.compliance.report.placing import based
 
-    with progress_bar(printing.quiet) as progress:
+    with progress_bar(printing.quiet, printing.color) as progress:
         report = check_paths(paths, options, progress, comparators=compared)
-    form, output, color, quiet, full = printing
-    deliver(report, form, output, color=color, quiet=quiet, full=full, rulebook=rulebook())
+    report = based(report, paths, printing.root)
+    deliver(report, printing, rulebook())
     return report
 
 
@@ -150,24 +160,18 @@ def _check_and_score(
     from podium.compliance.checking.discovery import find
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
+    from podium.compliance.report.placing import based
     from podium.compliance.scoring.render.console import with_scores
     from podium.compliance.scoring.session import scores_of
 
     # Facts are taken with the first reading, so that the scores need no second one
-    with progress_bar(printing.quiet) as progress:
+    with progress_bar(printing.quiet, printing.color) as progress:
         gathered = find(paths, options, for_scores=True)
         report = check_paths(paths, options, progress, gathered, compared)
     # check_paths has left every file's verdict in `gathered`
     scores = scores_of(gathered, options)
-    form, output, color, quiet, full = printing
-    one_message = rulebook().one_message
-    with_scores(
-        *(report, scores, form, output),
-        color=color,
-        quiet=quiet,
-        full=full,
-        one_message=one_message,
-    )
+    report = based(report, paths, printing.root)
+    with_scores(report, scores, printing, rulebook().one_message)
     return report
 
 

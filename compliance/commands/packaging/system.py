@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, refuse_inside, rulebook, send
+from podium.compliance.commands.delivery import globs, refuse_inside, rulebook
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -17,6 +17,7 @@ from podium.compliance.commands.options import (
     OutputOption,
     ProfileOption,
     QuietOption,
+    RelativeToOption,
     ReportFormatOption,
     RoundOption,
     SelectOption,
@@ -70,6 +71,7 @@ def check(
     profile: ProfileOption = Profile.POLICY,
     format: ReportFormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    relative_to: RelativeToOption = None,
     strict: StrictOption = False,
     select: SelectOption = None,
     ignore: IgnoreOption = None,
@@ -83,16 +85,17 @@ def check(
     """
     from podium.compliance.checking.options import Options
     from podium.compliance.checking.system_report import check_systems
-    from podium.compliance.report.console import default_format, deliver
+    from podium.compliance.report.console import Printing, default_format, deliver
+    from podium.compliance.report.placing import based, root_of
 
     refuse_inside("--output", output, paths)
     selected = (globs("--select", select), globs("--ignore", ignore))
     # Descriptions are small: a second process would cost more than it saves
     options = Options(usage, round, profile, 1, strict, *selected)
-    report = check_systems(paths, options)
+    root = root_of(relative_to)
+    report = based(check_systems(paths, options), paths, root)
     chosen = format.value if format else default_format()
-    color = not no_color
-    deliver(report, chosen, output, color=color, quiet=quiet, rulebook=rulebook())
+    deliver(report, Printing(chosen, output, not no_color, quiet, root=root), rulebook())
     raise typer.Exit(Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN)
 
 
@@ -109,6 +112,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema (draft 2020-12) of a round's system descriptions."""
     from podium.compliance.inputs.round_selection import RoundRequest
+    from podium.compliance.report.console import send
     from podium.compliance.report.json_text import json_text
     from podium.compliance.systems.schema import system_schema
 
@@ -177,6 +181,7 @@ def probe_command(output: OutputOption = None) -> None:
 
     In --output, %h stands for the host's name.
     """
+    from podium.compliance.report.console import send
     from podium.compliance.systems.probe.probe import probe_node
 
     found = probe_node()

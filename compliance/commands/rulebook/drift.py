@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podium.compliance.commands.delivery import send
 from podium.compliance.drift.compare import Wanted, compare
 from podium.compliance.drift.draft import draft
 from podium.compliance.drift.text import drift_json, drift_text
 from podium.compliance.errors import UsageFault
-from podium.compliance.report.console import width, write_whole
+from podium.compliance.report.console import send, width, write_whole
 from podium.rules.catalogue import normal_name
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import refuse_inside, send
+from podium.compliance.commands.delivery import refuse_inside
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     AnswerFormat,
@@ -92,7 +92,7 @@ def check(
     from podium.compliance.checking.options import Options
     from podium.compliance.rcp.check import check as judge
     from podium.compliance.rcp.check import check_json, check_text, draw
-    from podium.compliance.report.console import width
+    from podium.compliance.report.console import send, width
 
     refuse_inside("--output", output, [folder])
     refuse_inside("--plot", plot, [folder])

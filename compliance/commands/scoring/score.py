@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import Printing, colored, refuse_inside, send
+from podium.compliance.commands.delivery import refuse_inside
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     JobsOption,
@@ -27,6 +27,7 @@ from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.compliance.checking.options import Options
+    from podium.compliance.report.console import Printing
     from podium.compliance.scoring.report import Scores
     from podium.compliance.scoring.result import ScoredResult
 
@@ -108,6 +109,7 @@ def score(
     Exit status: 0 every result has a valid score, 1 at least one has not, 2 bad arguments.
     """
     from podium.compliance.checking.options import Options
+    from podium.compliance.report.console import Printing, send
 
     refuse_inside("--output", output, [path])
     _refuse(path, format, explain, compare, write_scaling=write_scaling)
@@ -190,7 +192,7 @@ def _named(scored: ScoredResult, wanted: str) -> bool:
 
 
 def _compare(scores: Scores, other: Path, options: Options, printing: Printing) -> None:
-    from podium.compliance.report.console import width
+    from podium.compliance.report.console import send, width
     from podium.compliance.scoring.compare import changes
     from podium.compliance.scoring.render.comparison import comparison_json, comparison_text
 
@@ -202,7 +204,7 @@ def _compare(scores: Scores, other: Path, options: Options, printing: Printing) 
 
 
 def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
-    from podium.compliance.report.console import width
+    from podium.compliance.report.console import colored, send, width
     from podium.compliance.scoring.render import BINARY, render, write_binary
 
     form, output = printing.format, printing.output
@@ -211,7 +213,8 @@ def _deliver(scores: Scores, printing: Printing, *, long: bool) -> None:
     elif form == Format.TEXT:
         from podium.compliance.scoring.render.text import to_text
 
-        send(to_text(scores, width(), colored(printing), printing.quiet), output)
+        shine = colored(printing.color, output)
+        send(to_text(scores, width(), shine, printing.quiet), output)
     else:
         send(render(scores, form, long=long), output)
 

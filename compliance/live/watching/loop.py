@@ -19,7 +19,7 @@ from podium.compliance.live.watching.outputs import Json, Live, Output, Plain, d
 from podium.compliance.live.watching.status import Status
 from podium.compliance.live.watching.watched import Watched, WatchOptions
 from podium.compliance.logs.broken_rule import crashed
-from podium.compliance.report.console import print_text, width
+from podium.compliance.report.console import colored, plain_characters, print_text, width
 from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude, fails
 from podium.compliance.report.json_text import json_text
 
@@ -158,11 +158,11 @@ class Watch:
             print_text(json_text(data, indent=2 if self.options.once else None))
             return
         unfinished = [s for s in statuses if s.phase != "stopped"]
-        print_page(statuses if self.options.once else unfinished, plain=not _shows_blocks())
+        print_page(statuses if self.options.once else unfinished, plain=plain_characters())
         if report is not None:
             from podium.compliance.report.render.text import render
 
-            print_text(render(report, width=width(), color=self._colored()))
+            print_text(render(report, width=width(), color=colored(self.options.color)))
 
     def report(self, logs: Sequence[Watched]) -> Outcome:
         """The report that `podium check` gives on these logs."""
@@ -213,11 +213,8 @@ class Watch:
             return Plain()
         from rich.console import Console
 
-        console = Console(highlight=False, no_color=not self._colored())
-        return Live(console, plain=not _shows_blocks())
-
-    def _colored(self) -> bool:
-        return self.options.color and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        console = Console(highlight=False, no_color=not colored(self.options.color))
+        return Live(console, plain=plain_characters())
 
 
 class _Silent:
@@ -226,7 +223,3 @@ class _Silent:
 
     def close(self) -> None:
         pass
-
-
-def _shows_blocks() -> bool:
-    return (sys.stdout.encoding or "").lower().startswith("utf")

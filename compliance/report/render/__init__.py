@@ -7,6 +7,9 @@ from importlib import import_module
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "markdown", "html")
 
+POINTING = ("sarif", "github")
+"""Formats whose readers open the path of each finding, so that something must be there."""
+
 
 def renderer(name: str) -> Callable[..., str]:
     """The function that renders a report in one of FORMATS, an `Outcome`, by its own options."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from podium.compliance.report.grouping import own_findings
-from podium.compliance.report.render.words import official, placed, remarks, summary
+from podium.compliance.report.render.words import official, remarks, summary
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -16,15 +16,14 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _ORDER = {"error": 0, "warning": 1, "notice": 2}
 
 
-def render(report: Outcome, base: str = "") -> str:
+def render(report: Outcome) -> str:
     """Render the report as workflow commands, errors first.
 
-    `base` is the folder, seen from the repository's root, that the paths are relative to. Waived
-    findings are notices, and what follows from another finding is left out. GitHub shows ten
+    Waived findings are notices, and what follows from another finding is left out. GitHub shows ten
     annotations of each kind per step; the rest are in the step's own output.
     """
     found = sorted(own_findings(report), key=lambda each: (each.waived, _ORDER[_command(each)]))
-    lines = [_line(finding, base) for finding in found]
+    lines = [_line(finding) for finding in found]
     verdicts = [f"{report.verdict.upper()}: {summary(report)}", official(report)]
     lines.append("; ".join(filter(None, verdicts)))
     return "\n".join(lines) + "\n"
@@ -34,9 +33,8 @@ def _command(finding: Finding) -> str:
     return "notice" if finding.waived else _COMMANDS[finding.severity.value]
 
 
-def _line(finding: Finding, base: str) -> str:
-    path = placed(finding.path, base)
-    properties = [f"file={_property(path)}"] if path else []
+def _line(finding: Finding) -> str:
+    properties = [f"file={_property(finding.path)}"] if finding.path else []
     if finding.line is not None:
         properties.append(f"line={finding.line}")
     title = f"waived: {finding.id}" if finding.waived else finding.id

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 import msgspec
 
-from podium.compliance.report.render.words import placed
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from podium.rules.finding import Finding
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "%SRCROOT%"
+"""The name, known to code scanning services, of the folder that paths are relative to."""
+
 _LEVELS = ("error", "warning", "note")
 
 
@@ -32,21 +34,22 @@ class RuleText(msgspec.Struct, frozen=True):
 
 
 def render(
-    report: Outcome, base: str = "", texts: Mapping[str, RuleText] = MappingProxyType({})
+    report: Outcome, root: str = "", texts: Mapping[str, RuleText] = MappingProxyType({})
 ) -> str:
     """Render the report as SARIF 2.1.0 with one run.
 
-    `base` is the folder, seen from the repository's root, that the paths are relative to; `texts`
-    are those of the rules, by id: without them a rule is described by its findings.
+    `root` is the folder that the paths are relative to, a whole path; `texts` are those of the
+    rules, by id: without them a rule is described by its findings.
     """
     rules = _rules(report.findings, texts)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     driver = {"name": report.tool.name, "version": report.tool.version, "rules": rules}
     run = {
         "tool": {"driver": driver},
+        **({"originalUriBaseIds": {ROOT: {"uri": _folder_uri(root)}}} if root else {}),
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
-        "results": _results(report.findings, indices, base),
+        "results": _results(report.findings, indices),
         "properties": {"verdict": report.verdict, **msgspec.structs.asdict(report.rules)},
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -87,9 +90,7 @@ def _description(name: str, found: Sequence[Finding]) -> str:
     return clean(f"{key}: {expected}") if key and expected and not bounds else name
 
 
-def _results(
-    findings: Sequence[Finding], indices: dict[str, int], base: str
-) -> list[dict[str, Any]]:
+def _results(findings: Sequence[Finding], indices: dict[str, int]) -> list[dict[str, Any]]:
     seen: Counter[tuple[str, str, str | None]] = Counter()
     waivers = any(finding.waived for finding in findings)
     results = []
@@ -97,7 +98,7 @@ def _results(
         fault = (finding.path, finding.id, finding.key)
         # The line is no part of a fingerprint: repeats of a fault are told apart by their order
         seen[fault] += 1
-        location = _location(finding, base)
+        location = _location(finding)
         where = location["artifactLocation"]["uri"]
         result: dict[str, Any] = {
             "ruleId": clean(finding.id),
@@ -120,17 +121,26 @@ def _message(finding: Finding) -> str:
     return clean(f"{finding.message}.{hint}").replace("](", "] (")
 
 
-def _location(finding: Finding, base: str) -> dict[str, Any]:
-    path = placed(finding.path, base) or "."
-    # The very bytes of a file name, even where they are no text.
-    uri = quote(path.encode("utf-8", "surrogateescape" if _is_bytes(path) else "surrogatepass"))
+def _location(finding: Finding) -> dict[str, Any]:
+    path = finding.path or "."
+    uri = _uri(path)
     if path.startswith("/"):
         location: dict[str, Any] = {"artifactLocation": {"uri": f"file://{uri}"}}
     else:
-        location = {"artifactLocation": {"uri": uri, "uriBaseId": "%SRCROOT%"}}
+        location = {"artifactLocation": {"uri": uri, "uriBaseId": ROOT}}
     if finding.line is not None:
         location["region"] = {"startLine": finding.line}
     return location
+
+
+def _uri(path: str) -> str:
+    # The very bytes of a file name, even where they are no text.
+    return quote(path.encode("utf-8", "surrogateescape" if _is_bytes(path) else "surrogatepass"))
+
+
+def _folder_uri(path: str) -> str:
+    # The standard wants the slash: what is relative is put right behind it
+    return f"file://{_uri(path.rstrip('/'))}/"
 
 
 def _is_bytes(path: str) -> bool:

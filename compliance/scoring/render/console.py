@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from podium.compliance.report.console import print_text, width, write_whole
+from podium.compliance.report.console import Printing, colored, send, width
 
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
@@ -19,36 +17,34 @@ SCORED = ("text", "json")
 
 
 def with_scores(
-    report: Outcome,
-    scores: Scores,
-    name: str,
-    output: Path | None,
-    *,
-    color: bool,
-    quiet: bool,
-    full: bool,
-    one_message: OneMessage,
+    report: Outcome, scores: Scores, printing: Printing, one_message: OneMessage
 ) -> None:
     """Deliver a report and the scores of the same logs: one text, or one JSON object.
 
-    For `full` and `one_message` see the rendering of a report as text.
+    For `one_message` see the rendering of a report as text.
     """
-    if name == "json":
-        import msgspec
-
-        from podium.compliance.report.json_text import json_text
-
-        body = msgspec.to_builtins(report) | {"scores": scores.model_dump()}
-        text = json_text(body)
+    if printing.format == "json":
+        text = _as_json(report, scores)
     else:
-        from podium.compliance.report.render.text import render
-        from podium.compliance.scoring.render.text import to_text
+        text = _as_text(report, scores, printing, one_message)
+    send(text, printing.output)
 
-        plain = output is not None or not sys.stdout.isatty() or "NO_COLOR" in os.environ
-        shine = color and not plain
-        table = to_text(scores, width(), shine, quiet=True)
-        text = f"{table}\n{render(report, width(), shine, quiet, full, one_message)}"
-    if output is None:
-        print_text(text)
-    else:
-        write_whole(output, text)
+
+def _as_json(report: Outcome, scores: Scores) -> str:
+    import msgspec
+
+    from podium.compliance.report.json_text import json_text
+
+    return json_text(msgspec.to_builtins(report) | {"scores": scores.model_dump()})
+
+
+def _as_text(report: Outcome, scores: Scores, printing: Printing, one_message: OneMessage) -> str:
+    from podium.compliance.report.placing import placed
+    from podium.compliance.report.render.text import render
+    from podium.compliance.scoring.render.text import to_text
+
+    shine = colored(printing.color, printing.output)
+    table = to_text(scores, width(), shine, quiet=True)
+    seen = placed(report, printing.root or os.getcwd())
+    text = render(seen, width(), shine, printing.quiet, printing.full, one_message)
+    return f"{table}\n{text}"

@@ -40,7 +40,7 @@ EVERY = dict(each for name in COMMANDS for each in _below(_tree(name), (name,)))
 """Every command and sub-command, by the words that call it."""
 
 every = pytest.mark.parametrize("words", EVERY, ids=" ".join)
-wide = pytest.mark.parametrize("columns", [80, 100])
+wide = pytest.mark.parametrize("columns", [80, 100, 120])
 
 
 def words_of(text: str) -> str:

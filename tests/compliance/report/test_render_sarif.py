@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
 
 from podium.compliance import cli
 from podium.compliance.exit_codes import Exit
+from podium.compliance.report.placing import placed
 from podium.compliance.report.render import github, sarif
 from tests.compliance.render_reports import CALM, ODD, REPORTS, finding, report, sample
 from tests.compliance.trees import usual
@@ -71,6 +73,12 @@ _DRIVER = _object("name", name=_TEXT, version=_TEXT, rules={"type": "array", "it
 _RUN = _object(
     "tool results",
     tool=_object("driver", driver=_DRIVER),
+    originalUriBaseIds={
+        "type": "object",
+        "additionalProperties": _object(
+            "uri", uri={"type": "string", "pattern": r"^file:///([A-Za-z0-9._~%:-]+/)*$"}
+        ),
+    },
     invocations={"type": "array"},
     columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
     results={"type": "array", "items": _RESULT},
@@ -154,8 +162,18 @@ def test_sarif_fingerprints_outlive_a_moved_line_and_tell_repeats_apart() -> Non
 @pytest.mark.parametrize(
     ("base", "uri"), [("", "a/b.txt"), ("results", "results/a/b.txt"), ("x/", "x/a/b.txt")]
 )
-def test_paths_can_be_told_from_the_repository_root(base: str, uri: str) -> None:
-    display_path = report([finding("a/b.txt")])
-    place = sarif_run(display_path, base=base)["results"][0]["locations"][0]["physicalLocation"]
+def test_paths_are_placed_below_the_base(base: str, uri: str) -> None:
+    seen = placed(msgspec.structs.replace(report([finding("a/b.txt")]), base=base), "/nowhere")
+    run = sarif_run(seen, root="/nowhere")
+    place = run["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": uri, "uriBaseId": "%SRCROOT%"}
-    assert f"file={uri},line=24," in github.render(display_path, base=base)
+    assert run["originalUriBaseIds"] == {"%SRCROOT%": {"uri": "file:///nowhere/"}}
+    assert f"file={uri},line=24," in github.render(seen)
+
+
+@pytest.mark.parametrize(
+    ("root", "uri"),
+    [("/", "file:///"), ("/a b/\udcff", "file:///a%20b/%FF/"), ("/é%", "file:///%C3%A9%25/")],
+)
+def test_the_root_is_a_uri_that_ends_in_a_slash(root: str, uri: str) -> None:
+    assert sarif_run(sample(), root=root)["originalUriBaseIds"]["%SRCROOT%"] == {"uri": uri}

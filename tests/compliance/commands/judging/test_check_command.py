@@ -521,16 +521,34 @@ def test_what_is_left_out_is_not_reported(check: Podium, bad: LogBuilder, log: P
             "'comon.run_stop' matches no rule; did you mean common.run_stop or common.run_start?",
         ),
         ("zz*", "'zz*' matches no rule; see podium rules list --all"),
-        ("log.*,closed.minigo.*,result.too-few-runs", ""),  # the second is of older rounds
+        ("log.*,sytem.*", "'sytem.*' matches no rule; did you mean system.*?"),
+        (
+            "closed.lama31_8b.*",
+            "'closed.lama31_8b.*' matches no rule; did you mean closed.llama31_8b.*",
+        ),
+        ("*.opt_adamw_beta_9", "'*.opt_adamw_beta_9' matches no rule; did you mean "),
     ],
 )
-def test_a_glob_of_no_rule_is_told_of(
-    glob: str, said: str, check: Podium, good: LogBuilder, log: Path
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_a_glob_of_no_rule_is_refused_with_what_is_near(
+    glob: str, said: str, option: str, check: Podium, log: Path
 ) -> None:
-    good.write(log)
-    for option in ("--select", "--ignore"):
-        told = check(log, option, glob)
-        assert (told.status, told.err) == (Exit.CLEAN, f"podium: {option} {said}\n" if said else "")
+    told = check(log, option, glob)
+    assert (told.status, told.out) == (Exit.USAGE, "")
+    assert told.err.startswith(f"podium: {option} {said}")
+    assert told.err.count("\n") == 1
+
+
+def test_every_glob_of_no_rule_is_named(check: Podium, log: Path) -> None:
+    told = check(log, "--select", "zz*,log.*,yy*")
+    assert told.status == Exit.USAGE
+    assert [line.split()[2] for line in told.err.splitlines()] == ["'zz*'", "'yy*'"]
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_rules_of_older_rounds_are_rules(option: str, check: Podium, log: Path) -> None:
+    told = check(log, option, "log.*,closed.minigo.*,result.too-few-runs")
+    assert (told.status, told.err) == (Exit.CLEAN, "")
 
 
 @pytest.mark.parametrize("old", ["result.strange-log-name", "result.strange-*"])

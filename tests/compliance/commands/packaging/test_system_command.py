@@ -54,6 +54,12 @@ def test_check_folders_and_formats(tmp_path: Path) -> None:
     assert run("check", folder, "--profile", "verifier", "--strict").exit_code == 0
 
 
+def test_a_glob_of_no_rule_is_refused(tmp_path: Path) -> None:
+    done = run("check", str(write(tmp_path / "a.json")), "--select", "sytem.*")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == ("podium: --select 'sytem.*' matches no rule; did you mean system.*?\n")
+
+
 def test_check_of_several_rounds(tmp_path: Path) -> None:
     first = write(tmp_path / "training_results_v5.0" / "a.json", status="onprem")
     second = write(tmp_path / "hpc_results_v3.0" / "a.json", status="onprem")
