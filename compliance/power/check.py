@@ -22,11 +22,8 @@ from podium.compliance.power.file_names import (
     policy_findings,
 )
 from podium.compliance.power.meter import (
-    NoSummary,
     amount_findings,
-    node_as_summed,
     read_meter,
-    switch_as_summed,
     timing_findings,
     total,
 )
@@ -37,6 +34,7 @@ from podium.compliance.power.rules import (
     UNREADABLE,
     VERIFIER_CRASH,
 )
+from podium.compliance.power.summed import NoSummary, node_as_summed, switch_as_summed
 from podium.compliance.report.terminal import join_limited
 from podium.logging_spec.reader.log import Log
 from podium.logging_spec.reader.read import read_log

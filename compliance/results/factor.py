@@ -1,4 +1,4 @@
-"""The factor on a result's minutes: the committee's, or what its convergence implies. Pure.
+"""The factor on a result's minutes: the committee's, or what its convergence implies.
 
 Source: training rules, RCPs and Score scaling.
 """
@@ -6,11 +6,15 @@ Source: training rules, RCPs and Score scaling.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from podium.compliance.inputs.layout import SCALING_FILE
+from podium.compliance.inputs.source_files import small_json
 from podium.rules.convergence.result import Convergence
+from podium.rules.run import as_number
 
 Convention = Literal["published", "computed"]
 """Where a factor comes from: `published` is that of scaling.json alone, as published tables have
@@ -58,6 +62,24 @@ class Factor(msgspec.Struct, frozen=True):
             return ""
         implied = " or ".join(f"{one:.6g}" for one in self.supported)
         return f"scaling.json gives {self.committee:.6g}; the reference points imply {implied}"
+
+
+def read_scaling(folder: Path | str) -> tuple[float | None, str]:
+    """The factor in a result's scaling.json, or None and what is wrong with the file, if it is."""
+    try:
+        content = small_json(f"{folder}/{SCALING_FILE}")
+    except FileNotFoundError:
+        return None, ""
+    except OSError as error:
+        return None, f"cannot be read ({error.strerror or error})"
+    except (ValueError, RecursionError):
+        return None, "is not valid JSON"
+    if not isinstance(content, dict) or "scaling_factor" not in content:
+        return None, "has no scaling_factor"
+    factor = as_number(content["scaling_factor"])
+    if factor is None or factor <= 0 or not math.isfinite(factor):
+        return None, "has a scaling_factor that is no number above 0"
+    return factor, ""
 
 
 def choose_factor(

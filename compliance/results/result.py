@@ -18,9 +18,8 @@ from podium.compliance.inputs.layout import POWER
 from podium.compliance.inputs.source_files import small_json
 from podium.compliance.logs.facts import Facts
 from podium.compliance.results.convergence import judge_convergence
-from podium.compliance.results.factor import Convention, choose_factor
+from podium.compliance.results.factor import Convention, choose_factor, read_scaling
 from podium.compliance.results.location import Place
-from podium.compliance.results.scaling_file import read_scaling
 from podium.compliance.results.score import (
     Score,
     Throughput,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from podium.compliance.inputs.layout import SCALING_FILE
 from podium.compliance.report.console import write_whole
-from podium.compliance.results.scaling_file import read_scaling
+from podium.compliance.results.factor import read_scaling
 from podium.compliance.scoring.result import ScoredResult
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.report.models import Report
-from podium.compliance.results.scaling_file import read_scaling
+from podium.compliance.results.factor import read_scaling
 from podium.rules.finding import Severity
 from tests.builders import LogBuilder, build
 from tests.compliance.trees import Submission, as_run, good, usual

@@ -134,7 +134,7 @@ def test_0_where_nothing_is_wrong(podium: Podium, log: Path) -> None:
 
 def test_0_where_there_are_only_warnings(check: Podium, good: LogBuilder, log: Path) -> None:
     # A value only the policy rejects; one that is repeated is a note
-    good.set("opt_end_learning_rate", 0.5).repeat("opt_name").write(log)
+    good.set("cache_clear", False).repeat("opt_name").write(log)
     said = check(log)
     assert said.status == Exit.CLEAN
     assert (said.report["counts"]["warning"], said.report["counts"]["note"]) == (1, 1)
@@ -385,8 +385,9 @@ def test_json_is_the_report_of_the_contract(check: Podium, mixed: Path) -> None:
         "fail",
         "fail",
     ]
-    counted = [finding["severity"] for finding in report["findings"]]
-    assert report["counts"]["error"] == counted.count("error") > 0
+    own = [finding["severity"] for finding in report["findings"] if not finding["caused_by"]]
+    assert report["counts"]["error"] == own.count("error") > 0
+    assert report["counts"]["caused"] == len(report["findings"]) - len(own)
     (first,) = [f for f in report["findings"] if f["path"] == "a/result_1.txt"]
     assert (first["key"], first["actual"], first["expected"]) == ("opt_adamw_beta_2", 0.5, "0.95")
 
@@ -586,7 +587,7 @@ def test_the_profiles_differ_where_the_texts_do(check: Podium, good: LogBuilder,
     good.set("opt_end_learning_rate", 0.5).write(log)
     assert check(log, "--profile", "verifier").report["findings"] == []
     (finding,) = check(log).report["findings"]
-    assert (finding["key"], finding["severity"]) == ("opt_end_learning_rate", "warning")
+    assert (finding["key"], finding["severity"]) == ("opt_end_learning_rate", "error")
     assert finding["stated_by"] == "policy"
 
 
