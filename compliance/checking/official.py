@@ -16,22 +16,23 @@ def deciding(findings: Iterable[Finding]) -> list[Finding]:
     return [f for f in findings if f.severity is Severity.ERROR and not f.waived]
 
 
-def marked(findings: Iterable[Finding], rejecting: Iterable[Finding]) -> list[Finding]:
+def marked(
+    findings: Iterable[Finding], rejecting: Iterable[tuple[Finding, Severity]]
+) -> list[Finding]:
     """The findings, those marked for which the official verifier rejects a file or a result.
 
-    `rejecting` are the errors of the verifier's profile. One that the policy does not report at its
-    place is added: a warning, as the policy overrules what the verifier alone states.
+    `rejecting` are the errors of the verifier's profile, each with what it weighs by the policy,
+    which overrules what the verifier alone states: so much weighs one that is added, as the policy
+    reports nothing at its place.
     """
     kept = list(findings)
     places: dict[tuple[str, str], list[int]] = {}
     for index, finding in enumerate(kept):
         places.setdefault((finding.path, finding.id), []).append(index)
-    for error in rejecting:
+    for error, severity in rejecting:
         here = places.get((error.path, error.id))
         if here is None:
-            alone = replace(
-                error, severity=Severity.WARNING, stated_by=StatedBy.VERIFIER, official=True
-            )
+            alone = replace(error, severity=severity, stated_by=StatedBy.VERIFIER, official=True)
             kept.append(alone)
         else:
             at = next((index for index in here if kept[index].line == error.line), here[0])

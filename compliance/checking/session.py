@@ -28,7 +28,9 @@ from podium.compliance.report.data import (
     fails,
     verdict_of,
 )
-from podium.rules.finding import Finding, Profile
+from podium.rules.catalogue import find_round
+from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.hindsight import verifier_only
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ class _Session:
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
         # Errors of the official verifier, and the logs whose errors it lets pass
-        self.rejecting: list[Finding] = []
+        self.rejecting: list[tuple[Finding, Severity]] = []
         self.tolerated: set[str] = set()
         self.officially_tolerated: set[str] = set()
         self.comparators = comparators
@@ -152,7 +154,7 @@ class _Session:
         official = self._officially(tree, rules, judged)
         entry, results = judged.entry, judged.results
         if official is not None:
-            self.rejecting += deciding(official.findings)
+            self._reject(official.findings, rules)
             self.officially_tolerated |= official.tolerated | apart
             entry = with_official(entry, official.entry)
             results = [*map(with_official, results, official.results)]
@@ -165,6 +167,10 @@ class _Session:
             self.files.append(
                 FileEntry(path=path, kind="system", verdict=verdict, official_verdict=theirs)
             )
+
+    def _reject(self, findings: Iterable[Finding], rules: Round) -> None:
+        """Keep what the official verifier rejects for, and how much that weighs by the policy."""
+        self.rejecting += [(each, verifier_only(rules)) for each in deciding(findings)]
 
     def _verdict(self, tree: Tree, path: str) -> LogVerdict | None:
         one = self.judged.get(f"{tree.root}/{path}")
@@ -204,7 +210,7 @@ class _Session:
             # The file fails all the same: only its result is accepted with it
             self.files.append(self._entry(one, theirs))
             if theirs is not None and one.display_path not in self.officially_tolerated:
-                self.rejecting += deciding(theirs.findings)
+                self._reject(theirs.findings, find_round(*one.round.split()))
             if one.display_path in self.tolerated:
                 # Its warnings reject nothing, and so need no waiver
                 found = [self._excused(f) if f.severity == "error" else f for f in found]
@@ -276,13 +282,14 @@ class _Session:
         judged_officially = any(one.official_verdict for one in self.files) or any(
             one.official_verdict for one in self.submissions
         )
+        errors = [error for error, _ in self.rejecting]
         return conclude(
             rules,
             self.files,
             marked(self.findings, self.rejecting),
             submissions=self.submissions,
             results=self.results,
-            official_verdict=verdict_of(self.rejecting) if judged_officially else None,
+            official_verdict=verdict_of(errors) if judged_officially else None,
             selected=self.options.selected,
             strict=self.options.strict,
         )
