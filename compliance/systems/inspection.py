@@ -28,7 +28,7 @@ from podium.compliance.systems.fields import (
     Kind,
     Period,
     category_of,
-    letters,
+    misspelt_fields,
     period_of,
     status_intended,
     status_listed,
@@ -61,6 +61,9 @@ from podium.compliance.systems.values import (
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
+
+MENDED = " (podium fix does it)"
+"""Ends the help of what has one legal spelling."""
 
 POLICY, VERIFIER, BOTH = StatedBy.POLICY, StatedBy.VERIFIER, StatedBy.BOTH
 
@@ -99,7 +102,7 @@ class _Inspection:
         if not document.is_object or (self.verifier and not document.sound):
             return
         fields, named = self.fields, document.named
-        misspelt, may_be_empty = _misspelt(tuple(named)), _may_be_empty(self.period)
+        misspelt, may_be_empty = misspelt_fields(tuple(named)), _may_be_empty(self.period)
         # The verifier looks for names alone: a file whose every value is empty passes it.
         for name, each in FIELDS.items():
             if name in fields:
@@ -263,6 +266,7 @@ class _Inspection:
                 least="",
                 effect=f"; read as {count.value}",
                 digits=count.value,
+                mend=MENDED,
             )
 
     def _bad_count(self, each: Field, found: str) -> Iterator[Finding]:
@@ -278,6 +282,7 @@ class _Inspection:
             least=f" of at least {each.least}" if multiplied else "",
             effect=effect,
             digits=each.example,
+            mend="",
         )
 
     def _status(self, value: Any) -> Iterator[Finding]:
@@ -300,6 +305,7 @@ class _Inspection:
             value=short(value),
             problem=problem,
             spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {CATEGORIES}",
+            mend=MENDED if meant and strict else "",
         )
 
     def _division(self, value: Any) -> Iterator[Finding]:
@@ -314,6 +320,7 @@ class _Inspection:
             value=short(value),
             effect=effect,
             guess=f"; did you mean {close[0]!r}?" if close else "",
+            mend=MENDED if meant else "",
         )
 
 
@@ -321,24 +328,6 @@ def _stated_by(official: bool, *, policy: bool = True) -> StatedBy:
     if official:
         return BOTH if policy else VERIFIER
     return POLICY
-
-
-@lru_cache(maxsize=1024)
-def _misspelt(named: tuple[str, ...]) -> dict[str, str]:
-    """Fields that are not named, with the unknown name that is most like each.
-
-    The descriptions of one submitter mostly name the same.
-    """
-    absent = {letters(name): name for name in FIELDS if name not in named}
-    found = {}
-    for key in named:
-        if key in FIELDS:
-            continue
-        # Published files have divison, sumitter and system-type: all are more alike than 0.88
-        close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
-        if close:
-            found[absent.pop(close[0])] = key
-    return found
 
 
 @lru_cache(maxsize=64)
