@@ -1,4 +1,4 @@
-"""JSON files mended as text: their encoding and their last line, and fields with one legal spelling.
+"""JSON files mended as text: encoding, last line end, and fields with one legal spelling.
 
 Only the name or the value at fault is replaced: order, indents and every other field stay.
 """
@@ -18,9 +18,9 @@ from podium.compliance.systems.fields import (
     Field,
     Kind,
     category_of,
+    misspelt_fields,
     status_listed,
 )
-from podium.compliance.systems.inspection import misspelt_fields
 from podium.compliance.systems.reader import parse_description
 from podium.compliance.systems.values import read_count, read_division
 from podium.rules.model.round import Round
@@ -91,11 +91,9 @@ def _edits(text: str, fields: dict[str, Any], rules: Round) -> Iterator[Edit]:
         if field is None:
             continue
         written = text[slice(*valued)]
-        spelt = _spelt(field, fields[name], written, rules)
-        if spelt is not None and json.dumps(spelt) != written:
-            yield Edit(
-                *valued, json.dumps(spelt), f"{right} is {written}; must be {json.dumps(spelt)}"
-            )
+        spelt = json.dumps(_spelt(field, fields[name], written, rules))
+        if spelt not in ("null", written):
+            yield Edit(*valued, spelt, f"{right} is {written}; must be {spelt}")
 
 
 def _spelt(field: Field, value: Any, written: str, rules: Round) -> str | None:

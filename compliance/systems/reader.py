@@ -112,9 +112,7 @@ def _decode(data: bytes, document: Document) -> str:
     # The official verifier crashes on the mark; the policy judges the fields behind it all the same
     if data.startswith(codecs.BOM_UTF8):
         problem = "the file begins with a byte order mark, which JSON does not allow"
-        faults.append(
-            syntax_fault(1, problem, "save the file without the mark (podium fix does it)")
-        )
+        faults.append(syntax_fault(1, problem, "save it without the mark (podium fix does it)"))
         data = data[len(codecs.BOM_UTF8) :]
     try:
         return data.decode()
