@@ -106,6 +106,7 @@ class _Session:
         self.findings: list[Finding] = []
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
+        self.unjudged: list[str] = []
         # Errors of the official verifier, and the logs whose errors it lets pass
         self.rejecting: list[Finding] = []
         self.tolerated: set[str] = set()
@@ -155,6 +156,7 @@ class _Session:
             entry = with_official(entry, official.entry)
             results = [*map(with_official, results, official.results)]
         self.results += results
+        self.unjudged += judged.unjudged
         if not tree.scope:
             self.submissions.append(entry)
         for path, passed in judged.systems.items():
@@ -280,6 +282,7 @@ class _Session:
             marked(self.findings, self.rejecting),
             submissions=self.submissions,
             results=self.results,
+            unjudged=self.unjudged,
             official_verdict=verdict_of(self.rejecting) if judged_officially else None,
             selected=self.options.selected,
             strict=self.options.strict,

@@ -141,6 +141,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()
     results: Sequence[ResultEntry] = ()
+    unjudged: Annotated[
+        Sequence[str],
+        msgspec.Meta(description="folders with logs of no benchmark of the round: not judged"),
+    ] = ()
     files: Sequence[FileEntry] = ()
     findings: Sequence[Finding] = ()
 
@@ -172,6 +176,7 @@ def conclude(
     *,
     submissions: Iterable[SubmissionEntry] = (),
     results: Iterable[ResultEntry] = (),
+    unjudged: Iterable[str] = (),
     official_verdict: Verdict | None = None,
     selected: Callable[[str], bool] | None = None,
     strict: bool = False,
@@ -198,6 +203,7 @@ def conclude(
         counts=counts_of(ordered),
         submissions=sorted(submissions, key=lambda entry: entry.path),
         results=sorted(results, key=lambda entry: entry.path),
+        unjudged=sorted(unjudged),
         files=sorted(files, key=lambda entry: entry.path),
         findings=ordered,
     )
