@@ -276,14 +276,14 @@ class _Session:
         judged_officially = any(one.official_verdict for one in self.files) or any(
             one.official_verdict for one in self.submissions
         )
-        return conclude(
+        report = conclude(
             rules,
             self.files,
             marked(self.findings, self.rejecting),
             submissions=self.submissions,
             results=self.results,
-            unjudged=self.unjudged,
             official_verdict=verdict_of(self.rejecting) if judged_officially else None,
             selected=self.options.selected,
             strict=self.options.strict,
         )
+        return replace(report, unjudged=sorted(self.unjudged)) if self.unjudged else report

@@ -176,7 +176,6 @@ def conclude(
     *,
     submissions: Iterable[SubmissionEntry] = (),
     results: Iterable[ResultEntry] = (),
-    unjudged: Iterable[str] = (),
     official_verdict: Verdict | None = None,
     selected: Callable[[str], bool] | None = None,
     strict: bool = False,
@@ -203,7 +202,6 @@ def conclude(
         counts=counts_of(ordered),
         submissions=sorted(submissions, key=lambda entry: entry.path),
         results=sorted(results, key=lambda entry: entry.path),
-        unjudged=sorted(unjudged),
         files=sorted(files, key=lambda entry: entry.path),
         findings=ordered,
     )

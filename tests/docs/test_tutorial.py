@@ -14,7 +14,7 @@ from tests.docs.pages import blocks
 from tests.locations import ROOT
 
 INSTALLS = ("python -m pip", "mkdir tutorial")
-"""What the page begins with: the test has both already."""
+"""What the page begins with: the test has podium already, and makes the folder."""
 
 
 def told(text: str) -> str:
@@ -52,8 +52,9 @@ def run(command: str, place: Path) -> str:
 
 @pytest.mark.long
 def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
-    tool = tmp_path / ".bin/podium"
-    tool.parent.mkdir()
+    place = tmp_path / "tutorial"  # as the page's reader has called it
+    tool = place / ".bin/podium"
+    tool.parent.mkdir(parents=True)
     tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m podium "$@"\n', encoding="utf-8")
     tool.chmod(0o755)
     wrong = []
@@ -63,7 +64,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
         for command, shown in commands(block.text):
             if command.startswith(INSTALLS):
                 continue
-            printed = told(run(command, tmp_path))
+            printed = told(run(command, place))
             at = 0
             for piece in filter(None, map(told, shown.split("…"))):
                 found = printed.find(piece, at)
