@@ -252,7 +252,7 @@ def _secret(path: str, line: int, kind: str) -> Finding:
 def _local(path: str, data: bytes) -> Iterator[Finding]:
     found = local_paths(data)
     if found is not None:
-        more = f" and {found.count - 1} more" if found.count > 1 else ""
+        more = f" and {found.number - 1} more" if found.number > 1 else ""
         yield LOCAL_PATH.found(
             Profile.POLICY, path, line=found.line, first=found.first[:LONGEST_SHOWN], more=more
         )

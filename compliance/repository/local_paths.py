@@ -32,7 +32,7 @@ _HOMES = (b"/home", b"/Users")
 class LocalPaths(NamedTuple):
     """How many such paths a file has, and the first with its line."""
 
-    count: int
+    number: int
     first: str
     line: int
 
