@@ -12,6 +12,8 @@ help:  ## list the targets
 setup: $(STAMP)  ## make the virtual environment
 
 $(STAMP): pyproject.toml constraints.txt
+	@echo "Installing podium with every extra (PyTorch, matplotlib, test tools) into $(VENV)/: about"
+	@echo "1.7 GB on disk, several minutes; nothing outside of this folder. make clean removes it."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	$(BIN)/python -m compileall -q src

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
     from podium.rules.finding import Finding
 
+CONFIG = "podium.toml"
+"""What a submission is assembled by."""
+
 SHOWN = 5
 """Findings listed for one step; the command lists them all."""
 
@@ -106,7 +109,8 @@ def examine(path: Path, options: Options, width: int) -> tuple[str, bool]:
         return _unbegun(path, absent, width), False
     report = check_paths([path], options)
     parts = by_step(report)
-    return _text(path, report, parts, width), not any(part.to_do for part in parts)
+    to_do = any(part.to_do for part in parts)
+    return _text(path, report, parts, width), not to_do and not report.rejected_by
 
 
 def by_step(report: Outcome) -> list[Part]:
@@ -153,7 +157,7 @@ def _text(path: Path, report: Outcome, parts: list[Part], width: int) -> str:
     for number, part in enumerate(parts, 1):
         lines += _part(number, part, _quoted(path), width)
     count = sum(len(part.to_do) for part in parts)
-    lines += ["", _last(count, path)]
+    lines += ["", _last(count, path, report)]
     return "\n".join(lines) + "\n"
 
 
@@ -175,10 +179,27 @@ def _part(number: int, part: Part, path: str, width: int) -> Iterator[str]:
         yield f"      $ {part.step.command.format(path=path)}"
 
 
-def _last(count: int, path: Path) -> str:
-    if count:
-        return f"Not complete: {count} {'thing is' if count == 1 else 'things are'} to do."
-    return f"Complete.\n      $ podium pack {_quoted(path)}"
+def _last(count: int, path: Path, report: Outcome) -> str:
+    judges = " and ".join(_JUDGES[each] for each in sorted(report.rejected_by))
+    if not count and not judges:
+        return f"Complete.\n      $ {_next_command(path)}"
+    to_do = f"{count} {'thing is' if count == 1 else 'things are'} to do"
+    reasons = [to_do] * bool(count) + [f"{judges} would reject it"] * bool(judges)
+    return f"Not complete: {'; '.join(reasons)}."
+
+
+_JUDGES = {"policy": "the policy", "verifier": "the official verifier"}
+
+
+def _next_command(path: Path) -> str:
+    """What makes a package of a complete submission: only one with a podium.toml is assembled."""
+    if (path / CONFIG).is_file():
+        return f"podium pack {_quoted(path)}"
+    name, here = f"{path.absolute().name}.tar.zst", Path.cwd().resolve()
+    # An archive in the tree itself would be refused
+    within = path.resolve() in (here, *here.parents)
+    archive = path.resolve().parent / name if within else Path(name)
+    return f"podium bundle {_quoted(path)} {_quoted(archive)}"
 
 
 def _quoted(path: Path) -> str:

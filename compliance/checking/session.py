@@ -110,6 +110,7 @@ class _Session:
         self.findings: list[Finding] = []
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
+        self.unjudged: list[str] = []
         # Errors of the official verifier, and the logs whose errors it lets pass
         self.rejecting: list[tuple[Finding, Severity]] = []
         self.tolerated: set[str] = set()
@@ -159,6 +160,7 @@ class _Session:
             entry = with_official(entry, official.entry)
             results = [*map(with_official, results, official.results)]
         self.results += results
+        self.unjudged += judged.unjudged
         if not tree.scope:
             self.submissions.append(entry)
         for path, passed in judged.systems.items():
@@ -283,7 +285,7 @@ class _Session:
             one.official_verdict for one in self.submissions
         )
         errors = [error for error, _ in self.rejecting]
-        return conclude(
+        report = conclude(
             rules,
             self.files,
             marked(self.findings, self.rejecting),
@@ -293,3 +295,4 @@ class _Session:
             selected=self.options.selected,
             strict=self.options.strict,
         )
+        return replace(report, unjudged=sorted(self.unjudged)) if self.unjudged else report

@@ -68,6 +68,11 @@ PANELS = {
             "packaging.doctor:doctor",
             "List in order what a submission still lacks, with the command for each.",
         ),
+        "fix": Command(
+            "packaging.fix:fix",
+            "Show what podium can mend by itself: names, JSON, junk, permissions; --write mends "
+            "it.",
+        ),
         "pack": Command(
             "packaging.pack:pack",
             "Assemble a submission: plan, copy, check, swap in, write a receipt.",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from functools import cache
 
 from podium.rules.catalogue import find_round, rounds_of
 from podium.rules.model.round import Round
+
+_BETWEEN = re.compile(r"[\W_]+")
 
 
 def is_early(rules: Round) -> bool:
@@ -40,18 +43,29 @@ def advice_on(name: str, rules: Round) -> tuple[str, str]:
     # A tree of HPC judged by Training's rules shows its scalings where benchmarks belong
     if name in ("strong", "weak"):
         return "", "only HPC results lie in strong and weak: is it --usage hpc?"
-    names = benchmark_names(rules)
-    known = rules.benchmarks
-    newest_first = [known[each] for each in reversed(names) if each in known]
-    meant = [each.name for each in newest_first if name.lower() in each.also_called]
-    # What people are known to call a benchmark outranks what is only spelt alike
-    near = meant or difflib.get_close_matches(name.lower(), names, 1, 0.6)
+    near = near_names(name, rules)
     if near:
         return "", f"did you mean {' or '.join(near)}?"
     elsewhere = _rounds_with(rules.usage, name)
     if elsewhere:
         return f", but of {', '.join(elsewhere)}", "check that --round names the submission's round"
-    return "", f"must be one of {', '.join(names)}"
+    return "", f"must be one of {', '.join(benchmark_names(rules))}"
+
+
+def near_names(name: str, rules: Round) -> list[str]:
+    """The benchmarks that a name of none was probably to be."""
+    names, known = benchmark_names(rules), rules.benchmarks
+    newest_first = [known[each] for each in reversed(names) if each in known]
+    meant = [each.name for each in newest_first if name.lower() in each.also_called]
+    # What people are known to call a benchmark outranks what is only spelt alike
+    if meant:
+        return meant
+    begins = [each for each in names if len(name) > 2 and _letters(each).startswith(_letters(name))]
+    return begins or difflib.get_close_matches(name.lower(), names, 1, 0.6)
+
+
+def _letters(name: str) -> str:
+    return _BETWEEN.sub("", name.lower())
 
 
 @cache

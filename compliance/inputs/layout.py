@@ -27,7 +27,7 @@ from podium.compliance.inputs.tree_rules import (
     UNKNOWN_FOLDER,
     UNREADABLE,
 )
-from podium.rules.finding import Finding, Profile, StatedBy
+from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
@@ -76,7 +76,7 @@ class Tree(msgspec.Struct):
     `disk` lists its folders, each once. `misplaced` are the findings about what is not where a
     submission has it; their severity is the same in both profiles. `holding` are the systems whose
     folders hold folders of benchmarks, whatever their names; `entries` those described beside their
-    results, as 0.5 had it.
+    results, as 0.5 had it; `unjudged` the folders with logs of no benchmark of the round.
     """
 
     package: Package
@@ -88,6 +88,7 @@ class Tree(msgspec.Struct):
     result_systems: tuple[str, ...] = ()
     holding: set[str] = msgspec.field(default_factory=set)
     entries: set[str] = msgspec.field(default_factory=set)
+    unjudged: list[str] = msgspec.field(default_factory=list)
 
     @property
     def root(self) -> Path:
@@ -203,15 +204,25 @@ class _Scan:
             if benchmark:
                 self._result(system, scaling, f"{base}/{name}", benchmark)
             else:
-                elsewhere, advice = advice_on(name, self.rules)
-                self._report(
-                    UNKNOWN_BENCHMARK,
-                    f"{base}/{name}",
-                    name=name,
-                    round=self.rules.title,
-                    advice=advice,
-                    remark=elsewhere,
-                )
+                self._unknown(f"{base}/{name}", name)
+
+    def _unknown(self, path: str, name: str) -> None:
+        """Report a folder of no benchmark: what runs it holds belong to a result never judged."""
+        elsewhere, advice = advice_on(name, self.rules)
+        runs = any(
+            is_log(item.name) for _, each in self.tree.disk.walk(path) for item in each.items
+        )
+        if runs and (not self.tree.scope or holds(self.tree.scope, path)):
+            self.tree.unjudged.append(path)
+        self._report(
+            UNKNOWN_BENCHMARK,
+            path,
+            severity=None if runs else Severity.WARNING,
+            name=name,
+            round=self.rules.title,
+            advice=advice,
+            remark=elsewhere,
+        )
 
     def _result(self, system: str, scaling: Scaling, path: str, benchmark: str) -> None:
         listing = self._list(path)

@@ -33,11 +33,13 @@ MISPLACED = policy(
 # The official verifier only warns of such a folder, skips it, and accepts the package
 UNKNOWN_BENCHMARK = policy(
     "tree.unknown-benchmark",
+    Severity.ERROR,
     says="the folders below a system are called after the round's benchmarks",
     why="logs in any other folder belong to no result; the official verifier skips it",
     message="{name} is no benchmark of {round}",
     help="name the folder as logs name the benchmark: {advice}",
     cites=STRUCTURE,
+    varies="a warning where the folder holds no log",
     bad=(rename(RESULT, "results/ex_n8/llama31_405B"),),
 )
 UNKNOWN_FILE = policy(

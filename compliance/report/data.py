@@ -151,6 +151,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()
     results: Sequence[ResultEntry] = ()
+    unjudged: Annotated[
+        Sequence[str],
+        msgspec.Meta(description="folders with logs of no benchmark of the round: not judged"),
+    ] = ()
     files: Sequence[FileEntry] = ()
     findings: Sequence[Finding] = ()
 

@@ -27,6 +27,7 @@ from podium.compliance.repository.file_names import (
     plain,
     violated_rules,
 )
+from podium.compliance.repository.local_paths import local_paths, may_hold_paths
 from podium.compliance.repository.repository_rules import (
     ABSOLUTE_LINK,
     BROKEN_LINK,
@@ -35,6 +36,7 @@ from podium.compliance.repository.repository_rules import (
     LARGE_FILE,
     LFS_POINTER,
     LINK_FROM_ELSEWHERE,
+    LOCAL_PATH,
     SEARCH_ENDED,
     SECRET,
     SPECIAL_FILE,
@@ -55,6 +57,15 @@ REFUSED = 100 << 20
 
 MOST_PER_RULE = 200
 """Findings of one rule beyond this many are counted in one more."""
+
+LARGEST_HEAD = 1 << 20
+"""Bytes of a script that are searched for paths of one machine, and for secrets."""
+
+LONGEST_SHOWN = 120
+"""Characters of a path that a message shows."""
+
+ALWAYS_VALID = frozenset({"Private Key", "Basic Auth Credentials"})
+"""Kinds of secrets that nobody's service lets expire."""
 
 _USUAL = (Kind.FILE, Kind.FOLDER)
 
@@ -223,10 +234,29 @@ class _Policy:
             return [LFS_POINTER.found(self.profile, path)]
         # None says that nobody has read it; an empty answer, that it holds no secret
         found = self.known(item.path)
+        local: list[Finding] = []
         if found is None:
-            found = self.search.file(item.full, item.size, small)
+            data = small
+            if may_hold_paths(item.path) and self.search.affords(item.size):
+                data = self.head(item.full, LARGEST_HEAD) if data is None else data
+                local = [*_local(path, data)]
+            found = self.search.file(item.full, item.size, data)
         # The kind only: a report is passed around, and must not repeat the secret
-        return [SECRET.found(self.profile, path, line=line, kind=kind) for line, kind in found]
+        return [*(_secret(path, line, kind) for line, kind in found), *local]
+
+
+def _secret(path: str, line: int, kind: str) -> Finding:
+    severity = None if kind in ALWAYS_VALID else Severity.WARNING
+    return SECRET.found(Profile.POLICY, path, line=line, kind=kind, severity=severity)
+
+
+def _local(path: str, data: bytes) -> Iterator[Finding]:
+    found = local_paths(data)
+    if found is not None:
+        more = f" and {found.number - 1} more" if found.number > 1 else ""
+        yield LOCAL_PATH.found(
+            Profile.POLICY, path, line=found.line, first=found.first[:LONGEST_SHOWN], more=more
+        )
 
 
 def _target(item: Item) -> str | None:

@@ -205,13 +205,25 @@ LINK_FROM_ELSEWHERE = verifier(
 
 SECRET = own(
     "repo.secret",
+    Severity.ERROR,
     says="no password, key or token is left in the tree",
     why="the tree is published",
     message="what looks like a secret stands here ({kind})",
     help="remove it and revoke it: whoever reads the tree can use it",
     cites=_PUBLISHED,
+    varies="a warning for tokens and keys of services, which may have expired",
     bad=(write("benchmarks/run.sh", "pip --index https://joe:Zx9Qw8Er7T@example.org/simple\n"),),
     good=(write("benchmarks/run.sh", "pip --index https://$USER:$TOKEN@example.org/simple\n"),),
+)
+LOCAL_PATH = own(
+    "repo.local-path",
+    says="no script holds a path of somebody's home or of a cluster's file system",
+    why="a script with such a path runs nowhere else, and tells who has run it, and where",
+    message="paths of one machine: {first}{more}",
+    help="take the path from a variable or an argument, and say in the README what it must hold",
+    cites=_PUBLISHED,
+    bad=(write("benchmarks/run.sh", "export DATA=/home/jdoe/data\n"),),
+    good=(write("benchmarks/run.sh", "export DATA=${DATA:?the folder of the data}\n"),),
 )
 SEARCH_ENDED = own(
     "repo.search-ended",
@@ -242,6 +254,7 @@ RULES: tuple[FixedRule, ...] = (
     LINK_FROM_ELSEWHERE,
     LFS_POINTER,
     SECRET,
+    LOCAL_PATH,
     SPECIAL_FILE,
     UNREADABLE,
     SEARCH_ENDED,

@@ -92,6 +92,10 @@ class Search(msgspec.Struct):
     left: int = msgspec.field(default_factory=lambda: IN_ALL)
     skipped: int = 0
 
+    def affords(self, size: int) -> bool:
+        """Whether the beginning of a file of so many bytes may still be read."""
+        return 0 < min(size, HEAD) <= self.left
+
     def file(self, full: str, size: int, data: bytes | None = None) -> Secrets:
         """(line, kind of secret) of the secrets in one regular file; never follows a link.
 

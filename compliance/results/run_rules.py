@@ -75,7 +75,7 @@ INVALID_LOG_NAME = policy(
     says="logs are called result_<i>.txt with a number",
     why="other names are not taken as runs by every tool",
     message="the log is called {name}; must be result_<i>.txt with a number{more}",
-    help="number the runs from 0",
+    help="number the runs from 0 (podium fix does it)",
     cites=LAYOUT,
     varies="a note where the name ends in a number: published results have such names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_last.txt"),),
@@ -86,7 +86,7 @@ NUMBERING = own(
     says="the runs of a result are numbered without gaps, from 0 or from 1",
     why="a gap makes one ask for the run that is missing: runs may not be chosen by their times",
     message="runs are numbered {numbers}; must be without gaps, from 0 or from 1",
-    help="add the runs that are missing, or number from 0 if none is",
+    help="add the runs that are missing, or number from 0 if none is (podium fix does it)",
     cites=f"{OWN}, Names",
     bad=(rename(f"{RESULT}/result_2.txt", f"{RESULT}/result_7.txt"),),
 )

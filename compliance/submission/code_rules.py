@@ -29,7 +29,7 @@ NO_IMPLEMENTATION = policy(
     says="every benchmark with results has an implementation",
     why="reviewers must be able to read what the runs ran",
     message="{result} has results, but there is no code in {folder}",
-    help="add the implementation under {folder}/implementations/",
+    help="add the implementation under {folder}/implementations/{guess}",
     cites=INSPECTION,
     bad=(rename(_CODE, "benchmarks/llama31_8b"),),
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from podium.compliance.inputs.benchmark_names import is_early
+from podium.compliance.inputs.benchmark_names import benchmark_names, is_early, near_names
 from podium.compliance.inputs.layout import ResultFolder, Tree
 from podium.compliance.inputs.source_files import CODE_FOLDERS, Code
 from podium.compliance.report.terminal import join_limited
@@ -86,14 +86,30 @@ def _implementation(
     if not here:
         # A listing that was cut short proves no absence
         if code.whole:
-            path = tree.place(bases[0])
-            yield NO_IMPLEMENTATION.found(_PROFILE, path, result=folder.path, folder=bases[0])
+            yield NO_IMPLEMENTATION.found(
+                _PROFILE,
+                tree.place(bases[0]),
+                result=folder.path,
+                folder=bases[0],
+                guess=_other_folder(folder.benchmark, code, context),
+            )
         return
     base = "/".join(here[0].split("/")[:2])
     yield from _readme(tree, context.rules.benchmark(folder.benchmark), base, here, code)
     # In 0.5 and 0.6 the scripts lie elsewhere, or have other names
     if not is_early(context.rules):
         yield from _scripts(tree, base, here)
+
+
+def _other_folder(benchmark: str, code: Code, context: JudgingContext) -> str:
+    """Where the code of a benchmark probably lies, for the help; empty where that is not known."""
+    given = dict.fromkeys("/".join(path.split("/")[:2]) for path in code.paths)
+    names = benchmark_names(context.rules)
+    for base in given:
+        name = base.partition("/")[2]
+        if name not in names and benchmark in near_names(name, context.rules):
+            return f"; did you mean {base}?"
+    return ""
 
 
 def _readme(

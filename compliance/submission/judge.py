@@ -54,7 +54,8 @@ class Judged(msgspec.Struct):
     """A submission judged: findings beside those of its logs, and an entry for each result.
 
     `systems` are its descriptions, by path, and whether each passes; `tolerated` are the logs whose
-    failure the result may have: their findings are waived.
+    failure the result may have: their findings are waived. `unjudged` are folders with logs of no
+    benchmark.
     """
 
     entry: SubmissionEntry
@@ -62,6 +63,7 @@ class Judged(msgspec.Struct):
     results: list[ResultEntry] = msgspec.field(default_factory=list)
     systems: dict[str, bool] = msgspec.field(default_factory=dict)
     tolerated: set[str] = msgspec.field(default_factory=set)
+    unjudged: list[str] = msgspec.field(default_factory=list)
 
 
 class RoundState(msgspec.Struct):
@@ -165,6 +167,7 @@ class _Submission:
                 for run in verdict.result.runs
                 if verdict.failing(run) and not verdict.rejected
             },
+            [tree.place(path) for path in tree.unjudged],
         )
 
     def _shown(self, path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -202,6 +203,24 @@ LOG_STATUS: Mapping[Category, tuple[str, ...]] = {
 def letters(text: str) -> str:
     """A text's letters and digits in lower case: how spellings are compared."""
     return _BETWEEN.sub("", text.casefold())
+
+
+@lru_cache(maxsize=1024)
+def misspelt_fields(named: tuple[str, ...]) -> dict[str, str]:
+    """Fields that are not named, with the unknown name that is most like each.
+
+    The descriptions of one submitter mostly name the same.
+    """
+    absent = {letters(name): name for name in FIELDS if name not in named}
+    found = {}
+    for key in named:
+        if key in FIELDS:
+            continue
+        # Published files have divison, sumitter and system-type: all are more alike than 0.88
+        close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
+        if close:
+            found[absent.pop(close[0])] = key
+    return found
 
 
 def category_of(status: Any) -> Category | None:

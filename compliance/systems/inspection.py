@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from podium.compliance.systems.document import Document, TextFault
@@ -27,8 +26,8 @@ from podium.compliance.systems.fields import (
     Field,
     Kind,
     category_of,
-    letters,
     may_be_empty,
+    misspelt_fields,
     period_of,
     status_intended,
     status_listed,
@@ -62,6 +61,9 @@ from podium.compliance.systems.values import (
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
+
+MENDED = " (podium fix does it)"
+"""Ends the help of what has one legal spelling."""
 
 POLICY, VERIFIER, BOTH = StatedBy.POLICY, StatedBy.VERIFIER, StatedBy.BOTH
 
@@ -100,7 +102,7 @@ class _Inspection:
         if not document.is_object or (self.verifier and not document.sound):
             return
         fields, named = self.fields, document.named
-        misspelt, optional = _misspelt(tuple(named)), may_be_empty(self.period)
+        misspelt, optional = misspelt_fields(tuple(named)), may_be_empty(self.period)
         # The verifier looks for names alone: a file whose every value is empty passes it.
         for name, each in FIELDS.items():
             if name in fields:
@@ -270,6 +272,7 @@ class _Inspection:
                 least="",
                 effect=f"; read as {count.value}",
                 digits=count.value,
+                mend=MENDED,
             )
 
     def _bad_count(self, each: Field, found: str) -> Iterator[Finding]:
@@ -285,6 +288,7 @@ class _Inspection:
             least=f" of at least {each.least}" if multiplied else "",
             effect=effect,
             digits=each.example,
+            mend="",
         )
 
     def _status(self, value: Any) -> Iterator[Finding]:
@@ -307,6 +311,7 @@ class _Inspection:
             value=short(value),
             problem=problem,
             spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {CATEGORIES}",
+            mend=MENDED if meant and strict else "",
         )
 
     def _division(self, value: Any) -> Iterator[Finding]:
@@ -322,6 +327,7 @@ class _Inspection:
             value=short(value),
             effect=effect,
             guess=f"; did you mean {close[0]!r}?" if close else "",
+            mend=MENDED if meant else "",
         )
 
 
@@ -329,21 +335,3 @@ def _stated_by(official: bool, *, policy: bool = True) -> StatedBy:
     if official:
         return BOTH if policy else VERIFIER
     return POLICY
-
-
-@lru_cache(maxsize=1024)
-def _misspelt(named: tuple[str, ...]) -> dict[str, str]:
-    """Fields that are not named, with the unknown name that is most like each.
-
-    The descriptions of one submitter mostly name the same.
-    """
-    absent = {letters(name): name for name in FIELDS if name not in named}
-    found = {}
-    for key in named:
-        if key in FIELDS:
-            continue
-        # Published files have divison, sumitter and system-type: all are more alike than 0.88
-        close = difflib.get_close_matches(letters(key), absent, 1, 0.88)
-        if close:
-            found[absent.pop(close[0])] = key
-    return found

@@ -2,11 +2,14 @@
 
 `make demo` runs this. Two bundled trainers really train at smoke scale, ten runs each: Llama 2 70B
 with LoRA for the newest round in the closed division, and R-GAT for round 5.1 in the open one.
-Their logs are real, and declare that they are not MLPerf results. Everything is left in `demo/`.
+Their logs are real, and declare that they are not MLPerf results. Everything is left in `demo/`,
+with a page of the scores and a chart of the runs beside the reference.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,14 +18,19 @@ from pathlib import Path
 
 PLACE = Path("demo")
 RUNS = 10
+SYSTEM = "smoke_scale"
+"""The system's name: it stands wherever a score of these small models does."""
+SHARED = ("engine", "log", "modeling")
+"""Folders that every trainer uses."""
 
 README = """# {title}
 
-Trained by the reference trainer of podium at smoke scale.
+Trained by the reference trainer of podium at smoke scale: a small model of the real class on
+synthetic data. It shows how a run is trained, logged and packed; it is no MLPerf result.
 
 ## Steps to run
 
-    podium run {name} --runs 10
+    python -m podium run {name} --runs 10
 
 ## Dataset
 
@@ -42,15 +50,28 @@ UNPROBED = {
 }
 
 
+_warned: set[str] = set()
+
+
 def podium(*words: object, status: int = 0) -> None:
     """Show a podium command and run it; the demo ends where it does not do what it should."""
     arguments = [str(word) for word in words]
-    print(f"\n$ podium {' '.join(arguments)}", flush=True)
-    done = subprocess.run([sys.executable, "-m", "podium", *arguments], check=False)
+    print(f"\n$ podium {shlex.join(arguments)}", flush=True)
+    command = [sys.executable, "-m", "podium", *arguments]
+    done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True)
+    tell(done.stderr)
     if done.returncode != status:
         raise SystemExit(f"exit status {done.returncode}, expected {status}")
     if status:
         print(f"(exit status {status})", flush=True)
+
+
+def tell(lines: str) -> None:
+    """Print what a command wrote to standard error, each line once in the whole demo."""
+    for line in lines.splitlines():
+        if line not in _warned:
+            _warned.add(line)
+            print(line, file=sys.stderr, flush=True)
 
 
 def train(benchmark: str, *options: str) -> None:
@@ -61,24 +82,34 @@ def train(benchmark: str, *options: str) -> None:
     for half in (0, 1):
         runs = ["--runs", str(RUNS // 2), "--seed", str(1 + half * RUNS // 2)]
         words = [*runs, "--output", f"{PLACE}/raw/{benchmark}_{half}"]
-        print(f"\n$ podium run {benchmark} {' '.join([*options, *words])} &", flush=True)
-        halves.append(subprocess.Popen([*command, *words]))
-    if any(half.wait() for half in halves):
+        print(f"\n$ podium run {benchmark} {shlex.join([*options, *words])} &", flush=True)
+        halves.append(subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True))
+    for half in halves:
+        tell(half.communicate()[1])
+    if any(half.returncode for half in halves):
         raise SystemExit("a run did not reach its target")
 
 
 def describe(path: Path, round_name: str, division: str) -> None:
     """A system description, probed; what no probe can know is given here."""
-    known = {"submitter": "Example", "division": division, "system_name": "demo", **UNPROBED}
+    known = {"submitter": "Example", "division": division, "system_name": SYSTEM, **UNPROBED}
     settings = [word for name, value in known.items() for word in ("--set", f"{name}={value}")]
     podium("system", "init", path, "--round", round_name, "--no-input", "-q", *settings)
     podium("system", "check", path, "--round", round_name)
 
 
 def code_of(benchmark: str, title: str) -> None:
-    """The trainer's code, as it is submitted: all of the trainers, as they share a loop."""
+    """The trainer's code, as it is submitted: its own folders, and what all trainers share."""
     source, copy = Path("reference_runs"), PLACE / "code" / benchmark
-    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    folders = {benchmark, *SHARED}
+    for module in (source / benchmark).glob("*.py"):
+        # A trainer may build on the model of another
+        folders |= set(re.findall(r"from podium\.reference_runs\.(\w+)\.", module.read_text()))
+    for folder in sorted(folders):
+        leave = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source / folder, copy / folder, ignore=leave)
+    for module in source.glob("*.py"):
+        shutil.copy(module, copy)
     (copy / "README.md").write_text(README.format(title=title, name=benchmark), encoding="utf-8")
 
 
@@ -86,7 +117,7 @@ def configure(benchmark: str, round_name: str, division: str) -> Path:
     """A podium.toml that names every source."""
     folder = PLACE / f"submission_{round_name}"
     folder.mkdir()
-    describe(folder / "demo.json", round_name, division)
+    describe(folder / f"{SYSTEM}.json", round_name, division)
     path = folder / "podium.toml"
     path.write_text(
         f"""submitter = "Example"
@@ -95,13 +126,13 @@ division = "{division}"
 into = "packed"
 
 [systems]
-demo = "demo.json"
+{SYSTEM} = "{SYSTEM}.json"
 
 [documents]
 "benchmarks/{benchmark}/README.md" = "../code/{benchmark}/README.md"
 
 [[results]]
-system = "demo"
+system = "{SYSTEM}"
 benchmark = "{benchmark}"
 logs = ["../raw/{benchmark}_*/result_*.txt"]
 
@@ -138,14 +169,14 @@ def newest_round() -> None:
     podium("preflight", illegal, "--benchmark", name, "--round", "6.1", status=1)
     print("\nRank 8 is not. With the benchmark's own rank, ten runs:")
     train(name, "--round", "6.1")
-    podium("check", f"{PLACE}/raw/{name}_0", "--round", "6.1")
+    podium("check", "-q", f"{PLACE}/raw/{name}_0", "--round", "6.1")
     code_of(name, "Llama 2 70B LoRA")
     config = configure(name, "6.1", "closed")
     podium("pack", config, "--dry-run")
     archive = config.parent / "Example.tar.zst"
     podium("pack", config, "-q", "--bundle", archive)
     packed = config.parent / "packed" / "Example"
-    podium("score", packed, "--round", "6.1")
+    show(packed, "6.1", name)
     print("\nReference points from these runs (ten are too few for the committee: exit status 1):")
     podium("rcp", "make", packed, "--round", "6.1", "--output", PLACE / "points.json", status=1)
     podium("pack", config, "-q", "--git", review_repository(), "--push")
@@ -156,11 +187,31 @@ def newest_round() -> None:
 def older_round() -> None:
     """R-GAT of round 5.1 in the open division: train, check, score, pack."""
     train("rgat", "--round", "5.1", "--division", "open")
-    podium("check", f"{PLACE}/raw/rgat_0", "--round", "5.1")
+    podium("check", "-q", f"{PLACE}/raw/rgat_0", "--round", "5.1")
     code_of("rgat", "R-GAT")
     config = configure("rgat", "5.1", "open")
     podium("pack", config, "-q")
-    podium("score", config.parent / "packed" / "Example", "--round", "5.1")
+    show(config.parent / "packed" / "Example", "5.1", "rgat")
+
+
+def show(packed: Path, round_name: str, name: str) -> None:
+    """The scores in the terminal and as a page; of the closed division a chart, too."""
+    print("\nAt smoke scale: times of a small model on synthetic data, no MLPerf result.")
+    podium("score", packed, "--round", round_name)
+    page = PLACE / f"scores_{name}.html"
+    podium("score", packed, "--round", round_name, "--format", "html", "--output", page)
+    if name == "llama2_70b_lora":
+        podium("rcp", "check", packed, "--round", round_name, "--plot", PLACE / f"runs_{name}.svg")
+    if offers_pages():
+        report = PLACE / f"report_{name}.html"
+        podium("check", packed, "--round", round_name, "--format", "html", "--output", report)
+
+
+def offers_pages() -> bool:
+    """Whether `podium check` can write its report as a page."""
+    words = [sys.executable, "-m", "podium", "check", "--help"]
+    found = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return "html" in found.partition("--format")[2][:120]
 
 
 def main() -> None:
@@ -172,7 +223,9 @@ def main() -> None:
     older_round()
     seconds = time.monotonic() - began
     print(f"\n{2 * RUNS} runs trained, checked, scored and packed in {seconds:.0f} s.")
-    print(f"Look around in {PLACE}/: raw logs, packed trees, the commit, the bundle, the receipt.")
+    print(f"Look around in {PLACE}/: raw logs, packed trees, the commit, the bundle, the receipt;")
+    pictures = sorted(str(path) for path in PLACE.iterdir() if path.suffix in (".html", ".svg"))
+    print(f"to look at: {', '.join(pictures)}. `make clean` removes all of it.")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ LAYERS = {
         *("version", "exit_codes", "errors", "files", "report", "inputs", "waivers"),
         *("repository", "logs", "systems", "power", "results", "submission", "tables"),
         *("checking", "scoring", "history", "rcp", "live", "rulebook", "drift"),
-        *("packing", "bundling", "compat"),
+        *("fixing", "packing", "bundling", "compat"),
         *("commands", "cli"),
     ),
 }

@@ -77,10 +77,12 @@ def passes(report: Outcome) -> str:
     """Say how many files pass and fail, and how many results are accepted and rejected."""
     verdicts = Counter(entry.verdict for entry in report.files)
     counts = [f"{plural(verdicts['fail'], 'file fails', 'files fail')}, {verdicts['pass']} pass"]
-    if report.results:
+    if report.results or report.unjudged:
         rejected = sum(entry.verdict == "rejected" for entry in report.results)
         accepted = len(report.results) - rejected
         counts.append(f"{plural(rejected, 'result')} rejected, {accepted} accepted")
+    if report.unjudged:
+        counts[-1] += f", {len(report.unjudged)} not judged"
     return "; ".join(counts)
 
 

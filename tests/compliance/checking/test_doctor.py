@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -32,7 +33,42 @@ def test_a_complete_submission_is_told_so(
     assert doctor(usual(tmp_path)) == Exit.CLEAN
     out = capsys.readouterr().out
     assert set(states(out).values()) == {"done"}
-    assert "Complete.\n      $ podium pack " in out
+    assert "Complete.\n      $ podium bundle " in out
+
+
+def test_the_command_of_a_complete_submission_works(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = usual(tmp_path / "trees")
+    for folder in (tmp_path, tree.root):
+        monkeypatch.chdir(folder)
+        assert doctor(tree) == Exit.CLEAN
+        last = capsys.readouterr().out.splitlines()[-1]
+        command = shlex.split(last.partition("$ podium ")[2])
+        assert run(command) == Exit.CLEAN
+        capsys.readouterr()
+
+
+def test_a_complete_submission_with_a_configuration_is_packed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = usual(tmp_path).write("podium.toml", 'round = "5.1"\n')
+    assert doctor(tree) == Exit.CLEAN
+    assert f"Complete.\n      $ podium pack {tree.root}\n" in capsys.readouterr().out
+
+
+def test_who_would_reject_a_submission_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = usual(tmp_path)
+    tree.log(3)
+    assert doctor(tree) == Exit.FOUND
+    assert "; the official verifier would reject it." in capsys.readouterr().out
+    tree = usual(tmp_path / "both")
+    tree.log(2, lambda log: log.set("opt_name", "sgd")).log(1, lambda log: log.drop("opt_name"))
+    assert doctor(tree) == Exit.FOUND
+    last = " ".join(capsys.readouterr().out.split())
+    assert "; the policy and the official verifier would reject it." in last
 
 
 @pytest.mark.parametrize(

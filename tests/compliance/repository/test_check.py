@@ -257,7 +257,9 @@ def test_a_secret_is_found_and_not_told(tree: Path, kind: str, name: str) -> Non
     (tree / name).write_text(f"first\n:::MLLOG {{}}\n{SECRETS[kind]}\n")
     (finding,) = found(tree)
     assert (finding.id, finding.path, finding.line) == ("repo.secret", name, 3)
-    assert finding.severity is WARNING
+    # Keys and passwords open what they open for as long as nobody revokes them
+    lasting = kind in ("Private Key", "Basic Auth Credentials")
+    assert finding.severity is (Severity.ERROR if lasting else WARNING)
     assert kind in finding.message
     secret = SECRETS[kind].split()[-1][-12:]
     assert secret == "KEY-----" or secret not in repr(finding)
@@ -507,3 +509,39 @@ def test_a_hidden_file_rejects_no_submission(tmp_path: Path, name: str, called: 
     assert report.verdict == "accepted"
     official = made.check("verifier").findings
     assert [one.severity.value for one in official if "leading" in one.id] == ["error"] * called
+
+
+# --- paths of one machine ---
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("cd /home/jdoe/mlperf\n", 1),
+        ("DATA=${DATA:-/lustre/users/jdoe/data}\nOUT=/Users/jane/out:/gpfs01/x\n", 3),
+        ('volumes: ["/lustre/fsw/mlperf:/data"]\n', 1),
+        ("cd $HOME/data ~/home/data ${ROOT}/home/jdoe ./scratch/jdoe\n", 0),
+        ("https://example.org/home/jdoe /data/llama /workspace/x /opt/lustre/bin\n", 0),
+        ("/home/user/x /home/<name>/x /home/$USER/x /home/ubuntu /home/ /lustre\n", 0),
+    ],
+)
+def test_paths_of_one_machine_are_counted_by_file(tree: Path, text: str, count: int) -> None:
+    (tree / "benchmarks").mkdir(exist_ok=True)
+    (tree / "benchmarks/run.sh").write_text(f"#!/bin/sh\n{text}")
+    findings = found(tree)
+    assert len(findings) == min(count, 1)
+    for finding in findings:
+        assert (finding.id, finding.path, finding.line) == (
+            "repo.local-path",
+            "benchmarks/run.sh",
+            2,
+        )
+        assert finding.severity is WARNING
+        assert finding.message.endswith(f" and {count - 1} more") == (count > 1)
+
+
+@pytest.mark.parametrize("path", ["benchmarks/README.md", "benchmarks/out.log", "results/x.sh"])
+def test_paths_in_what_is_no_script_of_the_code_are_let_be(tree: Path, path: str) -> None:
+    (tree / path).parent.mkdir(exist_ok=True)
+    (tree / path).write_text("cd /home/jdoe/mlperf\n")
+    assert found(tree) == []

@@ -66,6 +66,13 @@ def test_a_benchmark_without_implementation_is_told(left: str, tmp_path: Path) -
     assert ("code.no-implementation", BASE) in codes(tree)
 
 
+def test_code_in_a_folder_of_a_like_name_is_pointed_at(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / BASE).rename(tree.root / "benchmarks/llama31-405b")
+    [finding] = tree.found("code.no-implementation")
+    assert finding.hint.endswith("; did you mean benchmarks/llama31-405b?")
+
+
 def test_a_readme_must_be_there(tmp_path: Path) -> None:
     tree = usual(tmp_path)
     (tree.root / BASE / "README.md").unlink()

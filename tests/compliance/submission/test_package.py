@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from podium.compliance import check
 from podium.compliance.report.models import Report
 from podium.compliance.results.factor import read_scaling
 from podium.rules.finding import Severity
 from tests.builders import LogBuilder, build
+from tests.compliance.command_line import podium
 from tests.compliance.trees import Submission, as_run, good, usual
 
 PROFILES = ("policy", "verifier")
@@ -77,6 +80,43 @@ def test_a_misspelt_benchmark_is_told_and_empties_the_submission(tmp_path: Path)
     assert "did you mean llama31_405b?" in finding.hint
     assert "tree.no-results" in ids(report, "error")
     assert report.submissions[0].verdict == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("llama2", "llama2_70b_lora"),
+        ("llama2-70b-lora", "llama2_70b_lora"),
+        ("Llama31-405B", "llama31_405b"),
+        ("llama31", "llama31_405b or llama31_8b"),
+    ],
+)
+def test_logs_of_an_unknown_benchmark_are_never_accepted(
+    name: str, near: str, tmp_path: Path
+) -> None:
+    tree = usual(tmp_path)
+    shutil.copytree(tree.root / tree.folder(), tree.root / f"results/ex_n8/{name}")
+    (tree.root / "results/ex_n8/notes").mkdir()
+    report = tree.check()
+    found = {f.path: f for f in report.findings if f.id == "tree.unknown-benchmark"}
+    unknown = found[f"results/ex_n8/{name}"]
+    assert (unknown.severity, unknown.official) == ("error", False)
+    assert f"did you mean {near}?" in unknown.hint
+    assert found["results/ex_n8/notes"].severity == "warning"
+    assert report.unjudged == [f"results/ex_n8/{name}"]
+    assert (report.verdict, report.official_verdict) == ("rejected", "accepted")
+    assert report.submissions[0].verdict == "rejected"
+    done = podium("check", tree.root, "--round", "5.1")
+    assert "0 results rejected, 1 accepted, 1 not judged" in " ".join(done.stdout.split())
+
+
+def test_a_result_of_an_unknown_benchmark_alone_is_not_accepted(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    folder = tree.root / tree.folder()
+    folder.rename(folder.parent / "llama31")
+    for path in (folder.parent, folder.parent / "llama31"):
+        report = check(path, round="5.1")
+        assert (report.verdict, len(report.unjudged)) == ("rejected", 1)
 
 
 def test_the_verifier_passes_over_a_misspelt_benchmark(tmp_path: Path) -> None:

@@ -1,0 +1,133 @@
+"""`podium fix`: what is mechanically wrong with submissions, found and, where asked, mended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from podium.compliance.errors import NothingToJudge, UsageFault
+from podium.compliance.fixing.apply import apply, lies_in
+from podium.compliance.fixing.change import Action, Change, Left, Mended, Plan
+from podium.compliance.fixing.descriptions import mended_description, mended_text
+from podium.compliance.fixing.leavings import leavings
+from podium.compliance.fixing.numbering import renames
+from podium.compliance.inputs.discover import Kind, Package, kinds_of, submissions
+from podium.compliance.inputs.layout import POWER, Tree, scan
+from podium.compliance.inputs.listing import Disk
+from podium.compliance.inputs.listing import Kind as OnDisk
+from podium.compliance.inputs.round_selection import RoundRequest, forget
+from podium.compliance.inputs.source_files import open_plain
+from podium.compliance.systems.reader import LARGEST
+from podium.rules.model.round import Round
+
+MOST_PASSES = 4
+"""A folder that could not be listed shows what lies in it only once it is opened."""
+
+
+def mend(path: Path, request: RoundRequest, *, write: bool) -> list[Mended]:
+    """What is to be mended in each submission of a path; with `write`, what was.
+
+    A file that cannot be read or written is left, and stops no other. Raises ComplianceError where
+    the path holds no submission and is no system description, or where nothing can be written.
+    """
+    forget()
+    contents = kinds_of([path], request)
+    kind = contents[path].kind
+    if kind is Kind.SYSTEM:
+        rules = request.choose(path.absolute().parent).rules
+        return _unless_refused(path, [_mend(_Alone(path, rules), write=write)])
+    packages = submissions(contents)
+    if not packages:
+        raise NothingToJudge(
+            f"{path} holds no submission; must have the folders results and systems"
+        )
+    done = [
+        _mend(_Whole(package, request.choose(package.root).rules), write=write)
+        for package in packages
+    ]
+    return _unless_refused(path, done)
+
+
+def _unless_refused(path: Path, done: list[Mended]) -> list[Mended]:
+    """The answer; raises UsageFault where changes were to be made, and none could be."""
+    refused = next((one.refused for one in done if one.refused), "")
+    if refused and all(one.refused or not one.changes for one in done):
+        raise UsageFault(f"{path} cannot be changed: {refused}; nothing was written")
+    return done
+
+
+class _Alone:
+    """A system description by itself."""
+
+    def __init__(self, path: Path, rules: Round) -> None:
+        self.root, self.name, self.rules = path.parent, path.name, rules
+
+    def plans(self) -> Iterator[Plan]:
+        yield from _edits(self.root, self.name, self.rules, described=True)
+
+
+class _Whole:
+    """A submission, or the results in a folder of it."""
+
+    def __init__(self, package: Package, rules: Round) -> None:
+        self.package, self.root, self.rules = package, package.root, rules
+        self.name = package.display_path or package.root.absolute().name
+
+    def plans(self) -> Iterator[Plan]:
+        """Every change, names last: until then each path is that of the tree as it was read."""
+        tree = scan(self.package, self.rules, Disk(self.root))
+        yield from leavings(tree.disk, tree.scope)
+        described = {*tree.systems.values()} if not tree.scope else set()
+        for path in (*sorted(described), *_json_files(tree)):
+            yield from _edits(self.root, path, self.rules, described=path in described)
+        yield from renames(tree)
+
+
+def _mend(what: _Alone | _Whole, *, write: bool) -> Mended:
+    """The plan for one submission, or what became of it."""
+    mended = Mended(str(what.root), what.name, what.rules.title)
+    plans = [*what.plans()]
+    mended.left = [each for each in plans if isinstance(each, Left)]
+    mended.changes = [each for each in plans if isinstance(each, Change)]
+    if not write or not mended.changes:
+        return mended
+    made: list[Change] = []
+    for _ in range(MOST_PASSES):
+        changes = [each for each in plans if isinstance(each, Change)]
+        done, failed = apply(what.root, changes)
+        made += done
+        plans = [*what.plans()] if done else []
+        if not done or not any(isinstance(each, Change) for each in plans):
+            break
+    mended.refused = failed[0].reason if failed and not made else ""
+    mended.changes = made
+    mended.left = [*(each for each in plans if isinstance(each, Left)), *failed]
+    return mended
+
+
+def _json_files(tree: Tree) -> Iterator[str]:
+    """The JSON files among results; measurements of power are none of podium's business."""
+    for path, folder in tree.disk.walk(tree.scope or "results"):
+        if POWER not in path.split("/"):
+            for item in folder.items:
+                if item.kind is OnDisk.FILE and item.name.endswith(".json"):
+                    yield item.path
+
+
+def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[Plan]:
+    """The edit of one JSON file, where it needs one."""
+    # What a link leads to is mended where it lies, if it lies in the tree
+    if os.path.islink(root / path) or not lies_in(root, path):
+        return
+    try:
+        with open_plain(root / path) as stream:
+            before = stream.read(LARGEST + 1)
+    except OSError as error:
+        yield Left(path, f"it cannot be read: {error.strerror}")
+        return
+    if len(before) > LARGEST:
+        return
+    after, why = mended_description(before, rules) if described else mended_text(before)
+    if after != before:
+        yield Change(Action.EDIT, path, tuple(why), before=before, after=after)

@@ -1,0 +1,59 @@
+"""Paths in scripts that hold on one machine: of somebody's home, of a cluster's file system."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from podium.compliance.inputs.source_files import CODE_FOLDERS
+
+_ENDINGS = (
+    *(".sh", ".bash", ".sbatch", ".slurm", ".sub", ".lsf", ".pbs", ".py", ".yaml", ".yml"),
+    *(".toml", ".ini", ".cfg", ".conf", ".env", ".json", ".mk", ".tcl", ".pl"),
+)
+_NAMES = ("Dockerfile", "Makefile")
+
+# What stands before the slash must not make it a part of another path
+_PATH = re.compile(
+    rb"(?<![\w.~})$*/\]])"
+    rb"(?:/home|/Users|/lustre\w*|/gpfs\w*|/beegfs\w*|/fsx|/nfs\w*|/afs|/ceph\w*|/panfs|/scratch\w*)"
+    rb"/([A-Za-z0-9_][\w.@-]*)(?:/[\w.@+-]*)*"
+)
+
+# Names that stand for another, and the accounts that images come with
+_ANYBODY = re.compile(
+    rb"user(?:name)?s?|you|your[_-]?\w*|me|name|x+|account|root|ubuntu|ec2-user|docker|runner|"
+    rb"app|work(?:space)?|mlperf|jovyan|mambauser|vscode",
+    re.IGNORECASE,
+)
+_HOMES = (b"/home", b"/Users")
+
+
+class LocalPaths(NamedTuple):
+    """How many such paths a file has, and the first with its line."""
+
+    number: int
+    first: str
+    line: int
+
+
+def may_hold_paths(path: str) -> bool:
+    """Whether a file is a script, or settings of one, in the code of a submission."""
+    name = path.rpartition("/")[2]
+    script = name.endswith(_ENDINGS) or name.startswith(_NAMES)
+    return script and path.partition("/")[0] in CODE_FOLDERS
+
+
+def local_paths(data: bytes) -> LocalPaths | None:
+    """The paths of one machine in a text; None where it has none."""
+    matches = [each for each in _PATH.finditer(data) if not _stands_for_any(each)]
+    if not matches:
+        return None
+    first = matches[0]
+    line = data.count(b"\n", 0, first.start()) + 1
+    return LocalPaths(len(matches), first[0].decode("utf-8", "replace"), line)
+
+
+def _stands_for_any(match: re.Match[bytes]) -> bool:
+    """Whether a home is nobody's: of a placeholder, or of an image's account."""
+    return match[0].startswith(_HOMES) and _ANYBODY.fullmatch(match[1]) is not None
