@@ -17,8 +17,9 @@ class PackageRules(msgspec.Struct, frozen=True):
     reference points may be run in; of several, a point says which. `power`: energy may be measured.
 
     Review (training rules, Hyperparameter Borrowing, Results Resubmission; submission rules):
-    `borrowing`: another's hyperparameters may be taken; `software_updates`: software may be brought
-    up to date meanwhile. `resubmission`: logs of an earlier round are accepted.
+    `borrowing`: another's hyperparameters may be taken; `borrowed_scale`: at no larger scale than
+    was submitted first. `software_updates`: software may be brought up to date meanwhile.
+    `resubmission`: logs of an earlier round are accepted.
     `preview_follow_up`: a system previewed must be followed up.
 
     Layout (submission rules, Directory structure): `scaling_folders`: results lie in `strong` and
@@ -41,6 +42,7 @@ class PackageRules(msgspec.Struct, frozen=True):
     point_precisions: tuple[str, ...] = ("FP32",)
     power: bool = False
     borrowing: bool = False
+    borrowed_scale: bool = False
     software_updates: bool = False
     resubmission: bool = False
     preview_follow_up: bool = False
