@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from podium.compliance.history.borrowed_scale import changed_scale
 from podium.compliance.history.prior_submission import Earlier, EarlierResult, changed_fields
 from podium.compliance.history.rules import BORROWER_CHANGED, GROUP, NOT_A_GROUP, NOT_ALLOWED
+from podium.compliance.history.scale import machine, scale
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency import canonical_text
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.systems.agreement import same_organisation
+from podium.compliance.systems.values import SystemDescription
 from podium.rules.finding import Finding
 
 # The rules name batch sizes, local and global, and the span of batch normalisation
@@ -31,6 +34,9 @@ BATCH_SIZES = frozenset(
     }
 )
 """Settings that may differ from the lender's."""
+
+# A system of another size mostly has another name, too
+_SIZES = frozenset({"number_of_nodes", "accelerators_per_node", "system_name"})
 
 # Software Adoption, until training 5.0, let a submitter update these during the review
 _SOFTWARE = frozenset({"framework", "other_software_stack", "operating_system"})
@@ -54,10 +60,12 @@ def borrowed(
         if not changed:
             continue
         yield _changed(tree, verdict, first, changed, _lenders(known, first), context)
-        now, then = verdict.result.description, first.description
-        if now is not None and then is not None:
-            where = tree.place(tree.systems[first.system])
-            yield from _system(where, first, then.given, now.given, context)
+        now = verdict.result.description
+        if now is not None and first.description is not None:
+            yield from _system(tree, verdict.folder.system, first, now, context)
+            if context.rules.package.borrowed_scale:
+                own = [one for one in known if _same_machine(one, first)]
+                yield from changed_scale(tree, verdict, first, own, context)
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
@@ -76,16 +84,28 @@ def _first(
     known: Sequence[EarlierResult], verdict: ResultVerdict, tree: Tree
 ) -> EarlierResult | None:
     """The result as it was submitted first."""
-    folder = verdict.folder
-    same = (folder.system, folder.benchmark, folder.scaling)
-    return next(
-        (
-            one
-            for one in known
-            if (one.system, one.benchmark, one.scaling) == same
-            and same_organisation(one.submitter, tree.submitter)
-        ),
-        None,
+    folder, system = verdict.folder, verdict.result.description
+    own = [
+        one
+        for one in known
+        if (one.benchmark, one.scaling) == (folder.benchmark, folder.scaling)
+        and same_organisation(one.submitter, tree.submitter)
+    ]
+    found = next((one for one in own if one.system == folder.system), None)
+    if found is not None or folder.scaling != "weak" or system is None:
+        return found
+    # HPC rules: borrowed instances may stand beside the original ones, by another system's name
+    alike = [one for one in own if one.description and machine(one.description) == machine(system)]
+    return max(alike, key=lambda one: one.proven or 0, default=None)
+
+
+def _same_machine(one: EarlierResult, first: EarlierResult) -> bool:
+    """Whether two earlier results are of one submitter, and of one machine at any scale."""
+    return (
+        one.description is not None
+        and first.description is not None
+        and machine(one.description) == machine(first.description)
+        and same_organisation(one.submitter, first.submitter)
     )
 
 
@@ -128,21 +148,30 @@ def _changed(
 
 
 def _system(
-    where: str,
+    tree: Tree,
+    system: str,
     first: EarlierResult,
-    then: Mapping[str, Any],
-    now: Mapping[str, Any],
+    now: SystemDescription,
     context: JudgingContext,
 ) -> Iterator[Finding]:
     """Borrowing is for the same system, software and configuration."""
+    then = first.description
+    assert then is not None
+    # What a change of scale must obey is a rule of its own; and instances that stand beside the
+    # original ones lie under another system's name
+    resized = scale(now) != scale(then) or system != first.system
     changed = [
         key
-        for key in changed_fields(then, now)
+        for key in changed_fields(then.given, now.given)
         # Free text: its words may change while the system stays
         if not key.endswith("_notes")
         and not (context.rules.package.software_updates and key in _SOFTWARE)
+        and not (resized and key in _SIZES)
     ]
     if changed:
         yield BORROWER_CHANGED.found(
-            context.profile, where, fields=join_limited(changed), benchmark=first.benchmark
+            context.profile,
+            tree.place(tree.systems[system]),
+            fields=join_limited(changed),
+            benchmark=first.benchmark,
         )

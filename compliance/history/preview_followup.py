@@ -19,12 +19,13 @@ import msgspec
 
 from podium.compliance.history.prior_submission import Earlier, EarlierResult
 from podium.compliance.history.rules import NOT_COMPARABLE, NOT_FOLLOWED, SLOWER
+from podium.compliance.history.scale import hardware as hardware_of
+from podium.compliance.history.scale import scale as scale_of
 from podium.compliance.inputs.layout import Tree
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.systems.agreement import same_organisation
-from podium.compliance.systems.fields import Category, letters
-from podium.compliance.systems.values import SystemDescription, says_nothing
+from podium.compliance.systems.fields import Category
 from podium.rules.finding import Finding
 from podium.rules.model.benchmark import Benchmark
 from podium.rules.model.round import Round
@@ -92,7 +93,7 @@ def _previews(earlier: Earlier, tree: Tree, rules: Round) -> dict[str, list[Earl
         # The rules compare times, or times by chips; throughput is neither
         if not before or one.scaling == "weak" or one.description is None:
             continue
-        hardware = _hardware(one.description)
+        hardware = hardware_of(one.description)
         if (
             hardware
             and one.description.category is Category.PREVIEW
@@ -113,34 +114,18 @@ def _available(
         description = verdict.result.description
         if description is None or description.category not in _AVAILABLE:
             continue
-        hardware = _hardware(description)
+        hardware = hardware_of(description)
         if not hardware:
             continue
         # Kept even without a score: a system without results is another fault than none at all
         timed = found.setdefault(hardware, [])
         score = verdict.result.score
-        scale, minutes = _scale(description), score.score
+        scale, minutes = scale_of(description), score.score
         if scale and minutes is not None and folder.scaling == "strong":
             where = tree.place(folder.path)
             named = title, where, folder.benchmark, verdict.result.described_division
             timed.append(_Timed(*named, scale, minutes, score.scaled(verdict.result.energy)))
     return found
-
-
-def _hardware(description: SystemDescription) -> str:
-    """What a system computes with, however it is spelt: its accelerators, else its processors.
-
-    A Preview may call shorter what later has a longer name: a TPU became a TPU-v4.
-    """
-    name = description.accelerator_model_name
-    if not description.accelerators or says_nothing(name):
-        name = description.host_processor_model_name
-    return letters(name)
-
-
-def _scale(description: SystemDescription) -> int | None:
-    # A system without accelerators is measured by its nodes
-    return description.accelerators or description.nodes
 
 
 def _followed(
@@ -184,7 +169,7 @@ def _followed(
 
 def _comparable(one: EarlierResult, rules: Round) -> _Timed | None:
     """The result, where it has a score and the later round its benchmark, with the same target."""
-    scale = None if one.description is None else _scale(one.description)
+    scale = scale_of(one.description)
     then = one.rules.benchmarks.get(one.benchmark)
     # A benchmark may have another name by now, as gnn became rgat
     now = None if then is None else _today(then, rules)

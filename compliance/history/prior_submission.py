@@ -7,6 +7,8 @@ What else an earlier tree shows is in `hyperparameter_borrowing` and `preview_fo
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,17 +26,19 @@ from podium.compliance.history.rules import (
     SYSTEM_CHANGED,
     SYSTEM_UNKNOWN,
 )
+from podium.compliance.history.scale import proven_scale
 from podium.compliance.inputs.layout import Scaling, Tree
 from podium.compliance.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency import FingerprintIndex
-from podium.compliance.results.location import place_of
+from podium.compliance.results.location import is_pruned, place_of
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
 from podium.compliance.scoring.session import results_of
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.reader import read_description
 from podium.compliance.systems.values import SystemDescription
+from podium.rules.convergence.facts import RunFacts
 from podium.rules.finding import Finding, Profile, Severity
 from podium.rules.model.round import Round
 
@@ -52,7 +56,7 @@ class EarlierResult(msgspec.Struct, frozen=True):
     """A result of an earlier tree whose round is known; `minutes` is its score, if it has one.
 
     `settings` are the hyperparameters that its first run logs, `joules` is what a scored run takes
-    where all have power logs.
+    where all have power logs. `proven` is the scale that its logs prove, pruned ones included.
     """
 
     display_path: str
@@ -66,6 +70,7 @@ class EarlierResult(msgspec.Struct, frozen=True):
     minutes: float | None
     settings: dict[str, Any]
     joules: float | None
+    proven: float | None
 
 
 class Earlier(msgspec.Struct):
@@ -105,6 +110,7 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
 
 def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:
     request = RoundRequest(options.usage)
+    pruned = _pruned(gathered)
     for result in results_of(gathered, options):
         place = result.place
         if request.choose(place.folder).chosen_by != "default":
@@ -120,7 +126,18 @@ def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterat
                 result.score.score,
                 result.runs[0].facts.settings.as_dict(),
                 result.score.scaled(result.energy),
+                proven_scale(result, pruned[place.folder]),
             )
+
+
+def _pruned(gathered: DiscoveredInputs) -> Mapping[Path, list[RunFacts]]:
+    """The runs of instances that throughput results leave out, by the folder of each result."""
+    found: dict[Path, list[RunFacts]] = defaultdict(list)
+    for target in gathered.targets:
+        folder, facts = Path(target.folder), gathered.judged[target.path].verdict.facts
+        if is_pruned(os.path.dirname(target.display_path)) and facts is not None:
+            found[folder.parent].append(facts.run)
+    return found
 
 
 def _title(choice: Choice) -> str:

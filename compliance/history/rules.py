@@ -126,6 +126,37 @@ BORROWER_CHANGED = policy(
     good="in review the settings change, and the description stays as it was",
 )
 
+SCALE_CHANGED = policy(
+    "borrowing.scale-changed",
+    says="of a system's entries with a benchmark only the largest changes its scale in review, to "
+    "a larger or a faster one",
+    why=_BORROWED,
+    message="scale {now}, and {then} in the result submitted first ({first}), while settings "
+    "changed; {problem}",
+    help="run the borrowed settings at the scale of the first result",
+    expected="{then}",
+    actual="now",
+    cites=_BORROWING,
+    bad="Acme has bert on 8 and on 16 nodes; in review the first is run on 12, by other settings",
+    good="in review the second is run on 32, a scale that Acme has submitted with resnet",
+)
+
+UNPROVEN_SCALE = policy(
+    "borrowing.unproven-scale",
+    says="borrowed settings run at no larger scale than the submission first had on the system",
+    why="what a system can do was proven by the logs that were submitted in time",
+    message="scale {now}, while settings changed; the logs submitted first prove {proven} at most "
+    "on this system ({where}); must be no larger",
+    help="run the borrowed settings at a scale of the submission as it was; the logs of pruned "
+    "instances prove scale, too",
+    expected="at most {proven}",
+    actual="now",
+    cites=f"{_BORROWING}; HPC rules, Hyperparameter Borrowing",
+    bad="in review the settings change and the system has 16 nodes; none of the results submitted "
+    "first had more than 8",
+    good="it has 8 nodes, as then",
+)
+
 NOT_FOLLOWED = policy(
     "preview.not-followed",
     says="a system that was previewed is submitted as available",
@@ -176,6 +207,8 @@ RULES: tuple[FixedRule, ...] = (
     NOT_A_GROUP,
     NOT_ALLOWED,
     BORROWER_CHANGED,
+    SCALE_CHANGED,
+    UNPROVEN_SCALE,
     NOT_FOLLOWED,
     NOT_COMPARABLE,
     SLOWER,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -70,7 +70,8 @@ class Facts(msgspec.Struct):
 
     `broken`: it has findings that are errors; `missed_only`: all of them that it missed the target.
     `checkpoints`, of benchmarks that evaluate after the run: how many it scored until the target
-    was reached, and how many there were.
+    was reached, and how many there were. `logged_at` has the source line of each of the `settings`,
+    such as `train.py:12`, empty where the log gives none; there are none in the verifier's profile.
     """
 
     run: RunFacts
@@ -88,6 +89,7 @@ class Facts(msgspec.Struct):
     checkpoints: tuple[int, int] | None = None
     secrets: Secrets | None = None
     sources: dict[str, int] = msgspec.field(default_factory=dict)
+    logged_at: tuple[str, ...] = ()
 
 
 def gather(
@@ -127,6 +129,7 @@ def gather(
         checkpoints=scored_checkpoints(run, rules, told),
         secrets=secrets_finder()(log),
         sources=sources_of(run),
+        logged_at=_logged_at(run, facts.settings.keys),
     )
 
 
@@ -206,6 +209,24 @@ def sources_of(run: Run) -> dict[str, int]:
         if type(file) is str and type(lineno) is int and lineno > sources.get(file, -1):
             sources[file] = lineno
     return sources
+
+
+def _logged_at(run: Run, keys: Sequence[str]) -> tuple[str, ...]:
+    """The source line of the first record of each key."""
+    records, where = run.records, run.where
+    firsts = [metadata_of(records[where[key][0]]) for key in keys]
+    return tuple([_source_line(told.get("file"), told.get("lineno")) for told in firsts])
+
+
+def _source_line(file: Any, lineno: Any) -> str:
+    return _named(file, lineno) if type(file) is str and type(lineno) is int else ""
+
+
+# All runs of a result name the same lines: one text for all is kept, and sent, once
+@lru_cache(maxsize=4096)
+def _named(file: str, lineno: int) -> str:
+    # Without its folders, which may be made anew for each run
+    return f"{file.replace(chr(92), '/').rpartition('/')[2]}:{lineno}"
 
 
 # The seed is what the runs of a result must differ in

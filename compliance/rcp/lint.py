@@ -6,6 +6,7 @@ A finding's path is the benchmark, its key the point.
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +20,10 @@ from podium.compliance.rcp.rules import (
     DUPLICATE_ID,
     HYPERPARAMETER,
     NO_MINIMUM,
+    NO_PRECISION,
     NO_SPREAD,
     OUTLIER,
+    PRECISION,
     PRUNING_DIFFERS,
     TOO_FEW_RUNS,
     UNIT,
@@ -44,6 +47,11 @@ SCHEMA = "podium.rcp-lint/1"
 
 FAR = 6.0
 """A value farther from the median than this many usual distances is an outlier."""
+
+_FORMAT = re.compile(r"(?:MX|NV)?(?:BFLOAT|FLOAT|UINT|INT|BF|FP|TF)\d+")
+"""Names of number formats in capitals, such as BF16; a name goes on to the end of its digits."""
+
+_SPELLED = {"FLOAT32": "FP32", "BFLOAT16": "BF16", "FLOAT16": "FP16", "FLOAT64": "FP64"}
 
 _RENAMED = {"optimizer": "opt_name", "epsilon": "opt_epsilon"}
 """Names that points use for keys of the log."""
@@ -74,6 +82,7 @@ def _of_benchmark(rules: Round, benchmark: str, points: list[Point]) -> Iterator
         yield from _values(rules, point)
         yield from _unit(rules, point)
         yield from _settings(rules, point)
+        yield from _precision(rules, point)
     yield from _pruning(rules, benchmark, points)
 
 
@@ -173,6 +182,23 @@ def _nearly(rules: Round, benchmark: str, given: Mapping[str, Any], key: str) ->
     # Names and lists have no last digits to be rounded
     except TypeError:
         return False
+
+
+def _precision(rules: Round, point: Point) -> Iterator[Finding]:
+    """Whether the runs were made in a number format that reference points of the round may have."""
+    taken = rules.package.point_precisions
+    known = {"title": rules.title, "taken": " or ".join(taken)}
+    given = point.precision or ""
+    if not given.strip():
+        # Of one format only there is nothing to say, and older records have no such member
+        if len(taken) > 1:
+            yield _found(NO_PRECISION, point, **known)
+        return
+    named = {_SPELLED.get(name, name) for name in _FORMAT.findall(given.upper())}
+    other = named - {*taken}
+    # What emulates FP32 may be named beside it
+    if named <= other or (other and "EMULAT" not in given.upper()):
+        yield _found(PRECISION, point, given=given, **known)
 
 
 def _pruning(rules: Round, benchmark: str, points: list[Point]) -> Iterator[Finding]:

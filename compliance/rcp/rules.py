@@ -7,6 +7,7 @@ from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 
 _POINTS = "training rules, Reference Convergence Points (RCPs)"
 _HOW = "training rules, RCP Rules and Guidelines"
+_FORMATS = "training rules, Numerical formats"
 _GOOD = "a point of resnet at batch size 1024 has ten runs of 30 to 32 epochs"
 
 BENCHMARK = policy(
@@ -117,6 +118,32 @@ HYPERPARAMETER = policy(
     good="a point of llama31_405b has an opt_base_learning_rate of 8e-05",
 )
 
+# A warning: how FP32 is emulated is explained in words, which no table of names foresees
+PRECISION = policy(
+    "rcp.precision",
+    says="a reference point was run in a number format that the round takes",
+    why="FP32 is what every format is measured by; from training 5.1 on BF16 is taken, too",
+    message="its Precision is {given}; {title} takes {taken}",
+    help="give the point of runs in {taken}; if FP32 was emulated, name it and explain how",
+    expected="{taken}",
+    actual="given",
+    cites=_FORMATS,
+    bad="the Precision of a point of training 5.0 is BF16",
+    good="it is FP32",
+)
+
+# A note: published records of 5.1 have none for points that come from earlier rounds
+NO_PRECISION = note(
+    "rcp.no-precision",
+    says="a reference point says in which number format it was run, where a round takes several",
+    why="points of training 5.1 and later may be run in FP32 or BF16",
+    message="it has no Precision; {title} takes {taken}",
+    help="add Precision with the format of its runs",
+    cites=_FORMATS,
+    bad="a point of training 5.1 has no Precision",
+    good="its Precision is BF16",
+)
+
 UNUSED = note(
     "rcp.unused",
     says="a reference point is not undercut by the line between two others",
@@ -172,6 +199,8 @@ RULES: tuple[FixedRule, ...] = (
     BATCH_SIZE,
     UNIT,
     HYPERPARAMETER,
+    PRECISION,
+    NO_PRECISION,
     UNUSED,
     PRUNING_DIFFERS,
     NO_SPREAD,

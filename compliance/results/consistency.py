@@ -15,18 +15,22 @@ from podium.compliance.results.consistency_rules import (
     COPIED_RUN,
     MIXED_SETTINGS,
     OTHER_BENCHMARK,
+    OTHER_CODE,
     OTHER_DIVISION,
     OVERLAPPING_RUNS,
     SAME_SCORE,
 )
 from podium.compliance.results.model import JudgingContext, ResultVerdict
-from podium.compliance.results.result import Run
+from podium.compliance.results.result import Result, Run
 from podium.logging_spec.reader.read import read_log
 from podium.rules.finding import Finding, Severity
 from podium.rules.run import MINUTE_MS, as_number
 
 if TYPE_CHECKING:
     from podium.compliance.inputs.layout import Tree
+
+_LEAST_MOVED = 2
+"""One setting alone may be logged elsewhere by another branch of the same code."""
 
 _LEAST_MARKS = 3
 """Fewer times than these say nothing: short logs of different runs may share them."""
@@ -42,6 +46,7 @@ def one_kind(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iter
         if facts.benchmark not in names or facts.division != verdict.result.described_division:
             yield from _as_its_folder(verdict, run, context, names)
     yield from _settings(verdict, path, context)
+    yield from _code(verdict.result, context)
 
 
 def _as_its_folder(
@@ -140,6 +145,40 @@ def canonical_text(value: Any) -> str:
 def shortened(text: str, most: int = 60) -> str:
     """A canonical text for a message; compared are whole texts."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _code(result: Result, context: JudgingContext) -> Iterator[Finding]:
+    """Runs whose settings are logged elsewhere than in most; one finding for each version.
+
+    Logs name no version of the code. But a record has the source line that logged it, and with any
+    change above it that line moves.
+    """
+    versions: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Run]] = {}
+    for run in result.runs:
+        facts = run.facts
+        versions.setdefault((facts.settings.keys, facts.logged_at), []).append(run)
+    if len(versions) < 2:
+        return
+    # Of versions with as many runs each, the first is the one to compare with
+    usual = max(versions, key=lambda version: len(versions[version]))
+    most, there = len(versions[usual]), dict(zip(*usual, strict=True))
+    for version, runs in versions.items():
+        here = {key: at for key, at in zip(*version, strict=True) if at and there.get(key)}
+        moved = [key for key, at in here.items() if at != there[key]]
+        if len(moved) < _LEAST_MOVED:
+            continue
+        yield OTHER_CODE.found(
+            context.profile,
+            runs[0].display_path,
+            key=moved[0],
+            setting=moved[0],
+            count=len(moved),
+            total=len(here),
+            most=f"{most} other run{'s' * (most > 1)}",
+            here=here[moved[0]],
+            there=there[moved[0]],
+            alike=f"; so in {len(runs) - 1} more" if len(runs) > 1 else "",
+        )
 
 
 # --- several results ---

@@ -6,7 +6,7 @@ from podium.compliance.inputs.tree_rules import STRUCTURE
 from podium.rules.citations import OWN
 from podium.rules.finding import Severity
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, set_to
-from podium.rules.fixed.fixed_rule import FixedRule, own, policy
+from podium.rules.fixed.fixed_rule import FixedRule, note, own, policy
 
 RUNS = "training rules, Benchmark Results"
 DIVISIONS = "training rules, Divisions"
@@ -41,6 +41,19 @@ MIXED_SETTINGS = policy(
     help="repeat the runs that differ with the settings of the others",
     cites=RUNS,
     bad=(set_to(_FIRST, "opt_base_learning_rate", 0.5),),
+)
+OTHER_CODE = note(
+    "result.other-code",
+    says="the runs of a result log their settings at the same lines of the same source files",
+    why="other lines mean another version of the code, and other files perhaps another framework, "
+    "while all results of a set have one",
+    message="{count} of {total} settings are logged at other lines than in {most}: "
+    "{setting} at {here}, there at {there}{alike}; must be one version of the code",
+    help="find out what was changed in between; if it matters, repeat the runs with one version",
+    cites="training rules, System and framework must be consistent",
+    bad="in one log global_batch_size and opt_base_learning_rate are of lines 13 and 14 of "
+    "train.py, in the others of lines 11 and 12",
+    good="in all logs they are of lines 11 and 12",
 )
 COPIED_RUN = policy(
     "result.copied-run",
@@ -83,6 +96,7 @@ RULES: tuple[FixedRule, ...] = (
     OTHER_BENCHMARK,
     OTHER_DIVISION,
     MIXED_SETTINGS,
+    OTHER_CODE,
     COPIED_RUN,
     SAME_SCORE,
     OVERLAPPING_RUNS,

@@ -12,6 +12,7 @@ V2_0 = V1_0.next(
     "2.0",
     package=replace(
         V1_0.package,
+        borrowed_scale=True,
         median_window=True,
         normalised=True,
         preview_follow_up=True,

@@ -13,11 +13,13 @@ class PackageRules(msgspec.Struct, frozen=True):
     more runs than needed may be submitted, of which the median window is scored. `normalised`: a
     score is scaled for converging sooner than the reference. `points_due_days`: new reference
     points are due so many days before the deadline of submissions, None where no round says so; the
-    evidence of an appeal comes with the submission. `power`: energy may be measured.
+    evidence of an appeal comes with the submission. `point_precisions`: number formats that
+    reference points may be run in; of several, a point says which. `power`: energy may be measured.
 
     Review (training rules, Hyperparameter Borrowing, Results Resubmission; submission rules):
-    `borrowing`: another's hyperparameters may be taken; `software_updates`: software may be brought
-    up to date meanwhile. `resubmission`: logs of an earlier round are accepted.
+    `borrowing`: another's hyperparameters may be taken; `borrowed_scale`: at no larger scale than
+    was submitted first. `software_updates`: software may be brought up to date meanwhile.
+    `resubmission`: logs of an earlier round are accepted.
     `preview_follow_up`: a system previewed must be followed up.
 
     Layout (submission rules, Directory structure): `scaling_folders`: results lie in `strong` and
@@ -37,8 +39,10 @@ class PackageRules(msgspec.Struct, frozen=True):
     median_window: bool = False
     normalised: bool = False
     points_due_days: int | None = None
+    point_precisions: tuple[str, ...] = ("FP32",)
     power: bool = False
     borrowing: bool = False
+    borrowed_scale: bool = False
     software_updates: bool = False
     resubmission: bool = False
     preview_follow_up: bool = False

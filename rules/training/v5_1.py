@@ -19,7 +19,12 @@ V5_1 = V5_0.next(
     "5.1",
     limits=replace(V5_0.limits, evaluates=schedules.V5_1),
     # Resubmission of earlier logs takes the place of software adoption
-    package=replace(V5_0.package, resubmission=True, software_updates=False),
+    package=replace(
+        V5_0.package,
+        resubmission=True,
+        software_updates=False,
+        point_precisions=("FP32", "BF16"),
+    ),
     retires=("stable_diffusion",),
     introduces=(FLUX1, LLAMA31_8B),
     leaves=("bert",),

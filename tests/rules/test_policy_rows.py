@@ -109,7 +109,7 @@ CASES: dict[tuple[str, str], tuple[Case, ...]] = {
     ("llama2_70b_lora", "opt_gradient_clip_norm"): (fixed(0.3, 7),),
     ("llama2_70b_lora", "opt_name"): (Case(("adamw", "AdamW"), ("adam", 1)),),
     ("llama31_405b", "dropout"): (fixed(0.0),),
-    ("llama31_405b", "global_batch_size"): (Case((1152, 2304, 9216), (448, 9217, "x")),),
+    ("llama31_405b", "global_batch_size"): (Case((1152, 2304, 9216), (448, 1151, 9217, "x")),),
     ("llama31_405b", "opt_base_learning_rate"): (
         Case((0.00010667, 8e-5 * 1536 / 1152), (0.0001067, 0.00010668, 8e-5, "x"), batch=1536),
         Case((8e-5,), (8.1e-5,), batch=1152),

@@ -309,12 +309,24 @@ def _two_runs(change: Change) -> Judge:
     return _tree(lambda tree: tree.log(0, change).log(1, change))
 
 
+def _of_lines(first: int) -> Change:
+    """A log whose settings are logged at lines from this one on."""
+    return lambda log: log.meta("global_batch_size", file="train.py", lineno=first).meta(
+        "opt_base_learning_rate", file="train.py", lineno=first + 1
+    )
+
+
+def _two_versions(first: int) -> Judge:
+    return _tree(lambda tree: tree.result(change=_of_lines(11)).log(0, _of_lines(first)))
+
+
 _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.too-many-runs": (_tree(_more_runs), _NOTHING),
     "result.not-converged": (_two_runs(_aborted), _NOTHING),
     "result.run-after-round": (_dated(2031), _NOTHING),
     "result.run-long-before-round": (_dated(2015), _NOTHING),
     "result.run-of-earlier-round": (_dated(2024), _NOTHING),
+    "result.other-code": (_two_versions(13), _two_versions(11)),
     "result.uneven-speed": (_logs(_slower), _NOTHING),
     "result.checkpoints-left-out": (_diffusion(without=512_640), _diffusion(without=0)),
     "rcp.failed": (_all_runs(_early), _NOTHING),

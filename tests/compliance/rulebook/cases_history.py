@@ -7,6 +7,7 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.rules.finding import Finding, Profile
+from tests.compliance.history import test_borrowed_scale as sized
 from tests.compliance.history import test_hyperparameter_borrowing as borrowing
 from tests.compliance.history import test_preview_followup as preview
 from tests.compliance.history import test_prior_submission as prior
@@ -84,6 +85,17 @@ def reviewed(
     return compared(build)
 
 
+def rescaled(first: dict[str, int], now: dict[str, int], **more: int) -> Reported:
+    """Entries by their nodes, in review with other settings; `more` of a smaller benchmark."""
+
+    def build(tmp_path: Path) -> tuple[Submission, Path]:
+        before = sized.submission(tmp_path / "first", first, sized.FIRST)
+        sized.beside(before, more)
+        return sized.submission(tmp_path / "now", now, sized.BORROWED), before.place
+
+    return compared(build)
+
+
 def of_405b(rate: float | None) -> Reported:
     def build(tmp_path: Path) -> tuple[Submission, Path]:
         first = usual(tmp_path / "first" / "training_results_v5.1")
@@ -128,6 +140,11 @@ CASES: dict[str, Case] = {
         reviewed({RATE: 6e-4}, lambda tree: tree.system(framework="Another 2.0")),
         reviewed({RATE: 6e-4}),
     ),
+    "borrowing.scale-changed": Case(
+        rescaled({"a": 8, "b": 16}, {"a": 12, "b": 16}),
+        rescaled({"a": 8, "b": 16}, {"a": 8, "b": 32}, c=32),
+    ),
+    "borrowing.unproven-scale": Case(rescaled({"a": 8}, {"a": 16}), rescaled({"a": 8}, {"a": 8})),
     "preview.not-followed": Case(previewed(status="Preview"), previewed()),
     "preview.not-comparable": Case(previewed(benchmark="bert"), previewed()),
     "preview.slower": Case(previewed(1.03 * preview.MINUTES), previewed(1.02 * preview.MINUTES)),

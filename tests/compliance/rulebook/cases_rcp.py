@@ -39,6 +39,11 @@ def pair(*points: Point) -> Case:
     return Case(linted(*points), linted(point()))
 
 
+def precise(precision: str | None, round_name: str = "5.1") -> Reported:
+    made = Point("a", "retinanet", 256, VALUES, precision=precision)
+    return linted(made, round_name=round_name)
+
+
 def settings(**values: float) -> Reported:
     run = tuple(float(300_000 + 1000 * i) for i in range(6))
     made = Point("a", "llama31_405b", 1152, run, hyperparameters=values)
@@ -57,6 +62,8 @@ CASES: dict[str, Case] = {
     "rcp.hyperparameter": Case(
         settings(opt_adamw_beta_1=0.5), settings(opt_base_learning_rate=8e-05)
     ),
+    "rcp.precision": Case(precise("BF16", "5.0"), precise("FP32", "5.0")),
+    "rcp.no-precision": Case(precise(None), precise("BF16")),
     "rcp.unused": pair(point(), point(2048, around(60)), point(4096, around(34))),
     "rcp.pruning-differs": pair(
         point(1, around(10)), point(2, around(14)), point(3, around(20)), point(4, around(16))

@@ -94,6 +94,11 @@ def test_explain_says_who_states_a_rule_of_trees(
     assert f"  cites      {cites}" in lines
 
 
+def test_no_clause_waits_for_a_rule() -> None:
+    """A clause of a new round may: then say which, and take it out again with the rule."""
+    assert [held.id for held in coverage() if held.state is State.MISSING] == []
+
+
 # --- the command ---
 
 

@@ -389,6 +389,52 @@ def test_points_against_the_rounds_rules() -> None:
         assert faults(rounded, round_name="5.0") == expected
 
 
+@pytest.mark.parametrize(
+    ("precision", "by_5_0", "by_5_1"),
+    [
+        ("FP32", [], []),
+        ("fp32", [], []),
+        ("float32", [], []),
+        ("BF16", ["rcp.precision"], []),
+        ("bfloat16", ["rcp.precision"], []),
+        ("BF16 with FP32 accumulation", ["rcp.precision"], []),
+        ("FP32, emulated by three passes in BF16", [], []),
+        ("FP32 emulated in TF32", [], []),
+        ("emulated TF32", ["rcp.precision"], ["rcp.precision"]),
+        ("TF32", ["rcp.precision"], ["rcp.precision"]),
+        ("FP8/BF16", ["rcp.precision"], ["rcp.precision"]),
+        ("MXFP32", ["rcp.precision"], ["rcp.precision"]),
+        ("mixed", ["rcp.precision"], ["rcp.precision"]),
+        (" ", [], ["rcp.no-precision"]),
+        (None, [], ["rcp.no-precision"]),
+    ],
+)
+def test_a_point_is_run_in_a_format_that_the_round_takes(
+    precision: str | None, by_5_0: list[str], by_5_1: list[str]
+) -> None:
+    values = tuple(float(30 + i % 3) for i in range(10))
+    point = Point("a", "retinanet", 256, values, precision=precision)
+    assert faults(point, round_name="5.0") == by_5_0
+    assert faults(point, round_name="5.1") == by_5_1
+    assert faults(point, round_name="6.1") == by_5_1
+
+
+def test_the_precision_of_a_file_is_compared(tmp_path: Path) -> None:
+    first = {"Benchmark": "retinanet", "BS": 256, "Epochs to converge": [4, 5, 6] * 4}
+    second = first | {"BS": 512, "Epochs to converge": [6, 7, 8] * 4}
+    file = tmp_path / "points.json"
+    file.write_text(json.dumps({"a": first | {"Precision": "TF32"}, "b": second}))
+    told = {
+        fault["point"]: fault["message"]
+        for fault in document("lint", file, "--round", "5.1")["faults"]
+        if fault["id"].endswith("precision")
+    }
+    assert told == {
+        "a": "its Precision is TF32; training 5.1 takes FP32 or BF16",
+        "b": "it has no Precision; training 5.1 takes FP32 or BF16",
+    }
+
+
 def test_the_packaged_points_of_every_round_are_linted() -> None:
     for usage in USAGES:
         for name in rounds_of(usage):
