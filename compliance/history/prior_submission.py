@@ -30,11 +30,11 @@ from podium.compliance.history.scale import proven_scale
 from podium.compliance.inputs.layout import Scaling, Tree
 from podium.compliance.inputs.round_selection import Choice, RoundRequest
 from podium.compliance.report.terminal import join_limited
-from podium.compliance.results.consistency import FingerprintIndex
 from podium.compliance.results.location import is_pruned, place_of
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Run
 from podium.compliance.scoring.session import results_of
+from podium.compliance.submission.copies import FingerprintIndex
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.reader import read_description
 from podium.compliance.systems.values import SystemDescription

@@ -16,7 +16,6 @@ from podium.compliance.logs.facts import Facts
 from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import ResultEntry, SubmissionEntry
 from podium.compliance.repository.check import check_repository
-from podium.compliance.results.consistency import SubmissionIndex
 from podium.compliance.results.judge import judge_reference_points, judge_result
 from podium.compliance.results.location import Place
 from podium.compliance.results.model import JudgingContext, ResultVerdict
@@ -25,6 +24,7 @@ from podium.compliance.results.seeds import check_seeds
 from podium.compliance.results.summary import result_entry
 from podium.compliance.results.throughput import judge_throughput
 from podium.compliance.submission.agreement import LogAgreement
+from podium.compliance.submission.copies import SubmissionIndex
 from podium.compliance.submission.documents import judge_documents
 from podium.compliance.submission.layout_rules import judge_tree, reported
 from podium.compliance.submission.together import Comparator, judge_alone, judge_together

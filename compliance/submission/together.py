@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from podium.compliance.inputs.layout import Tree
-from podium.compliance.results.consistency import SubmissionIndex, copies, overlaps, same_scores
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.throughput import without_strong
+from podium.compliance.submission.copies import SubmissionIndex, copies, overlaps, same_scores
 from podium.rules.finding import Finding
 
 Comparator = Callable[[Tree, Sequence[ResultVerdict], JudgingContext], Iterator[Finding]]

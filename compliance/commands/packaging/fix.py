@@ -17,7 +17,6 @@ from podium.compliance.commands.options import (
     UsageOption,
 )
 from podium.compliance.exit_codes import Exit
-from podium.compliance.report.console import send
 
 EXAMPLES = examples(
     "podium fix Acme",
@@ -48,7 +47,7 @@ def fix(
     from podium.compliance.fixing.fix_text import to_data, to_text
     from podium.compliance.fixing.session import mend
     from podium.compliance.inputs.round_selection import RoundRequest
-    from podium.compliance.report.console import width
+    from podium.compliance.report.console import send, width
     from podium.compliance.report.json_text import json_text
 
     refuse_inside("--output", output, [path])

@@ -17,9 +17,10 @@ from podium.compliance.logs.facts import Facts
 from podium.compliance.packing.planning.config import ResultConfig
 from podium.compliance.packing.planning.sources import LeftOut, Source, same_content
 from podium.compliance.report.terminal import join_limited
-from podium.compliance.results.consistency import canonical_text, copies, shortened
+from podium.compliance.results.consistency import canonical_text, shortened
 from podium.compliance.results.model import JudgingContext
 from podium.compliance.results.score import median_window
+from podium.compliance.submission.copies import copies
 from podium.rules.finding import Profile
 from podium.rules.model.round import Round
 

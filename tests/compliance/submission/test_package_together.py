@@ -14,8 +14,8 @@ from podium.compliance.checking.session import check_paths
 from podium.compliance.inputs.discover import Package
 from podium.compliance.inputs.layout import scan
 from podium.compliance.report.models import FindingEntry
-from podium.compliance.results.consistency import copies
 from podium.compliance.results.model import JudgingContext
+from podium.compliance.submission.copies import copies
 from podium.compliance.submission.together import judge_together
 from podium.rules.finding import Finding, Profile, Severity
 from tests.builders import Line, LogBuilder, build
