@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from podium.compliance.report.markdown_text import code, escape
 from podium.compliance.report.render.text import (
     facts_of,
     grouped,
@@ -14,7 +14,6 @@ from podium.compliance.report.render.text import (
     remarks,
     verdict_of,
 )
-from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +23,6 @@ if TYPE_CHECKING:
 
 OPEN_AT_MOST = 20
 """Findings up to which the tables are shown unfolded."""
-
-_SPECIAL = re.compile(
-    r"(?P<link>@(?=\w)|#(?=\d)|:(?=//)|(?<=\bwww)(?=\.))"
-    r"|[\\`*{}\[\]<>&|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])",
-    re.IGNORECASE,
-)
-_SIMPLE = re.compile(r"[\w./:,=+()-]+(?: [\w./:,=+()-]+)*", re.ASCII)
 
 
 def render(report: Outcome) -> str:
@@ -55,23 +47,6 @@ def render(report: Outcome) -> str:
         lines += ["", "### Waived in review", "", "Not counted in the verdict."]
         lines += _tables(waived, entries, folded)
     return "\n".join(lines) + "\n"
-
-
-def escape(text: str) -> str:
-    """Escape text so that Markdown and HTML show it as it is: no markup, mention or link."""
-    return _SPECIAL.sub(
-        # GitHub makes links of mentions and addresses after it has decoded entities: only something
-        # between their characters breaks them
-        lambda mark: f"{mark[0]}<!-- -->" if mark["link"] is not None else f"&#{ord(mark[0])};",
-        clean(text),
-    )
-
-
-def code(text: str) -> str:
-    """Set text as code."""
-    text = clean(text)
-    # A backtick in the text would end the code, a pipe the cell of a table
-    return f"`{text}`" if _SIMPLE.fullmatch(text) else f"<code>{escape(text)}</code>"
 
 
 def _submissions(report: Outcome) -> Iterator[str]:
