@@ -65,7 +65,7 @@ def test_brackets_in_quotes_are_no_levels() -> None:
     assert not too_deep(text)
     assert not too_deep(text.encode())
     assert read_json(text)
-    assert read_toml(f"x = '{'[' * 500}'\ny = \"\"\"{'{' * 500}\"\"\"  # {'[' * 500}\n")
+    assert read_toml(f'x = \'{"[" * 500}\'\ny = """{"{" * 500}"""  # {"[" * 500}\n')
 
 
 def test_many_brackets_beside_each_other_are_no_levels() -> None:

@@ -30,8 +30,6 @@ def calls(module: Module) -> set[str]:
 
 def test_only_the_limits_decode_what_comes_from_outside() -> None:
     found = {
-        module.name
-        for module in modules()
-        if module.package != "reference_runs" and calls(module)
+        module.name for module in modules() if module.package != "reference_runs" and calls(module)
     }
     assert found == set(BEHIND_THE_LIMITS)
