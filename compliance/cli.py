@@ -7,11 +7,16 @@ import sys
 
 from podium.compliance.errors import ComplianceError, interrupted
 from podium.compliance.exit_codes import Exit
+from podium.compliance.interrupts import ignore, raise_once, take_over
 
 
 def main() -> None:
     """Run the command; every way out ends in one of the contract's exit statuses."""
-    sys.exit(run(sys.argv[1:]))
+    take_over()
+    status = run(sys.argv[1:])
+    # What the interpreter does at its end would turn an interrupt into a traceback
+    ignore()
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
@@ -39,7 +44,9 @@ def _called(arguments: list[str]) -> int:
     from podium.compliance.commands.registry import load_commands
 
     # click must not end the process itself: each end has one of podium's statuses
-    status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
+    command = load_commands(arguments)
+    raise_once()
+    status = command(arguments, prog_name="podium", standalone_mode=False)
     # While a pipe that was closed can still be handled: at exit Python would complain by itself
     sys.stdout.flush()
     return int(status or 0)

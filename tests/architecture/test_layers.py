@@ -13,7 +13,7 @@ from tests.locations import ROOT
 LAYERS = {
     "logging_spec": ("keys", "limits", "reader", "emitter", "mllog", "callbacks"),
     "compliance": (
-        *("version", "exit_codes", "errors", "files", "report", "inputs", "waivers"),
+        *("version", "exit_codes", "interrupts", "errors", "files", "report", "inputs", "waivers"),
         *("repository", "logs", "systems", "power", "results", "submission", "tables"),
         *("checking", "scoring", "history", "rcp", "live", "rulebook"),
         *("packing", "bundling", "compat"),

@@ -21,6 +21,7 @@ from podium.compliance.commands.options import Division
 from podium.compliance.commands.running.progress import follow, outcome_text
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
+from podium.compliance.interrupts import raise_always
 from podium.reference_runs.engine.setting import ORG, Setting
 from podium.reference_runs.errors import RunAborted, RunFault
 
@@ -205,6 +206,8 @@ def run(
     """
     machine = _Machine(precision.value, device, compile, shard, threads)
     files = _Files(data, cache, checkpoint, resume, trace or _deprecated(old_trace))
+    # The trainers and torchrun end a run in their own way, which takes several steps
+    raise_always()
     with _reported():
         # torchrun has set RANK where this process is a rank already
         if processes > 1 and "RANK" not in os.environ:
