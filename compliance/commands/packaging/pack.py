@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from podium.compliance.commands.delivery import name_leftovers, tell_leftovers
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     AnswerFormat,
@@ -75,6 +76,9 @@ Git = Annotated[Path | None, _option("Commit to this clone of the review reposit
 Push = Annotated[bool, _option("Push the commit, too.", None, "--push")]
 Since = Annotated[str | None, _option("Check what the clone's branch changes since REF.", "REF")]
 BundleFile = Annotated[Path | None, _option("Write a bundle of the tree, too.", "FILE")]
+Clean = Annotated[
+    bool, _option("Only remove what killed calls for this tree have left.", None, "--clean")
+]
 Format = Annotated[AnswerFormat, _option("How to print the plan.")]
 
 
@@ -129,6 +133,7 @@ def pack(
     push: Push = False,
     since: Since = None,
     bundle: BundleFile = None,
+    clean: Clean = False,
     format: Format = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -145,7 +150,13 @@ def pack(
         submitter, usage, round, division, into, system, result, code, document, waivers, merge
     )
     handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs)
-    packed = _pack(_job(config, fields, set, handling), git, push=push, dry_run=dry_run)
+    job = _job(config, fields, set, handling)
+    _leftovers(job, git, clean=clean, dry_run=dry_run)
+    if clean:
+        raise typer.Exit(Exit.CLEAN)
+    if bundle is not None:
+        name_leftovers(bundle)
+    packed = _pack(job, git, push=push, dry_run=dry_run)
     _print(packed, format, quiet=quiet)
     if bundle is not None and packed.state in ("packed", "unchanged"):  # else no tree is written
         _bundle(packed.target, bundle)
@@ -165,6 +176,24 @@ def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _H
         handling.receipt,
         handling.receipt_in_tree,
     )
+
+
+def _leftovers(job: PackJob, clone: Path | None, *, clean: bool, dry_run: bool) -> None:
+    """Name what killed calls for this tree have left; remove it if asked."""
+    from podium.compliance.files.staging import leftovers
+    from podium.compliance.packing.writing import write
+
+    place = job.target, job.target.parent
+    if clone is not None:
+        from podium.compliance.packing.git.commit import place_in
+
+        place = place_in(job, clone)
+    if clean:
+        tell_leftovers(write.clean(*place), "removed")
+    elif found := leftovers(*place):
+        # Whoever packs removes them, as they may hold the old tree
+        what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
+        tell_leftovers(found, what)
 
 
 def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Packed:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.receipt import PackedResult, Receipt, official
 from podium.compliance.report.markdown_text import code, escape
+from podium.compliance.report.terminal import size_text
 
 MOST_LEFT_OUT = 12
 """Files left out that the page names."""
@@ -88,12 +89,3 @@ def _choices(plan: Plan) -> Iterator[str]:
 def number(value: float | None) -> str:
     """A time in minutes as tables show it."""
     return "" if value is None else f"{value:.3f}"
-
-
-def size_text(count: float) -> str:
-    """A number of bytes as people read it."""
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"
