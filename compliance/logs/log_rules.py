@@ -194,6 +194,20 @@ CRASHED = own(
     good="it finds what is wrong, or nothing",
 )
 
+PROCESS_LOST = own(
+    "internal.process-lost",
+    Severity.ERROR,
+    Severity.ERROR,
+    says="the process that judges a file lives to report on it",
+    why="what no process can judge is not accepted, and must not keep the other files from being "
+    "judged",
+    message="the process that judged this file {how}",
+    help="look what the file holds; judge it with --jobs 1 and more memory",
+    cites=f"{OWN}, Own faults",
+    bad="the kernel ends the process for its memory, in the second try, too",
+    good="it ends by itself",
+)
+
 RULES: tuple[FixedRule, ...] = (
     NOT_JSON,
     NOT_AN_OBJECT,
@@ -210,6 +224,7 @@ RULES: tuple[FixedRule, ...] = (
     NO_RECORDS,
     VERIFIER_CRASH,
     CRASHED,
+    PROCESS_LOST,
 )
 
 RULE_OF_FAULT = {

@@ -146,20 +146,13 @@ def pack(
     """
     if since is not None:
         raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
-    fields = _Fields(
-        submitter, usage, round, division, into, system, result, code, document, waivers, merge
-    )
+    words = (submitter, usage, round, division, into, system, result, code, document)
     handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs)
-    job = _job(config, fields, set, handling)
-    _leftovers(job, git, clean=clean, dry_run=dry_run)
-    if clean:
-        raise typer.Exit(Exit.CLEAN)
-    if bundle is not None:
-        name_leftovers(bundle)
+    job = _job(config, _Fields(*words, waivers, merge), set, handling)
+    _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
     packed = _pack(job, git, push=push, dry_run=dry_run)
     _print(packed, format, quiet=quiet)
-    if bundle is not None and packed.state in ("packed", "unchanged"):  # else no tree is written
-        _bundle(packed.target, bundle)
+    _bundle(packed, bundle)
     raise typer.Exit(_status(packed, force=force))
 
 
@@ -178,8 +171,10 @@ def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _H
     )
 
 
-def _leftovers(job: PackJob, clone: Path | None, *, clean: bool, dry_run: bool) -> None:
-    """Name what killed calls for this tree have left; remove it if asked."""
+def _leftovers(
+    job: PackJob, clone: Path | None, archive: Path | None, *, clean: bool, dry_run: bool
+) -> None:
+    """Name what killed calls for this tree have left; if asked remove it, which ends this call."""
     from podium.compliance.files.staging import leftovers
     from podium.compliance.packing.writing import write
 
@@ -190,7 +185,10 @@ def _leftovers(job: PackJob, clone: Path | None, *, clean: bool, dry_run: bool) 
         place = place_in(job, clone)
     if clean:
         tell_leftovers(write.clean(*place), "removed")
-    elif found := leftovers(*place):
+        raise typer.Exit(Exit.CLEAN)
+    if archive is not None:
+        name_leftovers(archive)
+    if found := leftovers(*place):
         # Whoever packs removes them, as they may hold the old tree
         what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
         tell_leftovers(found, what)
@@ -222,12 +220,14 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     print_text(outcome_text.to_text(packed, width()))
 
 
-def _bundle(tree: Path, archive: Path) -> None:
+def _bundle(packed: Packed, archive: Path | None) -> None:
+    if archive is None or packed.state not in ("packed", "unchanged"):  # then no tree is written
+        return
     from podium.compliance.bundling.bundle import BundleOptions
     from podium.compliance.bundling.bundle import bundle as write_bundle
 
     # No key can be given to `podium pack`: an encrypted bundle is made by `podium bundle`
-    write_bundle(tree, archive, BundleOptions())
+    write_bundle(packed.target, archive, BundleOptions())
     typer.echo(f"Bundle: {archive}")
 
 

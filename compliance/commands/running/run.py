@@ -206,8 +206,6 @@ def run(
     """
     machine = _Machine(precision.value, device, compile, shard, threads)
     files = _Files(data, cache, checkpoint, resume, trace or _deprecated(old_trace))
-    # The trainers and torchrun end a run in their own way, which takes several steps
-    raise_always()
     with _reported():
         # torchrun has set RANK where this process is a rank already
         if processes > 1 and "RANK" not in os.environ:
@@ -228,6 +226,8 @@ def _deprecated(old_trace: Path | None) -> Path | None:
 @contextmanager
 def _reported() -> Iterator[None]:
     """A run that was aborted ends with status 1, one that could not begin is a usage fault."""
+    # The trainers and torchrun end a run in their own way, which takes several steps
+    raise_always()
     try:
         yield
     except RunAborted as error:

@@ -25,14 +25,6 @@ CALLS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _interruptible() -> Iterator[None]:
-    """Children inherit that interrupts are ignored, as `nohup` and `&` in a script have it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def taken_over(process: subprocess.Popen[str]) -> bool:
     """Whether Python has begun: before it has a handler, the kernel ends the process by itself."""
     caught = Path(f"/proc/{process.pid}/status").read_text().partition("SigCgt:")[2].split()[0]
@@ -104,9 +96,13 @@ def test_a_shell_that_ignores_interrupts_is_obeyed(
     call: str, good: LogBuilder, tmp_path: Path
 ) -> None:
     path = good.write(tmp_path / "result_0.txt")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     words = [*CALLS[call], "check", str(tmp_path), "--round", "5.1"]
-    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         for _ in range(20):
             process.send_signal(signal.SIGINT)
             time.sleep(0.01)
