@@ -69,7 +69,11 @@ def _failed(error: Exception) -> int:
 
 
 def _print_error(message: str) -> None:
-    sys.stderr.write(f"podium: {message}\n")
+    from podium.compliance.report.terminal import clean
+
+    # A message may quote what a file holds
+    lines = map(clean, message.split("\n"))
+    sys.stderr.write("podium: " + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

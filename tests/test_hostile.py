@@ -197,6 +197,13 @@ def test_a_value_on_the_command_line_has_the_same_limits() -> None:
     assert "128 deep" in done.stderr
 
 
+def test_what_a_side_file_says_reaches_no_terminal_raw(tmp_path: Path) -> None:
+    for name in ("\\ud800", "\\u001b[2J", "\\u202e"):
+        status, said = call("points.json", f'{{"{name}": 1}}'.encode(), tmp_path)
+        assert status == 2
+        assert said.removesuffix("\n").isprintable()
+
+
 # --- many ---
 
 
