@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing takes time to load, and the handling of interrupts stands behind this
+    from typing import Any
 
-if TYPE_CHECKING:
     from podium.compliance.checking.session import check as check
     from podium.compliance.scoring.session import score as score
     from podium.compliance.systems.model import read_system as read_system

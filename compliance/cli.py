@@ -8,12 +8,16 @@ from contextlib import suppress
 from podium.compliance.errors import ComplianceError, interrupted
 from podium.compliance.exit_codes import Exit
 from podium.compliance.files.streams import OutputRefused, drop_output, open_streams
+from podium.compliance.interrupts import ignore, raise_once, take_over
 
 
 def main() -> None:
     """Run the command; every way out ends in one of the contract's exit statuses."""
+    take_over()
     open_streams()
     status = run(sys.argv[1:])
+    # What the interpreter does at its end would turn an interrupt into a traceback
+    ignore()
     drop_output()
     sys.exit(status)
 
@@ -46,8 +50,10 @@ def _called(arguments: list[str]) -> int:
 
         status: int | None = answer(arguments[0], arguments[1:])
     else:
+        command = load_commands(arguments)
+        raise_once()
         # click must not end the process itself: each end has one of podium's statuses
-        status = load_commands(arguments)(arguments, prog_name="podium", standalone_mode=False)
+        status = command(arguments, prog_name="podium", standalone_mode=False)
     # While an output that takes no more can still be told of: at exit Python complains by itself
     sys.stdout.flush()
     return int(status or 0)
@@ -70,13 +76,16 @@ def _failed(error: Exception) -> int:
 
 
 def _print_error(message: str) -> None:
-    _tell(f"podium: {message}")
+    from podium.compliance.report.terminal import clean
+
+    # A message may quote what a file holds
+    _tell("podium: " + "\n".join(map(clean, message.split("\n"))))
 
 
-def _tell(line: str) -> None:
+def _tell(text: str) -> None:
     # Where standard error takes nothing, the exit status still tells
     with suppress(OSError, OutputRefused):
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{text}\n")
 
 
 if __name__ == "__main__":

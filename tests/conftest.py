@@ -63,10 +63,17 @@ def never_hangs(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test depends on where it runs: neither on a workflow nor on a terminal."""
+def _plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test depends on where it runs: a workflow, a terminal, or the background of a shell."""
     for name in ("GITHUB_ACTIONS", "COLUMNS", "FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    # A shell may start what runs in the background with interrupts ignored, and children inherit it
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    if ignored:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from podium.compliance.bundling.format.hashes import Hashing, side_files, side_l
 from podium.compliance.bundling.format.paths import Kind
 from podium.compliance.bundling.format.tree import Entry, entries_of
 from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.files.atomic import usual_mode
+from podium.compliance.files.staging import staging
 from podium.compliance.report.console import inside, write_whole
 
 _ENDINGS = {
@@ -133,19 +133,12 @@ def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | N
 def _draft(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
     """A temporary file beside the archive, removed at the end unless it was renamed."""
     try:
-        # Beside the archive, as a rename is atomic within one file system only
-        handle, draft = tempfile.mkstemp(dir=archive.absolute().parent, prefix=f".{archive.name}.")
+        with staging(archive) as folder:
+            draft = folder / "new"
+            with draft.open("wb") as stream:
+                yield stream, str(draft)
     except OSError as error:
         raise UsageFault(f"{archive} cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            os.chmod(draft, usual_mode(0o666))
-            yield stream, draft
-    except OSError as error:
-        raise UsageFault(f"{archive} cannot be written: {error.strerror}") from None
-    finally:
-        if os.path.exists(draft):
-            os.unlink(draft)
 
 
 def _encrypt(

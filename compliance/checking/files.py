@@ -14,7 +14,7 @@ from podium.compliance.errors import interrupted
 from podium.compliance.inputs.discover import Kind, Target
 from podium.compliance.inputs.round_selection import Choice
 from podium.compliance.logs.judge import LogVerdict, judge_log, load_facts
-from podium.compliance.logs.log_rules import CRASHED
+from podium.compliance.logs.log_rules import CRASHED, PROCESS_LOST
 from podium.logging_spec.reader.read import read_log, unread_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile
@@ -22,6 +22,11 @@ from podium.rules.model.round import Round
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
+
+
+LEAST_SECONDS = 120.0
+BYTES_PER_SECOND = 1 << 18
+"""A file may take so many seconds, and one more for each so many bytes: logs compress well."""
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -75,12 +80,12 @@ def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bo
 def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
     """The files judged, in the order of the tasks, some at a time; nothing raises."""
     if jobs > 1:
-        from podium.compliance.checking.workers import spread
+        from podium.compliance.checking.workers import Care, spread
 
         if any(task.with_facts for task in tasks):
             # Before the processes are forked, so that each has it without loading it
             load_facts(tasks[0].profile)
-        yield from spread(_judge_some, tasks, jobs)
+        yield from spread(_judge_some, tasks, jobs, Care(_time_limit, _lost))
         return
     for task in tasks:
         yield [_judge(task)]
@@ -99,6 +104,21 @@ def worth_spreading(tasks: list[Task], jobs: int) -> int:
         if size > FEW_BYTES:
             return jobs
     return 1
+
+
+def _time_limit(task: Task) -> float:
+    """Seconds that a file may take: some hundred times what one of its size does."""
+    try:
+        return LEAST_SECONDS + os.stat(task.path).st_size / BYTES_PER_SECOND
+    # A file that has gone meanwhile is reported by whoever judges it
+    except OSError:
+        return LEAST_SECONDS
+
+
+def _lost(task: Task, how: str) -> Judged:
+    """What is known of a file that ends or holds up every process that judges it."""
+    finding = PROCESS_LOST.found(task.profile, task.display_path, how=how)
+    return _as_judged(task, LogVerdict([finding]), find_round(task.usage, task.round))
 
 
 def _judge_some(tasks: list[Task]) -> list[Judged]:
@@ -125,6 +145,10 @@ def _judge(task: Task) -> Judged:
     # One file that podium fails on must not hide what is wrong with the others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
+    return _as_judged(task, verdict, rules)
+
+
+def _as_judged(task: Task, verdict: LogVerdict, rules: Round) -> Judged:
     title = f"{task.usage} {task.round}"
     return Judged(task.path, task.display_path, task.kind, title, verdict, rules.verified)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from podium.compliance.logs.broken_rule import RULE_CRASHED
+from podium.compliance.logs.broken_rule import NOT_JUDGED
 from podium.rules.finding import Profile
 from podium.rules.fixed.former_ids import matches
 
@@ -43,8 +43,7 @@ class Options(msgspec.Struct, frozen=True):
 
     def wants(self, rule: str) -> bool:
         """Whether findings of a rule are to be reported."""
-        # A fault of podium is always reported: the rest of the file was not judged
-        if rule == RULE_CRASHED:
+        if rule in NOT_JUDGED:
             return True
         if self.select and not matches(rule, self.select):
             return False

@@ -11,6 +11,7 @@ import typer
 from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
+    from podium.compliance.files.staging import Leftover
     from podium.compliance.report.console import Rulebook
     from podium.compliance.report.data import Outcome
     from podium.compliance.report.render.sarif import RuleText
@@ -19,6 +20,22 @@ if TYPE_CHECKING:
 def warn(message: str) -> None:
     """One line on standard error."""
     typer.echo(f"podium: {message}", err=True)
+
+
+def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
+    """One line on standard error for each folder that a killed call has left behind."""
+    from podium.compliance.report.terminal import age_text, clean, size_text
+
+    for each in found:
+        facts = f"{size_text(each.size)}, {age_text(each.age)} old"
+        warn(f"left behind by a call that was killed: {clean(str(each.folder))} ({facts}); {what}")
+
+
+def name_leftovers(target: Path) -> None:
+    """Name what killed calls that made this file or folder have left beside it."""
+    from podium.compliance.files.staging import leftovers
+
+    tell_leftovers(leftovers(target), "nothing uses it: remove it")
 
 
 def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:

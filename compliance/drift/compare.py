@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from podium.compliance.checking.workers import spread
+from podium.compliance.checking.workers import Care, spread
 from podium.compliance.drift.batches import batches
 from podium.compliance.drift.disagreement import (
     NAMES,
@@ -60,6 +60,14 @@ class Wanted(msgspec.Struct, frozen=True):
     benchmark: str = ""
 
 
+LONGEST_S = 900.0
+"""Seconds that a process may take for one benchmark: the official checker is slow."""
+
+
+def _lost(task: Task, why: str) -> Found:
+    raise UsageFault(f"{task.which} could not be compared: a process {why}")
+
+
 def compare(wanted: Wanted, python: str | None, jobs: int) -> Comparison:
     """Compare the tables with an installed release; raises UsageFault where that cannot be done.
 
@@ -76,7 +84,7 @@ def compare(wanted: Wanted, python: str | None, jobs: int) -> Comparison:
     if jobs == 1:
         batches: Iterator[list[Found]] = iter([_work(tasks)])
     else:
-        batches = spread(_work, tasks, jobs)
+        batches = spread(_work, tasks, jobs, Care(lambda _: LONGEST_S, _lost))
     found = [one for batch in batches for one in batch]
     rows = merged([*_whole_rounds(wanted, about), *(row for one in found for row in one.rows)])
     return Comparison(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.staging import staging
 
 
 def refuse_occupied(folder: Path) -> None:
@@ -44,17 +43,12 @@ def draft_folder(path: Path) -> Iterator[Path]:
     Raises UsageFault where it cannot be made, filled or renamed.
     """
     try:
-        # Beside `path`: a rename is atomic only within one file system
-        draft = Path(tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}."))
+        with staging(path) as folder:
+            draft = folder / "new"
+            draft.mkdir(0o700)
+            yield draft
+            draft.chmod(usual_mode(0o777))
+            # An empty folder of this name is replaced; on one that has got files it fails
+            os.replace(draft, path)
     except OSError as error:
         raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
-    try:
-        yield draft
-        draft.chmod(usual_mode(0o777))
-        # An empty folder of this name is replaced; on one that has got files meanwhile it fails
-        os.replace(draft, path)
-    except OSError as error:
-        raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
-    # After the rename there is nothing left under this name
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

@@ -16,6 +16,7 @@ import msgspec
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.report.data import Rules
+from podium.logging_spec.limits import read_toml
 from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
 from podium.rules.finding import Profile
 from podium.rules.model.round import Round
@@ -152,13 +153,11 @@ def config_bytes(path: str | Path) -> bytes:
 def _read_config(path: str) -> Config | None:
     try:
         text = config_bytes(path).decode()
-        import tomllib  # most folders have no such file
-
-        data = tomllib.loads(text)
+        data = read_toml(text)
     # All folders up to the root are asked: one that is closed to the user says nothing
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
     usage, name = data.get("usage"), data.get("round")
     # TOML reads `round = 5.1` as a number

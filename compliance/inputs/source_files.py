@@ -5,7 +5,6 @@ Links to folders are not followed, nor links out of the submission; no pipe or d
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from podium.compliance.inputs.listing import holds
+from podium.logging_spec.limits import read_json
 
 MOST_FILES = 200_000
 """A tree of code beyond this many files is not listed in full."""
@@ -155,7 +155,7 @@ def open_plain(path: Path | str) -> BinaryIO:
 
 
 def small_json(path: Path | str) -> Any:
-    """What a small regular JSON file holds; raises OSError, ValueError and RecursionError."""
+    """What a small regular JSON file holds; raises OSError and ValueError."""
     with open_plain(path) as stream:
         # What is longer is cut, and then no JSON any more: it is refused without being read
-        return json.loads(stream.read(LARGEST_JSON).decode())
+        return read_json(stream.read(LARGEST_JSON).decode())

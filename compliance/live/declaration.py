@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +10,21 @@ from typing import Any
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.logging_spec import keys as k
+from podium.logging_spec.limits import (
+    DEEPEST,
+    TOO_DEEP,
+    TOO_LONG,
+    BeyondLimitError,
+    read_json,
+    read_toml,
+    refuse_deep,
+    too_long,
+)
 from podium.logging_spec.reader.read import parse_log
 from podium.logging_spec.reader.record import Record
+
+LARGEST = 64 << 20
+"""Bytes; a dry log may be a whole one."""
 
 _TOKENS = (b":::MLLOG", b":::MLL ", b":::MLPv")
 
@@ -40,9 +51,12 @@ class Declaration:
 def read_declaration(path: Path) -> Declaration:
     """Read a file; raises ComplianceError where it is neither a mapping nor a log."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            data = stream.read(LARGEST + 1)
     except OSError as error:
         raise NothingToJudge(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > LARGEST:
+        raise UsageFault(f"{path} cannot be read: it is larger than {LARGEST >> 20} MiB")
     # By content: the name of a log says nothing about it
     if any(token in data for token in _TOKENS):
         return _of_log(data)
@@ -83,15 +97,16 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
     suffix = path.suffix.lower()
     try:
         if suffix == ".json" or (suffix not in (".toml", ".yaml", ".yml") and text[:1] == "{"):
-            found = json.loads(text)
+            found = read_json(text)
         elif suffix == ".toml":
-            found = tomllib.loads(text)
+            found = read_toml(text)
         else:
+            if too_long(text):
+                raise BeyondLimitError(TOO_LONG)
             found = parse_yaml(text)
+            refuse_deep(found)
     except ValueError as error:
         raise UsageFault(f"{path} cannot be read: {error}") from None
-    except RecursionError:
-        raise UsageFault(f"{path} cannot be read: its values are nested too deeply") from None
     if not isinstance(found, dict):
         raise UsageFault(f"{path} is not a mapping of keys to values")
     return found
@@ -163,17 +178,19 @@ def _without_comment(line: str) -> str:
     return line.rstrip()
 
 
-def _scalar(text: str, number: int) -> Any:
+def _scalar(text: str, number: int, levels: int = DEEPEST) -> Any:
+    if not levels:
+        raise BeyondLimitError(TOO_DEEP)
     text = text.strip()
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in "|>&*!%@`":
         raise ValueError(f"line {number} begins a value with {text[0]}, which is not read")
     if text[0] == text[-1] and text[0] in "\"'" and len(text) > 1:
-        return json.loads(text) if text[0] == '"' else text[1:-1].replace("''", "'")
+        return read_json(text) if text[0] == '"' else text[1:-1].replace("''", "'")
     if text[0] == "[" and text[-1] == "]":
         inner = text[1:-1].strip()
-        return [_scalar(part, number) for part in inner.split(",")] if inner else []
+        return [_scalar(part, number, levels - 1) for part in inner.split(",")] if inner else []
     if any(char.isdigit() for char in text) and _NUMBER.match(text):
         plain = text.replace("_", "")
         return int(plain) if plain.lstrip("+-").isdigit() else float(plain)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from podium.compliance.logs.log_rules import CRASHED
+from podium.compliance.logs.log_rules import CRASHED, PROCESS_LOST
 from podium.rules.finding import Finding, Severity, StatedBy
 from podium.rules.run import Run
 from podium.rules.table import Row, Violation
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 RULE_CRASHED = CRASHED.id
 """A fault of podium's own: the process ends with the exit status for it."""
+
+
+NOT_JUDGED = frozenset({RULE_CRASHED, PROCESS_LOST.id})
+"""What no selection of rules leaves out: the rest of the file was not judged."""
 
 
 def crashed(findings: Iterable[Finding | FindingEntry]) -> bool:

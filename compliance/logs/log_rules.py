@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podium.logging_spec.limits import DEEPEST
 from podium.logging_spec.reader.read import Fault
 from podium.rules.citations import LIBRARY, LOGGING, OWN
 from podium.rules.finding import Severity
@@ -118,6 +119,19 @@ LINE_TOO_LONG = own(
     bad="a log has a line of more than 256 MiB",
     good="its lines have a few hundred bytes",
 )
+TOO_DEEP = own(
+    "log.too-deep",
+    Severity.WARNING,
+    Severity.NOTE,
+    says=f"the values of a record are nested at most {DEEPEST} deep",
+    why="no rule looks so deep, and the parsers of other tools fail on such a line",
+    message="{problem}",
+    help="log plain values: numbers, texts, short lists and objects",
+    cites=f"{OWN}, Files",
+    actual="excerpt",
+    bad=(append(_LOG, _LINE.replace("42", "[" * 200 + "]" * 200)),),
+    good=(append(_LOG, _LINE.replace("42", "[" * 9 + "]" * 9)),),
+)
 UNREADABLE_FILE = own(
     "log.unreadable-file",
     Severity.ERROR,
@@ -181,6 +195,20 @@ CRASHED = own(
     good="it finds what is wrong, or nothing",
 )
 
+PROCESS_LOST = own(
+    "internal.process-lost",
+    Severity.ERROR,
+    Severity.ERROR,
+    says="the process that judges a file lives to report on it",
+    why="what no process can judge is not accepted, and must not keep the other files from being "
+    "judged",
+    message="the process that judged this file {how}",
+    help="look what the file holds; judge it with --jobs 1 and more memory",
+    cites=f"{OWN}, Own faults",
+    bad="the kernel ends the process for its memory, in the second try, too",
+    good="it ends by itself",
+)
+
 RULES: tuple[FixedRule, ...] = (
     NOT_JSON,
     NOT_AN_OBJECT,
@@ -191,11 +219,13 @@ RULES: tuple[FixedRule, ...] = (
     NONSTANDARD_DIALECT,
     IGNORED_LINE,
     LINE_TOO_LONG,
+    TOO_DEEP,
     UNREADABLE_FILE,
     BROKEN_COMPRESSION,
     NO_RECORDS,
     VERIFIER_CRASH,
     CRASHED,
+    PROCESS_LOST,
 )
 
 RULE_OF_FAULT = {
@@ -208,6 +238,7 @@ RULE_OF_FAULT = {
     Fault.DIALECT: NONSTANDARD_DIALECT,
     Fault.IGNORED: IGNORED_LINE,
     Fault.LONG: LINE_TOO_LONG,
+    Fault.DEEP: TOO_DEEP,
     Fault.UNREADABLE: UNREADABLE_FILE,
     Fault.COMPRESSED: BROKEN_COMPRESSION,
 }

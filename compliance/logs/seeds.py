@@ -11,7 +11,7 @@ from podium.logging_spec.reader.log import Fault, Log
 from podium.rules.run import metadata_of
 
 # Lines that the official reader takes or passes over; at any other fault it gives up the log
-_HARMLESS = frozenset({Fault.GLUED, Fault.KEY, Fault.DIALECT, Fault.IGNORED})
+_HARMLESS = frozenset({Fault.GLUED, Fault.KEY, Fault.DIALECT, Fault.IGNORED, Fault.DEEP})
 
 SeedRecord = tuple[Any, int, Any, Any]
 """A seed as logged: value, line of the log, source file and source line (None: not given)."""

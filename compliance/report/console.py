@@ -9,7 +9,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -157,29 +157,18 @@ def write_bytes(path: Path, data: bytes) -> None:
 
     A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
     """
-    import tempfile  # a terminal needs none of its modules
-
-    from podium.compliance.files.atomic import usual_mode
+    from podium.compliance.files.staging import staging  # a terminal needs none of its modules
 
     if path.exists() and not path.is_file():
         _write_special(path, data)
         return
-
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+        with staging(path) as folder:
+            draft = folder / "new"
+            draft.write_bytes(data)
+            os.replace(draft, path)
     except OSError as error:
         raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        # mkstemp's own mode would keep colleagues from reading the report
-        os.chmod(temporary, usual_mode(0o666))
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)  # there only where an error or an interrupt came first
 
 
 def _write_special(path: Path, data: bytes) -> None:

@@ -48,6 +48,23 @@ def join_limited(names: Sequence[str], most: int = 8) -> str:
     return listed if len(names) <= most else f"{listed} and {len(names) - most} more"
 
 
+def size_text(count: float) -> str:
+    """A number of bytes as people read it."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def age_text(seconds: float) -> str:
+    """A length of time as people say it, in one unit."""
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
 def columns(text: str) -> int:
     """Count the columns that cleaned text takes at most: wide characters take two."""
     if text.isascii():

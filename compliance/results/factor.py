@@ -13,6 +13,7 @@ import msgspec
 
 from podium.compliance.inputs.layout import SCALING_FILE
 from podium.compliance.inputs.source_files import small_json
+from podium.logging_spec.limits import BeyondLimitError
 from podium.rules.convergence.result import Convergence
 from podium.rules.run import as_number
 
@@ -72,7 +73,9 @@ def read_scaling(folder: Path | str) -> tuple[float | None, str]:
         return None, ""
     except OSError as error:
         return None, f"cannot be read ({error.strerror or error})"
-    except (ValueError, RecursionError):
+    except BeyondLimitError as error:
+        return None, f"cannot be read ({error})"
+    except ValueError:
         return None, "is not valid JSON"
     if not isinstance(content, dict) or "scaling_factor" not in content:
         return None, "has no scaling_factor"

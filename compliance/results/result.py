@@ -245,6 +245,6 @@ def entry_division(folder: Path) -> str:
     """The division by the entry.json that 0.6 had beside its results in place of a description."""
     try:
         division = small_json(folder.parent / "entry.json")["division"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return ""
     return division.strip().casefold() if isinstance(division, str) else ""

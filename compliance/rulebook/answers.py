@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -45,6 +44,7 @@ from podium.compliance.tables.rule import Rule, check_rules, rules_of, target_te
 from podium.compliance.tables.settings import choices, evaluations, settings
 from podium.compliance.tables.tables import Table, divisions, own_tables, tables, tables_for
 from podium.logging_spec.keys import known, nearest
+from podium.logging_spec.limits import BeyondLimitError, read_json
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.model.round import Round
 
@@ -267,7 +267,9 @@ def given_values(batch: int | None, settings: Sequence[str]) -> dict[str, Any]:
             raise UsageFault(f"--set {key} is no standard log key{hint}")
         try:
             # A bare word needs no quotes that a shell would take away: what is no JSON is text
-            given[key] = json.loads(text)
+            given[key] = read_json(text)
+        except BeyondLimitError as error:
+            raise UsageFault(f"--set {key} cannot be read: {error}") from None
         except ValueError:
             given[key] = text
     return given

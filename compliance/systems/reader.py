@@ -14,6 +14,7 @@ from typing import Any
 
 from podium.compliance.systems.document import Document, TextFault, syntax_fault
 from podium.compliance.systems.rules import UNREADABLE
+from podium.logging_spec.limits import read_json
 
 LARGEST = 8 << 20
 """A longer file is no system description, and is not read."""
@@ -78,8 +79,8 @@ def line_of(document: Document, key: str) -> int | None:
 def _take_sound(text: str, document: Document) -> bool:
     """Take a text without fault all at once, as nearly every file has; False for any other."""
     try:
-        fields = _SOUND.decode(text)
-    except (ValueError, RecursionError):
+        fields = read_json(text, _SOUND.decode)
+    except ValueError:
         return False
     if not isinstance(fields, dict):
         return False

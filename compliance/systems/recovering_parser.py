@@ -10,6 +10,16 @@ from typing import Any
 
 from podium.compliance.systems.document import Document, TextFault, syntax_fault
 from podium.compliance.systems.rules import DUPLICATE_FIELD, NOT_JSON
+from podium.logging_spec.limits import (
+    TOO_DEEP,
+    TOO_LONG,
+    BeyondLimitError,
+    read_json,
+    shallow,
+    too_deep,
+    too_long,
+    value_end,
+)
 
 # A text that is no JSON at all would give a fault on each of its lines
 MOST_FAULTS = 20
@@ -35,6 +45,7 @@ class Parser:
         self.at = 0
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.constant = ""
+        self.deep = False
         self.strict = json.JSONDecoder(parse_constant=self._constant)
         # A raw line end inside a string must not hide the fields behind it
         self.loose = json.JSONDecoder(parse_constant=self._constant, strict=False)
@@ -61,11 +72,11 @@ class Parser:
     def other_top(self) -> None:
         names: dict[type, str] = {list: "a list", str: "a string"}
         try:
-            value, _ = self.strict.raw_decode(self.text, self.at)
+            value = read_json(self.text[self.at :], self.strict.raw_decode)[0]
         except json.JSONDecodeError as error:
-            self.fault(error.pos, error.msg, "begin with { and end with }")
-        except (ValueError, RecursionError):
-            self.fault(self.at, "the value is too deep or too long", FLAT)
+            self.fault(self.at + error.pos, error.msg, "begin with { and end with }")
+        except BeyondLimitError as error:
+            self.fault(self.at, str(error), FLAT)
         else:
             what = names.get(type(value), "a single value")
             problem = f"the file holds {what}, not an object with fields"
@@ -140,10 +151,14 @@ class Parser:
             problem = f"the value of `{key}` cannot be read: {error.msg}"
             self.fault(error.pos, problem, QUOTE, key)
             return False
-        except (ValueError, RecursionError):
-            # Python refuses integers of more than 4300 digits with a plain ValueError
-            self.fault(self.at, f"the value of `{key}` is too deep or too long", FLAT, key)
+        except BeyondLimitError as error:
+            self.fault(self.at, f"the value of `{key}` cannot be read: {error}", FLAT, key)
             return False
+        if self.deep:
+            # The official verifier reads on to the limit of Python's parser
+            problem = f"`{key}`: {TOO_DEEP}"
+            given = {"where": "", "problem": problem, "fix": FLAT}
+            self.add(TextFault(NOT_JSON, line, given, official=False, key=key))
         if self.constant:
             # The official verifier reads with Python's parser, which takes NaN and Infinity.
             problem = f"`{key}` holds {self.constant}, which JSON does not have"
@@ -152,6 +167,20 @@ class Parser:
         return True
 
     def decoded(self) -> tuple[Any, int]:
+        """The value that begins here, cut where it is too deep, and where it ends."""
+        text = self.text[self.at : value_end(self.text, self.at)]
+        if too_long(text):
+            raise BeyondLimitError(TOO_LONG)
+        self.deep = too_deep(text)
+        if not self.deep:
+            return self.at_once()
+        try:
+            value, end = self.at_once()
+        except RecursionError:
+            raise BeyondLimitError(TOO_DEEP) from None
+        return shallow(value), end
+
+    def at_once(self) -> tuple[Any, int]:
         try:
             return self.strict.raw_decode(self.text, self.at)
         except json.JSONDecodeError as error:

@@ -6,7 +6,6 @@ import difflib
 import fnmatch
 import os
 import re
-import tomllib
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from podium.compliance.errors import UsageFault
 from podium.compliance.waivers.waiver_rules import INVALID
 from podium.compliance.waivers.waivers import Waivers, plain_file
+from podium.logging_spec.limits import BeyondLimitError, read_toml
 from podium.rules.finding import Finding, Profile
 from podium.rules.fixed.former_ids import matches
 
@@ -75,13 +75,14 @@ def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
     try:
         # Some editors begin a file with a byte order mark, which TOML does not allow
         text = plain_file(path).decode("utf-8-sig")
-        loaded = tomllib.loads(text)
+        loaded = read_toml(text)
     except OSError as error:
         return Waivers(display_path), [fault(f"cannot be read: {error.strerror or error}")]
     except UnicodeDecodeError:
         return Waivers(display_path), [fault("cannot be read: it is not UTF-8 text")]
-    # tomllib is recursive: deeply nested arrays exhaust it
-    except (ValueError, RecursionError) as error:  # too many digits, too
+    except BeyondLimitError as error:
+        return Waivers(display_path), [fault(f"cannot be read: {error}")]
+    except ValueError as error:
         # tomllib gives the line in its message only
         where = re.search(r"line (\d+)", str(error))
         return Waivers(display_path), [

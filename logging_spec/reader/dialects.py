@@ -15,6 +15,8 @@ from typing import Final
 
 import msgspec
 
+from podium.logging_spec.limits import read_json, shallow, too_deep, too_long
+
 # The lenient way goes piece by piece in Python, too slow for lines of many megabytes
 LONGEST_LENIENT: Final = 1 << 16
 """Values of more characters than this are read as JSON or not at all."""
@@ -161,14 +163,26 @@ def _value(text: str | None) -> tuple[object, bool]:
     text = (text or "").strip()
     if not text:
         return None, True
+    if too_deep(text):
+        return _deep_value(text)
     # The quick decoder refuses what JSON as Python reads it has beyond JSON, such as NaN.
-    for decode in (msgspec.json.decode, json.loads) if text[0] in _BEGINS_JSON else ():
-        with contextlib.suppress(ValueError, RecursionError):
+    quick = text[0] in _BEGINS_JSON and not too_long(text)
+    for decode in (msgspec.json.decode, json.loads) if quick else ():
+        with contextlib.suppress(ValueError):
             return decode(text), True
     try:
         return _read_loosely(text), False
-    except (ValueError, RecursionError):
+    except ValueError:
         return text, False
+
+
+def _deep_value(text: str) -> tuple[object, bool]:
+    """A value beyond the limit as the official reader has it, and cut at the limit."""
+    if not too_long(text):
+        # Python's own parser has a limit, too, where the official reader ends
+        with contextlib.suppress(ValueError, RecursionError):
+            return shallow(json.loads(text)), True
+    return text, False
 
 
 # Python's own literal reader knows neither `true` nor bare words, so the pieces of such a text are
@@ -226,7 +240,7 @@ def _read_loosely(text: str) -> object:
                 pieces.pop()
             piece = _BRACKETS.get(piece, piece)
         pieces.append(piece)
-    value: object = _decode_lax("".join(pieces))
+    value: object = read_json("".join(pieces), _decode_lax)
     return value
 
 

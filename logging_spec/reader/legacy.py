@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from podium.logging_spec.limits import TOO_DEEP, any_too_deep, too_deep
 from podium.logging_spec.reader import dialects
 from podium.logging_spec.reader.log import Fault, Generation, LineFault, Log, text_of
 from podium.logging_spec.reader.record import Record
@@ -40,6 +41,9 @@ def take_older(payloads: list[bytes], generation: Generation, log: Log, base: in
         if found is None or (not found.strict and _is_ignored(generation, text)):
             _note(generation, text, position, log)
             continue
+        if too_deep(text):
+            message = f"{TOO_DEEP}; what lies deeper is not judged"
+            log.faults.append(LineFault(Fault.DEEP, message, position, text[:80], recovered=True))
         record = Record(
             found.key, found.seconds * 1000, found.value, found.metadata, None, found.benchmark
         )
@@ -81,11 +85,11 @@ def _take_json_of_06(payloads: list[bytes], log: Log) -> bool:
     """Take a block whose lines are all of the standard 0.6 layout; False if any is not."""
     # Where places are kept every record needs one, and only the slow way gives them
     found = [] if log.places is not None else _MLL_LINES.findall(b"\n".join(payloads))
-    if len(found) != len(payloads):
+    if len(found) != len(payloads) or any_too_deep(payloads):
         return False
     try:
         bodies = [_decode_body(body) for _, _, body in found]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     log.records += [
         Record(key.decode(), float(seconds) * 1000, body.value, body.metadata)

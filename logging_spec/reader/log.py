@@ -26,6 +26,7 @@ class Fault(StrEnum):
     DIALECT = "nonstandard-dialect"
     IGNORED = "ignored-line"
     LONG = "line-too-long"
+    DEEP = "too-deep"
     UNREADABLE = "unreadable-file"
     COMPRESSED = "broken-compression"
 

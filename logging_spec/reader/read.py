@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from podium.logging_spec.limits import any_too_deep
 from podium.logging_spec.reader.inflate import GZIP, ZSTD, BrokenCompressionError, inflate
 from podium.logging_spec.reader.line_numbers import LineNumbers, unify_line_ends
 from podium.logging_spec.reader.log import CRASHING as CRASHING
@@ -213,10 +214,13 @@ def _take_records(payloads: list[bytes], form: _Format, log: Log, base: int) -> 
 
         take_older(payloads, form.generation, log, base)
         return
+    if any_too_deep(payloads):
+        take_one_by_one(payloads, log, base)
+        return
     try:
         # All or nothing: one refused line sends the block the slow way, with the same records
         records = list(map(decode, payloads))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         take_one_by_one(payloads, log, base)
         return
     if log.places is not None:

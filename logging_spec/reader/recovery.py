@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from podium.logging_spec.limits import TOO_DEEP, TOO_LONG, shallow, too_deep, too_long
 from podium.logging_spec.reader.log import Fault, LineFault, Log, decode, text_of
 from podium.logging_spec.reader.record import Record
 
@@ -28,15 +29,18 @@ def take_one_by_one(payloads: list[bytes], log: Log, base: int) -> None:
     if log.places is None:
         log.places = list(range(len(log.records)))
     for position, payload in enumerate(payloads, base):
-        try:
-            record = decode(payload)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            found = _examine(payload, position, log)
-            if found is None:
-                continue
-            record = found
-        log.records.append(record)
-        log.places.append(position)
+        record = _decoded(payload) or _examine(payload, position, log)
+        if record is not None:
+            log.records.append(record)
+            log.places.append(position)
+
+
+def _decoded(payload: bytes) -> Record | None:
+    """The record of a line as the fast decoder takes it; None where it must not or will not."""
+    if not too_deep(payload):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            return decode(payload)
+    return None
 
 
 def _examine(payload: bytes, position: int, log: Log) -> Record | None:
@@ -50,11 +54,24 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
     if earlier:
         _take_glued(earlier, position, log)
     body = payload.strip(_BLANKS)
-    try:
-        found = json.loads(text_of(body))
-    except (ValueError, RecursionError) as error:
-        log.faults.append(_broken_json(body, error, position))
+    text = text_of(body)
+    if too_long(text):
+        log.faults.append(_broken_json(body, TOO_LONG, position))
         return None
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
+        log.faults.append(_broken_json(body, where, position))
+        return None
+    # The official reader ends here, too: Python's parser goes some thousand levels deep
+    except RecursionError:
+        log.faults.append(_broken_json(body, TOO_DEEP, position))
+        return None
+    if too_deep(text):
+        found = shallow(found)
+        message = f"{TOO_DEEP}; what lies deeper is not judged"
+        log.faults.append(LineFault(Fault.DEEP, message, position, text[:80], recovered=True))
     return _record_of(found, body, position, log)
 
 
@@ -112,19 +129,14 @@ def _take_glued(earlier: list[bytes], position: int, log: Log) -> None:
     message = "several records stand on this line; the official reader sees only the last"
     recovered = False
     for piece in earlier:
-        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            log.lenient.append((position, decode(piece.strip(_BLANKS))))
+        record = _decoded(piece.strip(_BLANKS))
+        if record is not None:
+            log.lenient.append((position, record))
             recovered = True
     log.faults.append(LineFault(Fault.GLUED, message, position, recovered=recovered))
 
 
-def _broken_json(body: bytes, error: Exception, position: int) -> LineFault:
-    if isinstance(error, json.JSONDecodeError):
-        where = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
-    elif isinstance(error, RecursionError):
-        where = "it is nested too deeply"
-    else:
-        where = str(error)
+def _broken_json(body: bytes, where: str, position: int) -> LineFault:
     message = f"the record is not valid JSON: {where}"
     if body.startswith(b"{") and not body.endswith(b"}"):
         message += " (the line seems cut short)"

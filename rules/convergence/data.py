@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from podium.logging_spec.limits import BeyondLimitError, read_json
 from podium.rules.package_data import read_beside
 from podium.rules.run import as_number
 
@@ -102,7 +102,9 @@ def parse_points(text: str | bytes, round_name: str = "*") -> tuple[Point, ...]:
     `parse_own`) the points of `round_name` are taken, or those for any round. Raises PointError.
     """
     try:
-        document = json.loads(text)
+        document = read_json(text)
+    except BeyondLimitError as error:
+        raise PointError(f"the points cannot be read: {error}") from error
     except ValueError as error:
         raise PointError(f"the points are not valid JSON: {error}") from error
     if isinstance(document, dict) and "schema" in document:

@@ -6,6 +6,18 @@ the repository, linked here, so that what is installed is one package.
 
 from __future__ import annotations
 
+import sys
+
+# Asked before all that takes time to import, where an interrupt would be a traceback. A program
+# that only imports podium keeps its own handling
+if sys.argv[:1] and (
+    sys.argv[0].endswith(("/podium", "\\podium"))
+    or (sys.argv[0] == "-m" and "podium" in sys.orig_argv)
+):
+    from podium.compliance.interrupts import take_over
+
+    take_over()
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -11,9 +11,9 @@ from tests.architecture.source import PACKAGES, Module, by_name, modules, of
 from tests.locations import ROOT
 
 LAYERS = {
-    "logging_spec": ("keys", "reader", "emitter", "mllog", "callbacks"),
+    "logging_spec": ("keys", "limits", "reader", "emitter", "mllog", "callbacks"),
     "compliance": (
-        *("version", "exit_codes", "errors", "files", "report", "inputs", "waivers"),
+        *("version", "exit_codes", "interrupts", "errors", "files", "report", "inputs", "waivers"),
         *("repository", "logs", "systems", "power", "results", "submission", "tables"),
         *("checking", "scoring", "history", "rcp", "live", "rulebook", "drift"),
         *("fixing", "packing", "bundling", "compat"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import warn
+from podium.compliance.commands.delivery import name_leftovers, warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import QuietOption
 from podium.compliance.commands.packaging.secrets import PassphraseOption, read_passphrase
@@ -69,6 +69,7 @@ def bundle(
         iterations or ITERATIONS,
         replace,
     )
+    name_leftovers(archive)
     written = write_bundle(tree, archive, options)
     if written.warning:
         warn(written.warning)

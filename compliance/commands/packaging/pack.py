@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from podium.compliance.commands.delivery import name_leftovers, tell_leftovers
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     AnswerFormat,
@@ -75,6 +76,9 @@ Git = Annotated[Path | None, _option("Commit to this clone of the review reposit
 Push = Annotated[bool, _option("Push the commit, too.", None, "--push")]
 Since = Annotated[str | None, _option("Check what the clone's branch changes since REF.", "REF")]
 BundleFile = Annotated[Path | None, _option("Write a bundle of the tree, too.", "FILE")]
+Clean = Annotated[
+    bool, _option("Only remove what killed calls for this tree have left.", None, "--clean")
+]
 Format = Annotated[AnswerFormat, _option("How to print the plan.")]
 
 
@@ -129,6 +133,7 @@ def pack(
     push: Push = False,
     since: Since = None,
     bundle: BundleFile = None,
+    clean: Clean = False,
     format: Format = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -141,14 +146,13 @@ def pack(
     """
     if since is not None:
         raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
-    fields = _Fields(
-        submitter, usage, round, division, into, system, result, code, document, waivers, merge
-    )
+    words = (submitter, usage, round, division, into, system, result, code, document)
     handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs)
-    packed = _pack(_job(config, fields, set, handling), git, push=push, dry_run=dry_run)
+    job = _job(config, _Fields(*words, waivers, merge), set, handling)
+    _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
+    packed = _pack(job, git, push=push, dry_run=dry_run)
     _print(packed, format, quiet=quiet)
-    if bundle is not None and packed.state in ("packed", "unchanged"):  # else no tree is written
-        _bundle(packed.target, bundle)
+    _bundle(packed, bundle)
     raise typer.Exit(_status(packed, force=force))
 
 
@@ -165,6 +169,29 @@ def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _H
         handling.receipt,
         handling.receipt_in_tree,
     )
+
+
+def _leftovers(
+    job: PackJob, clone: Path | None, archive: Path | None, *, clean: bool, dry_run: bool
+) -> None:
+    """Name what killed calls for this tree have left; if asked remove it, which ends this call."""
+    from podium.compliance.files.staging import leftovers
+    from podium.compliance.packing.writing import write
+
+    place = job.target, job.target.parent
+    if clone is not None:
+        from podium.compliance.packing.git.commit import place_in
+
+        place = place_in(job, clone)
+    if clean:
+        tell_leftovers(write.clean(*place), "removed")
+        raise typer.Exit(Exit.CLEAN)
+    if archive is not None:
+        name_leftovers(archive)
+    if found := leftovers(*place):
+        # Whoever packs removes them, as they may hold the old tree
+        what = "`podium pack --clean` removes it" if dry_run else "it is removed now"
+        tell_leftovers(found, what)
 
 
 def _pack(job: PackJob, clone: Path | None, *, push: bool, dry_run: bool) -> Packed:
@@ -193,12 +220,14 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     print_text(outcome_text.to_text(packed, width()))
 
 
-def _bundle(tree: Path, archive: Path) -> None:
+def _bundle(packed: Packed, archive: Path | None) -> None:
+    if archive is None or packed.state not in ("packed", "unchanged"):  # then no tree is written
+        return
     from podium.compliance.bundling.bundle import BundleOptions
     from podium.compliance.bundling.bundle import bundle as write_bundle
 
     # No key can be given to `podium pack`: an encrypted bundle is made by `podium bundle`
-    write_bundle(tree, archive, BundleOptions())
+    write_bundle(packed.target, archive, BundleOptions())
     typer.echo(f"Bundle: {archive}")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, refuse_inside, rulebook
+from podium.compliance.commands.delivery import globs, name_leftovers, refuse_inside, rulebook
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -159,6 +159,7 @@ def init(
     # In a batch job nobody could answer, and the call would never end
     if input and sys.stdin.isatty() and sys.stdout.isatty():
         session.ask_for_missing(draft, _ask, typer.echo)
+    name_leftovers(file)
     session.write_description(draft, file, replace=replace)
     if not quiet:
         print_text(to_text(draft, str(file), width()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import warn
+from podium.compliance.commands.delivery import name_leftovers, warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import QuietOption
 from podium.compliance.commands.packaging.secrets import (
@@ -96,6 +96,7 @@ def unpack(
         keys = _keys(passphrase_file, identity or [], iterations)
         limits = _limits(max_size, max_members, max_ratio)
         options = UnpackOptions(sha256, keys, limits, receipt)
+        name_leftovers(output)
         text = _text(output, unpack_bundle(archive, output, options))
     if not quiet:
         print_text(text)

@@ -21,6 +21,7 @@ from podium.compliance.commands.options import Division
 from podium.compliance.commands.running.progress import follow, outcome_text
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
+from podium.compliance.interrupts import raise_always
 from podium.reference_runs.engine.setting import ORG, Setting
 from podium.reference_runs.errors import RunAborted, RunFault
 
@@ -225,6 +226,8 @@ def _deprecated(old_trace: Path | None) -> Path | None:
 @contextmanager
 def _reported() -> Iterator[None]:
     """A run that was aborted ends with status 1, one that could not begin is a usage fault."""
+    # The trainers and torchrun end a run in their own way, which takes several steps
+    raise_always()
     try:
         yield
     except RunAborted as error:

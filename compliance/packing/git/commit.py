@@ -55,6 +55,12 @@ def commit_to(job: PackJob, folder: Path, *, push: bool = False) -> Packed:
         return _Review(job, clone, plan).done(push=push)
 
 
+def place_in(job: PackJob, folder: Path) -> tuple[Path, Path]:
+    """The submitter's folder in a clone, and the folder in which it is made."""
+    clone = Clone(folder)
+    return clone.root / job.request.config.submitter, clone.workshop
+
+
 def _into(job: PackJob, clone: Clone) -> PackJob:
     config = job.request.config.model_copy(update={"into": str(clone.root)})
     return replace(job, request=replace(job.request, config=config))

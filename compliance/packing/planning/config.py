@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -22,6 +21,7 @@ from pydantic import (
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.round_selection import config_bytes
+from podium.logging_spec.limits import BeyondLimitError, read_toml
 
 CONFIG_FILE = "podium.toml"
 
@@ -150,13 +150,14 @@ TABLES: dict[str, type[BaseModel]] = {"results": ResultConfig, "code": CodeConfi
 def read_config(path: Path) -> dict[str, Any]:
     """The fields of a podium.toml as TOML has them; raises UsageFault."""
     try:
-        return tomllib.loads(config_bytes(path).decode())
+        return read_toml(config_bytes(path).decode())
     except OSError as error:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise UsageFault(f"{path} cannot be read: it is not UTF-8 text") from None
-    # tomllib recurses into nested values
-    except (ValueError, RecursionError) as error:  # too many digits, too
+    except BeyondLimitError as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    except ValueError as error:
         raise UsageFault(f"{path} is not valid TOML: {error}") from None
 
 
@@ -228,8 +229,10 @@ def setting(text: str) -> dict[str, Any]:
         raise UsageFault(f"--set {text}: {hint}")
     try:
         # TOML has no values by themselves, only lines
-        return {name: tomllib.loads(f"value = {value.strip()}")["value"]}
-    except (ValueError, RecursionError):
+        return {name: read_toml(f"value = {value.strip()}")["value"]}
+    except BeyondLimitError as error:
+        raise UsageFault(f"--set {name} cannot be read: {error}") from None
+    except ValueError:
         return {name: value.strip()}
 
 

@@ -9,9 +9,9 @@ from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.receipt import official
 from podium.compliance.packing.writing.gate import error_lines
 from podium.compliance.packing.writing.pack import Packed
-from podium.compliance.packing.writing.summary import number, size_text
+from podium.compliance.packing.writing.summary import number
 from podium.compliance.report.render.words import plural
-from podium.compliance.report.terminal import clean, wrap
+from podium.compliance.report.terminal import clean, size_text, wrap
 
 
 def to_text(packed: Packed, width: int) -> str:

@@ -9,10 +9,9 @@ from podium.compliance.inputs.layout import natural
 from podium.compliance.packing.planning.existing import ExistingTree
 from podium.compliance.packing.planning.plan import Entry, Plan
 from podium.compliance.packing.writing.pack import Packed
-from podium.compliance.packing.writing.summary import size_text
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.render.words import plural
-from podium.compliance.report.terminal import clean, columns, wrap
+from podium.compliance.report.terminal import clean, columns, size_text, wrap
 
 MOST = 40
 """Lines about files left out; the JSON plan has them all."""

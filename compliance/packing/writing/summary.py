@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.receipt import PackedResult, Receipt, official
-from podium.compliance.report.terminal import clean
+from podium.compliance.report.markdown_text import code, escape
+from podium.compliance.report.terminal import size_text
 
 MOST_LEFT_OUT = 12
 """Files left out that the page names."""
@@ -20,7 +21,7 @@ def to_markdown(receipt: Receipt, plan: Plan | None = None) -> str:
 def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
     rules, gate = receipt.rules, receipt.gate
     division = f", {receipt.division}" if receipt.division else ""
-    yield f"# {_cell(receipt.submitter)}: {rules.usage} {rules.round}{division}"
+    yield f"# {escape(receipt.submitter)}: {rules.usage} {rules.round}{division}"
     yield ""
     size = size_text(sum(file.size for file in receipt.files))
     yield f"Packed by podium {receipt.tool.version}. {len(receipt.files)} files, {size}."
@@ -32,7 +33,7 @@ def _lines(receipt: Receipt, plan: Plan | None) -> Iterator[str]:
     if receipt.forced:
         yield ""
         yield "**Forced: the tree was kept though the check rejects it.**"
-        yield from (f"- `{_cell(rule)}`: {count}" for rule, count in gate.errors.items())
+        yield from (f"- {code(rule)}: {count}" for rule, count in gate.errors.items())
     yield ""
     yield from _results(receipt.results)
     yield from _waivers(receipt)
@@ -50,9 +51,9 @@ def _results(results: tuple[PackedResult, ...]) -> Iterator[str]:
         rcp = one.rcp.verdict.replace("_", " ") if one.rcp else ""
         margin = "" if one.rcp_margin is None else f"{one.rcp_margin:+.1%}"
         yield (
-            f"| {_cell(one.path.removeprefix('results/'))} | {_cell(one.division)} | {one.verdict} "
-            f"| {one.runs}{failed} | {number(one.minutes)} | {number(one.score)} | {rcp} "
-            f"| {margin} |"
+            f"| {escape(one.path.removeprefix('results/'))} | {escape(one.division)} "
+            f"| {one.verdict} | {one.runs}{failed} | {number(one.minutes)} | {number(one.score)} "
+            f"| {rcp} | {margin} |"
         )
     yield ""
 
@@ -64,14 +65,14 @@ def _waivers(receipt: Receipt) -> Iterator[str]:
     yield "|---|---|---|---|--:|"
     for one in receipt.waivers:
         cells = (one.rule, one.place, one.who, one.until)
-        yield f"| {' | '.join(map(_cell, cells))} | {one.findings} |"
+        yield f"| {' | '.join(map(escape, cells))} | {one.findings} |"
     yield ""
 
 
 def _choices(plan: Plan) -> Iterator[str]:
     notes = [each for each in plan.remarks if each.path.startswith("results/")]
     for each in notes:
-        yield f"- {_cell(each.path)}: {_cell(each.message)}"
+        yield f"- {escape(each.path)}: {escape(each.message)}"
     if notes:
         yield ""
     refused = [each for each in plan.left_out if each.refused]
@@ -79,7 +80,7 @@ def _choices(plan: Plan) -> Iterator[str]:
         yield f"Logs refused: {len(refused)}"
         yield ""
         for one in refused[:MOST_LEFT_OUT]:
-            yield f"- {_cell(one.display_path)}: {_cell(one.why)}"
+            yield f"- {escape(one.display_path)}: {escape(one.why)}"
         if len(refused) > MOST_LEFT_OUT:
             yield f"- and {len(refused) - MOST_LEFT_OUT} more"
         yield ""
@@ -88,16 +89,3 @@ def _choices(plan: Plan) -> Iterator[str]:
 def number(value: float | None) -> str:
     """A time in minutes as tables show it."""
     return "" if value is None else f"{value:.3f}"
-
-
-def size_text(count: float) -> str:
-    """A number of bytes as people read it."""
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"
-
-
-def _cell(text: str) -> str:
-    return clean(text).replace("|", r"\|").replace("`", "'")

@@ -6,19 +6,16 @@ import contextlib
 import errno
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.staging import Leftover, leftovers, staging
 from podium.compliance.packing.planning.plan import Entry
 from podium.compliance.packing.writing.copying import Copied, SourceChanged, copy_all
 from podium.compliance.packing.writing.swap import put_in_place, recover
-
-PREFIX = ".podium-pack."
-"""Prefixes of the folders in which trees are written; they are removed at the end."""
 
 WAIT_SECONDS = 60.0
 """How long one `podium pack` waits for another that writes to the same folder."""
@@ -68,21 +65,21 @@ def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) 
 
     Errors of the file system become a UsageFault that says that nothing has changed.
     """
-    folder: Path | None = None
+    made = False
     try:
         clear(target, workshop)
-        name = f"{PREFIX}{target.name}."
-        # In the workshop, as renames are atomic within one file system only
-        folder = Path(tempfile.mkdtemp(dir=workshop, prefix=name))
-        notify("made a stage")
-        yield Stage(folder, target, notify)
+        with staging(target, workshop) as folder:
+            made = True
+            notify("made a stage")
+            try:
+                yield Stage(folder, target, notify)
+            finally:
+                # Before anything is removed: the folder may hold the only copy of the old tree
+                recover(folder, target)
     except OSError as error:
         raise UsageFault(_told(error, target)) from None
     finally:
-        if folder is not None:
-            # Before anything is removed: the folder may hold the only copy of the old tree
-            recover(folder, target)
-            shutil.rmtree(folder, ignore_errors=True)
+        if made:
             notify("cleared")
 
 
@@ -95,17 +92,24 @@ def _told(error: OSError, target: Path) -> str:
     return f"{target} cannot be written: {reason}; the old tree is unchanged"
 
 
-def clear(target: Path, workshop: Path) -> None:
-    """Clean up after a killed call: restore a tree that was set aside, remove unfinished ones."""
-    if not workshop.is_dir():
-        return
-    with os.scandir(workshop) as entries:
-        names = [entry.name for entry in entries if entry.name.startswith(PREFIX)]
-    for name in names:
-        # The last part is mkdtemp's; stages of other submitters may be in use
-        if name.removeprefix(PREFIX).rpartition(".")[0] == target.name:
-            recover(workshop / name, target)
-            shutil.rmtree(workshop / name, ignore_errors=True)
+def clear(target: Path, workshop: Path) -> list[Leftover]:
+    """Clean up after a killed call: restore a tree that was set aside, remove unfinished ones.
+
+    Returns what was removed.
+    """
+    found = leftovers(target, workshop)
+    for each in found:
+        recover(each.folder, target)
+        shutil.rmtree(each.folder, ignore_errors=True)
+    return found
+
+
+def clean(target: Path, workshop: Path) -> list[Leftover]:
+    """Do what `clear` does, and nothing else, while no other call writes to the target's folder."""
+    if not (target.parent.is_dir() and workshop.is_dir()):
+        return []
+    with locked(target.parent):
+        return clear(target, workshop)
 
 
 @contextlib.contextmanager

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from podium.compliance.report.grouping import Group, OneMessage, by_submission, groups_of
+from podium.compliance.report.markdown_text import code, escape
 from podium.compliance.report.render.words import (
     excused,
     following_text,
@@ -16,7 +16,6 @@ from podium.compliance.report.render.words import (
     remarks_of,
     submission_table,
 )
-from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,13 +28,6 @@ OPEN_AT_MOST = 20
 
 MOST_ROWS = 20
 """Findings that a table lists; a job's summary may have 1 MiB."""
-
-_SPECIAL = re.compile(
-    r"(?P<link>@(?=\w)|#(?=\d)|:(?=//)|(?<=\bwww)(?=\.))"
-    r"|[\\`*{}\[\]<>&|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])",
-    re.IGNORECASE,
-)
-_SIMPLE = re.compile(r"[\w./:,=+()-]+(?: [\w./:,=+()-]+)*", re.ASCII)
 
 
 def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
@@ -69,23 +61,6 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
         for group in found:
             lines += _group(group, folded)
     return "\n".join(lines) + "\n"
-
-
-def escape(text: str) -> str:
-    """Escape text so that Markdown and HTML show it as it is: no markup, mention or link."""
-    return _SPECIAL.sub(
-        # GitHub makes links of mentions and addresses after it has decoded entities: only something
-        # between their characters breaks them
-        lambda mark: f"{mark[0]}<!-- -->" if mark["link"] is not None else f"&#{ord(mark[0])};",
-        clean(text),
-    )
-
-
-def code(text: str) -> str:
-    """Set text as code."""
-    text = clean(text)
-    # A backtick in the text would end the code, a pipe the cell of a table
-    return f"`{text}`" if _SIMPLE.fullmatch(text) else f"<code>{escape(text)}</code>"
 
 
 def _submissions(report: Outcome, groups: Sequence[Group]) -> Iterator[str]:

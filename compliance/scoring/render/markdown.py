@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from podium.compliance.report.terminal import clean
+from podium.compliance.report.markdown_text import escape
 from podium.compliance.scoring.render.text import (
     factors_used,
     strong_numbers,
@@ -16,9 +15,6 @@ from podium.compliance.scoring.render.text import (
 
 if TYPE_CHECKING:
     from podium.compliance.scoring.report import ScoreEntry, Scores
-
-# GitHub makes HTML and links of what a log says, and a bare | ends the cell
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 
 STRONG = (
     "submitter",
@@ -76,11 +72,6 @@ def sections(
 def _words(entry: ScoreEntry) -> tuple[str, ...]:
     # Loose logs name no system: the path says whose row it is
     return (entry.submitter, entry.system or entry.path, entry.benchmark, entry.division)
-
-
-def escape(text: str) -> str:
-    """Text of a log so that Markdown shows it as it is."""
-    return _SPECIAL.sub(r"\\\1", clean(text))
 
 
 def _table(

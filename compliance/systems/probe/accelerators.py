@@ -15,6 +15,7 @@ from typing import Any
 from podium.compliance.systems.probe.devices import accelerators_on_the_bus
 from podium.compliance.systems.probe.finding import Found, binary_size
 from podium.compliance.systems.probe.programs import Answer, ask
+from podium.logging_spec.limits import read_json
 
 MIB = 1 << 20
 
@@ -159,8 +160,8 @@ def _json_in(text: str) -> dict[str, Any]:
     """The object in a text that may begin with warnings."""
     start = text.find("{")
     try:
-        data, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else ({}, 0)
-    except (ValueError, RecursionError):
+        data, _ = read_json(text[start:], json.JSONDecoder().raw_decode) if start >= 0 else ({}, 0)
+    except ValueError:
         return {}
     return data if isinstance(data, dict) else {}
 
@@ -217,7 +218,7 @@ def _torch(found: Found) -> list[Accelerator]:
         return []
     try:
         # Libraries may print while they load: the answer is the last line
-        data = json.loads(answer.text.strip().splitlines()[-1])
+        data = read_json(answer.text.strip().splitlines()[-1])
         return [Accelerator(str(name), binary_size(int(memory))) for name, memory in data]
     except (ValueError, TypeError, IndexError):
         found.notes.append("torch gave an answer that cannot be read")

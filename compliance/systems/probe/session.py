@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from podium.compliance.systems.probe.finding import Found
 from podium.compliance.systems.probe.probe import Probe, probe_node, read_probe
 from podium.compliance.systems.probe.surroundings import read_surroundings
 from podium.compliance.systems.probe.sysinfo import read_sysinfo
+from podium.logging_spec.limits import read_toml
 from podium.rules.model.round import Round
 
 
@@ -80,8 +80,8 @@ def _configured(file: Path) -> Found:
         if not path.is_file():
             continue
         try:
-            config = tomllib.loads(config_bytes(path).decode())
-        except (OSError, ValueError, RecursionError) as error:
+            config = read_toml(config_bytes(path).decode())
+        except (OSError, ValueError) as error:
             raise UsageFault(f"{path} cannot be read: {error}") from None
         for name in ("submitter", "division"):
             if isinstance(config.get(name), str):

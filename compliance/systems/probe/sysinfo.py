@@ -11,6 +11,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.systems.fields import FIELDS
 from podium.compliance.systems.probe.finding import Found
 from podium.compliance.systems.values import is_empty, is_placeholder
+from podium.logging_spec.limits import BeyondLimitError, read_json
 
 LARGEST = 64 << 20
 """Bytes of a raw log in which the line is looked for."""
@@ -54,8 +55,11 @@ def _object(path: Path) -> dict[str, Any]:
         raise UsageFault(f"{path} cannot be read: {error.strerror}") from None
     line = _LINE.search(text)
     try:
-        data, _ = json.JSONDecoder().raw_decode(text[line.end() if line else 0 :].lstrip())
-    except (ValueError, RecursionError):
+        text = text[line.end() if line else 0 :].lstrip()
+        data, _ = read_json(text, json.JSONDecoder().raw_decode)
+    except BeyondLimitError as error:
+        raise UsageFault(f"{path} cannot be read: {error}") from None
+    except ValueError:
         data = None
     if not isinstance(data, dict):
         raise UsageFault(f"{path} holds neither a JSON object nor a :::SYSJSON line")

@@ -320,7 +320,7 @@ def test_killed_between_swap_and_commit_the_next_call_commits(review: Review) ->
     assert review.pack(clone) == Exit.CLEAN
     assert git(clone, "rev-list", "--count", "origin/main..HEAD") == "1"
     assert git(clone, "status", "--porcelain") == ""
-    assert not list((clone / ".git").glob(".podium-pack*"))
+    assert not list((clone / ".git").glob(".podium-stage*"))
 
 
 # --- what git says no to ---

@@ -6,7 +6,9 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from podium.compliance.report.grouping import own_findings
@@ -42,9 +44,47 @@ def test_code_is_shown_as_it_is(raw: str) -> None:
     assert html.unescape(display_path[1]) == clean(f"x{raw}x")
 
 
-def test_mentions_and_links_are_broken() -> None:
-    display_path = markdown.escape("@all #12 http://x www.x.org")
-    assert not re.search(r"@all|#12|http://|www\.", display_path)
+LINKS = (
+    *("@all", "#12", "GH-12", "acme/private#12", "a@evil.example", "mailto:a@evil.example"),
+    *("http://evil.example", "HTTPS://evil.example", "ftp://evil.example", "www.evil.example"),
+    *("_www.evil.example", "(www.evil.example)", "~WWW.evil.example", "xmpp:a@evil.example/x"),
+    *("[text](http://evil.example)", "[text][1]", "![](//evil.example/pixel.png)", "[^1]"),
+    *("<a href=//evil.example>x</a>", "<http://evil.example>", "<img src=x>", "&lt;b&gt;"),
+    *("http:\\u200b//evil.example", "**@team**", "`@team`", "$x$"),
+)
+BY_ITSELF = re.compile(
+    r"@\w|#\d|\bGH-\d|(?:https?|ftp)://|www\.|[\w.+-]@[\w-]|(?:mailto|xmpp):\S",
+    re.IGNORECASE,
+)
+"""What GitHub makes a link of, each by its own filter, after it has made HTML of the Markdown."""
+
+
+def linked(source: str) -> bool:
+    """Whether Markdown comes out with a link or markup, or with text that becomes one."""
+    shown = PARSER.render(source)
+    # Filters look at one text node after the other: a comment between two separates them
+    pieces = re.split(r"<!-- -->|</?[a-z0-9]+>", shown)
+    return bool(re.search(r"<(?:a|img|script)\b", shown)) or any(
+        BY_ITSELF.search(html.unescape(piece)) for piece in pieces
+    )
+
+
+@pytest.mark.parametrize("text", LINKS)
+@pytest.mark.parametrize("before", ["", " ", "x ", "_", "("])
+def test_no_text_becomes_a_link(text: str, before: str) -> None:
+    assert not linked(f"| a |\n| --- |\n| {markdown.escape(before + text)} |\n")
+    assert not linked(f"# {markdown.escape(before + text)}")
+    assert not linked(f"x <code>{markdown.escape(before + text)}</code>")
+
+
+def test_links_are_seen() -> None:
+    assert all(map(linked, ("www.x.org", "[a](b)", "<a href=b>c</a>", "a@b.c", "see #1")))
+
+
+@CALM
+@given(st.lists(st.sampled_from([*LINKS, *"_*(<[]`|~&:./@#", "www", "GH-", "1", " "])))
+def test_no_text_made_of_parts_of_links_becomes_one(parts: list[str]) -> None:
+    assert not linked(f"| a |\n| --- |\n| x{markdown.escape(''.join(parts))} |\n")
 
 
 @CALM

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
@@ -18,6 +19,7 @@ from unittest import mock
 from podium.compliance import check
 from podium.compliance.checking.options import Options
 from podium.compliance.checking.session import check_paths
+from podium.compliance.logs.judge import judge_log
 from podium.compliance.waivers.file import read_waivers
 from podium.rules.finding import Profile
 from tests.builders import LogBuilder, build
@@ -95,6 +97,23 @@ def _patched(judge: Judge, target: str, value: Any) -> Judge:
             return [*judge(place, profile)]
 
     return patched
+
+
+def _in_processes(ended: bool) -> Judge:
+    """A usual submission judged by two processes, of which each is ended if asked."""
+
+    def judged(*place: Any, **options: Any) -> Any:
+        if ended:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return judge_log(*place, **options)
+
+    def judge(place: Path, profile: Profile) -> Iterable[Found]:
+        tree = usual(place)
+        home = "podium.compliance.checking.files"
+        with mock.patch(f"{home}.judge_log", judged), mock.patch(f"{home}.FEW_BYTES", 0):
+            return check_paths([tree.root], Options(round="5.1", profile=profile, jobs=2)).findings
+
+    return judge
 
 
 def _refusing(ending: str) -> Callable[[Any], Any]:
@@ -370,6 +389,7 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
         ),
         _NOTHING,
     ),
+    "internal.process-lost": (_in_processes(True), _in_processes(False)),
     "seeds.no-place": (
         _logs(lambda log: log.meta("seed", "lineno")),
         _logs(_seed(100)),

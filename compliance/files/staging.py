@@ -1,0 +1,115 @@
+"""Folders in which files are made before they take their place, and those that a kill left behind.
+
+A folder counts as podium's own only by its name and a marker in it that names what it was made for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+PREFIX = ".podium-stage."
+MARKER = ".podium-stage"
+"""The file in such a folder that holds the path of what is made in it."""
+
+_NAME = re.compile(re.escape(PREFIX) + r".*\.[a-z0-9_]{8}", re.DOTALL)
+_LONGEST = 40
+"""Characters of the target's name that the folder's name repeats: names of files have a limit."""
+
+
+class Leftover(NamedTuple):
+    """A folder whose process is gone: its size in bytes, its age in seconds."""
+
+    folder: Path
+    size: int
+    age: float
+
+
+@contextmanager
+def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
+    """A new folder beside `target`, or in `within`; removed at the end. Raises OSError.
+
+    Who makes something in it moves it to `target` by a rename, which is atomic within one file
+    system only.
+    """
+    place = within or target.absolute().parent
+    # A name that is no UTF-8 is cut between characters all the same
+    prefix = f"{PREFIX}{target.name[:_LONGEST]}."
+    folder = Path(tempfile.mkdtemp(dir=place, prefix=prefix))
+    marker = -1
+    try:
+        marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(marker, _path(target))
+        # Held as long as this process lives, however it ends
+        _lock(marker)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if marker >= 0:
+            os.close(marker)
+
+
+def leftovers(target: Path, within: Path | None = None) -> list[Leftover]:
+    """The folders that calls for this target have left behind, in order of their names."""
+    place = within or target.absolute().parent
+    try:
+        names = sorted(name for name in os.listdir(place) if _NAME.fullmatch(name))
+    except OSError:
+        return []
+    found = (Path(place, name) for name in names)
+    return [_measured(folder) for folder in found if _abandoned(folder, target)]
+
+
+def _abandoned(folder: Path, target: Path) -> bool:
+    """Whether a folder was made for the target by a process that is gone."""
+    try:
+        if folder.is_symlink():
+            return False
+        marker = os.open(folder / MARKER, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return False
+    try:
+        wanted = _path(target)
+        return os.read(marker, len(wanted) + 1) == wanted and _lock(marker)
+    except OSError:
+        return False
+    finally:
+        os.close(marker)
+
+
+def _path(target: Path) -> bytes:
+    return os.fsencode(os.path.realpath(target.absolute().parent)) + b"/" + os.fsencode(target.name)
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open file; False where another process has. Where no locks are known, True."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _measured(folder: Path) -> Leftover:
+    size = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_size
+    begun = time.time()
+    with suppress(OSError):
+        begun = os.lstat(folder / MARKER).st_mtime
+    return Leftover(folder, size, max(0.0, time.time() - begun))

@@ -1,0 +1,35 @@
+"""What comes from outside is decoded behind the limits, and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.architecture.source import Module, modules
+
+DECODERS = ("json.loads", "json.load", "tomllib.loads", "tomllib.load", "msgspec.json.decode")
+
+BEHIND_THE_LIMITS = {
+    "logging_spec/limits.py": "the limits themselves",
+    "logging_spec/reader/recovery.py": "asks the limits, and keeps what the verifier reads beyond",
+    "logging_spec/reader/dialects.py": "likewise",
+    "rules/clauses/__init__.py": "the project's own data",
+    "rules/convergence/data.py": "the points that come with the project",
+    "rules/published_keys.py": "the project's own data",
+    "rules/training/shared/tensors.py": "the project's own data",
+}
+
+
+def calls(module: Module) -> set[str]:
+    """Decoders that a module names, as `json.loads`."""
+    return {
+        text
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and (text := ast.unparse(node)) in DECODERS
+    }
+
+
+def test_only_the_limits_decode_what_comes_from_outside() -> None:
+    found = {
+        module.name for module in modules() if module.package != "reference_runs" and calls(module)
+    }
+    assert found == set(BEHIND_THE_LIMITS)

@@ -1,0 +1,288 @@
+"""No input makes podium itself fail: what exceeds a limit is a finding, or a usage error."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.logs.judge import judge_log
+from podium.compliance.report.data import Rules, conclude
+from podium.compliance.report.render import renderer
+from podium.logging_spec.limits import (
+    DEEPEST,
+    MOST_DIGITS,
+    BeyondLimitError,
+    read_json,
+    read_toml,
+    shallow,
+    too_deep,
+    too_long,
+)
+from podium.logging_spec.reader.read import parse_log
+from podium.rules import rounds
+from podium.rules.finding import Profile, Severity
+from tests.builders import LogBuilder, build
+from tests.compliance.command_line import podium
+from tests.compliance.trees import usual
+from tests.hostile import Grammar
+
+LIMIT_S = 600
+pytestmark = pytest.mark.usefixtures("never_hangs")
+
+ROUNDS = [rounds[key] for key in rounds]
+
+
+# --- the limits themselves ---
+
+
+def lists(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+def objects(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+@pytest.mark.parametrize("nested", [lists, objects])
+@pytest.mark.parametrize("read", [read_json, lambda text: read_toml(f"x = {text}")])
+def test_a_value_may_be_nested_to_the_limit(
+    nested: Callable[[int], str], read: Callable[[str], object]
+) -> None:
+    # The table of a TOML file is a level of its own
+    room = 0 if read is read_json else 1
+    toml = (lambda text: text.replace(":", "=")) if room else str
+    assert read(toml(nested(DEEPEST - room)))
+    with pytest.raises(BeyondLimitError, match=f"more than {DEEPEST} deep"):
+        read(toml(nested(DEEPEST + 1)))
+
+
+def test_brackets_in_quotes_are_no_levels() -> None:
+    text = json.dumps({"a" + "[{" * 500: '"\\' + "[" * 5000})
+    assert not too_deep(text)
+    assert not too_deep(text.encode())
+    assert read_json(text)
+    assert read_toml(f'x = \'{"[" * 500}\'\ny = """{"{" * 500}"""  # {"[" * 500}\n')
+
+
+def test_many_brackets_beside_each_other_are_no_levels() -> None:
+    assert read_json(f"[{'[],' * 5000}[]]")
+    assert read_toml(f"x = [{'[],' * 5000}[]]")
+
+
+@pytest.mark.parametrize("read", [read_json, lambda text: read_toml(f"x = {text}")])
+def test_an_integer_may_have_digits_to_the_limit(read: Callable[[str], object]) -> None:
+    assert read("9" * MOST_DIGITS)
+    for text in ("9" * (MOST_DIGITS + 1), f"-{'9' * (MOST_DIGITS + 1)}"):
+        with pytest.raises(BeyondLimitError, match=f"more than {MOST_DIGITS} digits"):
+            read(text)
+
+
+@pytest.mark.parametrize("text", [f"0.{'9' * 5000}", f"{'9' * 5000}.5", f'["{"9" * 5000}"]'])
+def test_a_long_fraction_or_text_is_no_long_integer(text: str) -> None:
+    """Python, and with it the official verifier, reads them."""
+    assert not too_long(text)
+    assert read_json(text) == json.loads(text)
+
+
+def test_keys_with_dots_count_as_levels_and_take_no_time() -> None:
+    assert read_toml(f"{'.'.join('a' * 64)} = 1")
+    with pytest.raises(BeyondLimitError, match="more than 64 parts"):
+        read_toml(f"{'.'.join('a' * 500_000)} = 1")
+    with pytest.raises(BeyondLimitError, match="more than 64 parts"):
+        read_toml(f"[{' . '.join('a' * 65)}]")
+    path = ".".join("a" * 60)
+    with pytest.raises(BeyondLimitError, match="deep"):
+        read_toml(f"[{path}]\n{path} = {{ {path} = 1 }}\n")
+
+
+def test_what_is_cut_keeps_its_words() -> None:
+    value: object = ["eval_accuracy", {"train_samples": 1}]
+    for _ in range(2000):
+        value = [value]
+    text = json.dumps(shallow(value))
+    assert not too_deep(text)
+    assert "eval_accuracy" in text
+    assert "train_samples" in text
+
+
+# --- where they show ---
+
+
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 900, 5_000])
+@pytest.mark.parametrize("key", ["global_batch_size", "seed", "unknown"])
+def test_a_deep_value_in_a_log_is_a_finding(
+    depth: int, key: str, good: LogBuilder, tmp_path: Path
+) -> None:
+    value = lists(depth)
+    line = f':::MLLOG {{"time_ms": 1, "key": "{key}", "value": {value}, "metadata": {{}}}}'
+    good.noise(3, line.encode()).write(tmp_path / "result_0.txt")
+    done = podium("check", tmp_path / "result_0.txt", "--round", "5.1", "--format", "json")
+    assert done.exit_code in (0, 1)
+    findings = json.loads(done.stdout)["findings"]
+    rule = "log.too-deep" if depth < 1000 else "log.not-json"
+    found = next(each for each in findings if each["id"] == rule)
+    assert "nested more than 128 deep" in found["message"]
+    assert not [each for each in findings if each["id"].startswith("internal.")]
+
+
+def test_a_deep_value_does_not_change_what_the_verifier_says() -> None:
+    """Python's parser, by which it reads, goes that deep."""
+    good = build("training", "5.1", "closed", "llama31_8b")
+    line = f':::MLLOG {{"time_ms": 1, "key": "x", "value": {lists(900)}, "metadata": {{}}}}'
+    verdict = judge_log(
+        parse_log(good.noise(3, line.encode()).bytes()),
+        rounds["training", "5.1"],
+        Profile.VERIFIER,
+        "result_0.txt",
+    )
+    assert [(f.id, f.severity) for f in verdict.findings] == [("log.too-deep", Severity.NOTE)]
+
+
+SIDE_FILES = {
+    "podium.toml": ("check", "LOG"),
+    "packed.toml": ("pack", "FILE", "--dry-run"),
+    "waivers.toml": ("check", "LOG", "--round", "5.1", "--waivers", "FILE"),
+    "receipt.json": ("unpack", "--verify", "FILE", "TREE"),
+    "declared.json": ("preflight", "FILE", "--round", "6.1", "--benchmark", "llama31_8b"),
+    "declared.toml": ("preflight", "FILE", "--round", "6.1", "--benchmark", "llama31_8b"),
+    "declared.yaml": ("preflight", "FILE", "--round", "6.1", "--benchmark", "llama31_8b"),
+    "points.json": ("rcp", "lint", "FILE", "--round", "5.1"),
+    "s.json": ("system", "check", "FILE", "--round", "5.1"),
+    "probe.json": ("system", "init", "NEW", "--node", "FILE", "--round", "5.1"),
+    "sysinfo.json": ("system", "init", "NEW", "--from", "FILE", "--round", "5.1"),
+}
+"""A call of the command that reads each."""
+
+USAGE_ERRORS = [
+    (name, text, limit)
+    for name in SIDE_FILES
+    for text, limit in ((lists(5_000), "128 deep"), ("9" * 5_000, "4300 digits"))
+    if name.endswith((".toml", ".json")) and name not in ("receipt.json", "probe.json", "s.json")
+]
+
+
+def call(name: str, data: bytes, folder: Path) -> tuple[int, str]:
+    """The exit status and the output of the command that reads such a file."""
+    file, log, new = folder / name, folder / "result_0.txt", folder / "new.json"
+    file.write_bytes(data)
+    new.unlink(missing_ok=True)
+    if not log.exists():
+        build("training", "5.1", "closed", "llama31_8b").write(log)
+    places = {"FILE": file, "LOG": log, "NEW": new, "TREE": folder}
+    try:
+        done = podium(*(places.get(word, word) for word in SIDE_FILES[name]))
+    finally:
+        file.unlink()
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize(("name", "value", "limit"), USAGE_ERRORS)
+def test_a_side_file_beyond_a_limit_is_a_usage_error_that_says_which(
+    name: str, value: str, limit: str, tmp_path: Path
+) -> None:
+    text = f"x = {value}\n" if name.endswith(".toml") else f'{{"x": {value}}}'
+    status, said = call(name, text.encode(), tmp_path)
+    assert status == 2, said
+    assert limit in said
+
+
+def test_a_value_on_the_command_line_has_the_same_limits() -> None:
+    words = ("rules", "hparams", "bert", "--round", "5.1")
+    done = podium(*words, "--set", f"seed={lists(5000)}")
+    assert done.exit_code == 2
+    assert "128 deep" in done.stderr
+
+
+def test_what_a_side_file_says_reaches_no_terminal_raw(tmp_path: Path) -> None:
+    for name in ("\\ud800", "\\u001b[2J", "\\u202e"):
+        status, said = call("points.json", f'{{"{name}": 1}}'.encode(), tmp_path)
+        assert status == 2
+        assert said.removesuffix("\n").isprintable()
+
+
+# --- many ---
+
+
+def check_logs(count: int, seed: int) -> None:
+    """Judge hostile logs by both profiles, and print what is found in every format."""
+    grammar, rng = Grammar(seed), random.Random(seed)
+    good = build("training", "5.1", "closed", "llama31_8b").bytes()
+    for number in range(count):
+        data = grammar.lines()
+        if rng.random() < 0.5:
+            data = good + data
+        rules = rng.choice(ROUNDS)
+        for profile in Profile:
+            log = parse_log(data, rules.generation)
+            verdict = judge_log(log, rules, profile, "result_0.txt", with_facts=True)
+            found = [f for f in verdict.findings if f.id.startswith("internal.")]
+            assert not found, (seed, number, found)
+            report = conclude(
+                Rules(usage="training", round="5.1", profile="policy", chosen_by="option"),
+                [],
+                verdict.findings,
+            )
+            for name in ("json", "markdown"):
+                assert renderer(name)(report)
+
+
+def check_side_files(count: int, seed: int, folder: Path) -> None:
+    """Read hostile side files by the commands that take them."""
+    grammar = Grammar(seed)
+    make = {".toml": grammar.toml, ".json": grammar.json, ".yaml": grammar.yaml}
+    for number in range(count):
+        name = grammar.rng.choice([*SIDE_FILES])
+        data = make[Path(name).suffix]()
+        status, said = call(name, data, folder)
+        assert status in (0, 1, 2), (seed, number, name, data[:200], said[-600:])
+        assert "internal." not in said
+
+
+def check_trees(count: int, seed: int, folder: Path) -> None:
+    """Judge a submission one of whose files is hostile."""
+    grammar = Grammar(seed)
+    tree = usual(folder)
+    system = next((tree.root / "systems").glob("*.json"))
+    result = next(path.parent for path in tree.root.rglob("result_0.txt"))
+    files = {
+        system: grammar.json,
+        result / "scaling.json": grammar.json,
+        result / "result_1.txt": grammar.lines,
+        tree.root / "waivers.toml": grammar.toml,
+        tree.root / "podium.toml": grammar.toml,
+    }
+    for number in range(count):
+        path = grammar.rng.choice([*files])
+        before = path.read_bytes() if path.exists() else None
+        data = files[path]()
+        path.write_bytes(data)
+        done = podium("check", tree.root, "--round", "5.1", "--format", "json", "--quiet")
+        assert done.exit_code in (0, 1, 2), (seed, number, path, data[:200], done.output[-600:])
+        if before is None:
+            path.unlink()
+        else:
+            path.write_bytes(before)
+
+
+def test_no_hostile_log_makes_a_rule_fail() -> None:
+    check_logs(1_000, seed=1)
+
+
+def test_no_hostile_side_file_is_a_fault_of_podium(tmp_path: Path) -> None:
+    check_side_files(600, seed=1, folder=tmp_path)
+
+
+def test_no_hostile_file_in_a_tree_is_a_fault_of_podium(tmp_path: Path) -> None:
+    check_trees(20, seed=1, folder=tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_no_hostile_input_is_a_fault_of_podium_in_a_long_run(seed: int, tmp_path: Path) -> None:
+    check_logs(5_000, seed)
+    check_side_files(2_000, seed, tmp_path)
+    check_trees(200, seed, tmp_path / "tree")
