@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.durable import Output, sync, sync_path, sync_tree
 
 
 def refuse_occupied(folder: Path) -> None:
@@ -38,19 +41,23 @@ def usual_mode(bits: int) -> int:
 
 
 @contextmanager
-def draft_folder(path: Path) -> Iterator[Path]:
+def draft_folder(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary folder beside `path` that takes its name in the end, or is removed.
 
+    Where it is durable, it is on the disk before it has the name, and the name thereafter.
     Raises UsageFault where it cannot be made, filled or renamed.
     """
+    parent = path.absolute().parent
     try:
         # Beside `path`: a rename is atomic only within one file system
-        draft = Path(tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}."))
+        draft = Path(tempfile.mkdtemp(dir=parent, prefix=f".{path.name}."))
     except OSError as error:
         raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
     try:
         yield draft
         draft.chmod(usual_mode(0o777))
+        if durable:
+            sync_tree(draft)
         # An empty folder of this name is replaced; on one that has got files meanwhile it fails
         os.replace(draft, path)
     except OSError as error:
@@ -58,3 +65,48 @@ def draft_folder(path: Path) -> Iterator[Path]:
     # After the rename there is nothing left under this name
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+    if durable:
+        sync_names(parent, path)
+
+
+@contextmanager
+def draft_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
+    """A temporary file beside `path` that takes its name in the end, or is removed.
+
+    Where it is durable, it is on the disk before it has the name, and the name thereafter.
+    Raises UsageFault where it cannot be made, written or renamed.
+    """
+    parent = path.absolute().parent
+    try:
+        # Beside `path`: a rename is atomic only within one file system
+        handle, draft = tempfile.mkstemp(dir=parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+    try:
+        with io.BufferedWriter(cast("io.RawIOBase", Output(handle))) as stream:
+            # mkstemp's own mode would keep colleagues from reading it
+            os.chmod(draft, usual_mode(0o666))
+            yield stream
+            stream.flush()
+            if durable:
+                sync(handle)
+        os.replace(draft, path)
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            os.unlink(draft)  # there only where an error or an interrupt came first
+    if durable:
+        sync_names(parent, path)
+
+
+def sync_names(folder: Path, path: Path) -> None:
+    """Bring a folder's list of names to the disk, `path` among them, which is there already.
+
+    Raises UsageFault where that fails.
+    """
+    try:
+        sync_path(folder)
+    except OSError as error:
+        reason = f"may be lost if the power fails: {error.strerror}"
+        raise UsageFault(f"{path} is written, but {reason}") from None

@@ -9,7 +9,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,39 +88,24 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_ESCAPED, _escape)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
     """Write a text file under a temporary name, then rename: never half a file."""
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, text.encode("utf-8"), durable=durable)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, durable: bool = False) -> None:
     """Write a file under a temporary name, then rename: never half a file.
 
+    Where it is durable, it is on the disk when this returns; a report can be made again.
     A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
     """
-    import tempfile  # a terminal needs none of its modules
-
-    from podium.compliance.files.atomic import usual_mode
+    from podium.compliance.files.atomic import draft_file  # a terminal needs none of its modules
 
     if path.exists() and not path.is_file():
         _write_special(path, data)
         return
-
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        # mkstemp's own mode would keep colleagues from reading the report
-        os.chmod(temporary, usual_mode(0o666))
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)  # there only where an error or an interrupt came first
+    with draft_file(path, durable=durable) as stream:
+        stream.write(data)
 
 
 def _write_special(path: Path, data: bytes) -> None:

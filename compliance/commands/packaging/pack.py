@@ -12,6 +12,7 @@ from podium.compliance.commands.options import (
     AnswerFormat,
     Division,
     JobsOption,
+    NoSyncOption,
     QuietOption,
     Usage,
     processes,
@@ -103,6 +104,7 @@ class _Handling(NamedTuple):
     receipt: Path | None
     receipt_in_tree: bool
     jobs: int | None
+    durable: bool
 
 
 def pack(
@@ -129,6 +131,7 @@ def pack(
     push: Push = False,
     since: Since = None,
     bundle: BundleFile = None,
+    no_sync: NoSyncOption = False,
     format: Format = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -141,14 +144,13 @@ def pack(
     """
     if since is not None:
         raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
-    fields = _Fields(
-        submitter, usage, round, division, into, system, result, code, document, waivers, merge
-    )
-    handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs)
+    places = (system, result, code, document, waivers, merge)
+    fields = _Fields(submitter, usage, round, division, into, *places)
+    handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs, not no_sync)
     packed = _pack(_job(config, fields, set, handling), git, push=push, dry_run=dry_run)
     _print(packed, format, quiet=quiet)
     if bundle is not None and packed.state in ("packed", "unchanged"):  # else no tree is written
-        _bundle(packed.target, bundle)
+        _bundle(packed.target, bundle, durable=not no_sync)
     raise typer.Exit(_status(packed, force=force))
 
 
@@ -164,6 +166,7 @@ def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _H
         processes(handling.jobs),
         handling.receipt,
         handling.receipt_in_tree,
+        durable=handling.durable,
     )
 
 
@@ -193,12 +196,12 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     print_text(outcome_text.to_text(packed, width()))
 
 
-def _bundle(tree: Path, archive: Path) -> None:
+def _bundle(tree: Path, archive: Path, *, durable: bool) -> None:
     from podium.compliance.bundling.bundle import BundleOptions
     from podium.compliance.bundling.bundle import bundle as write_bundle
 
     # No key can be given to `podium pack`: an encrypted bundle is made by `podium bundle`
-    write_bundle(tree, archive, BundleOptions())
+    write_bundle(tree, archive, BundleOptions(durable=durable))
     typer.echo(f"Bundle: {archive}")
 
 
