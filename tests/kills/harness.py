@@ -68,8 +68,8 @@ class Tally:
         each = "\n".join(f"  {name:34} {count:5}" for name, count in sorted(self.kills.items()))
         total = sum(self.kills.values())
         return (
-            f"{each}\n{total} kills of {self.processes} processes, {self.lines} acknowledged lines, {self.pieces} pieces of "
-            f"unacknowledged ones; {len(self.faults)} faults"
+            f"{each}\n{total} kills of {self.processes} processes, {self.lines} acknowledged "
+            f"lines, {self.pieces} pieces of unacknowledged ones; {len(self.faults)} faults"
         )
 
 
