@@ -4,7 +4,9 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: help setup demo test test-long lint bench docs rates schema clean
+N      ?= 2000
+
+.PHONY: help setup demo test test-long kills lint bench docs rates schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -27,6 +29,9 @@ test: $(STAMP)  ## the quick test suite
 
 test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from five seeds
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
+
+kills: $(STAMP)  ## kill loggers and commands N times (2000) at random moments
+	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.kills.harness $(N)
 
 lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff check .

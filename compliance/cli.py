@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 
@@ -35,6 +36,10 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         status = Exit.INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None and not interrupted(error):
+            # A disk or a network's folder that fails in the middle is no fault of podium's
+            _print_error(f"{os.fsdecode(error.filename)}: {error.strerror}")
+            return Exit.USAGE
         status = _failed(error)
     if status == Exit.INTERRUPTED:
         _print_error("interrupted")

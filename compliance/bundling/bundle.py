@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -20,7 +17,7 @@ from podium.compliance.bundling.format.hashes import Hashing, side_files, side_l
 from podium.compliance.bundling.format.paths import Kind
 from podium.compliance.bundling.format.tree import Entry, entries_of
 from podium.compliance.errors import NothingToJudge, UsageFault
-from podium.compliance.files.staging import staging
+from podium.compliance.files.atomic import draft_file
 from podium.compliance.report.console import inside, write_whole
 
 _ENDINGS = {
@@ -37,7 +34,8 @@ _ENCRYPTED = {".age": Cipher.AGE, ".enc": Cipher.OPENSSL}
 class BundleOptions:
     """How an archive is written; without `cipher` it is plain, unless keys or its name ask for one.
 
-    `top` is the folder of the tree in the archive, by default the tree's own name.
+    `top` is the folder of the tree in the archive, by default the tree's own name. Where it is
+    durable, the archive is on the disk when it is said to be written.
     """
 
     cipher: Cipher | None = None
@@ -46,6 +44,7 @@ class BundleOptions:
     iterations: int = ITERATIONS
     replace: bool = False
     top: str | None = None
+    durable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +73,16 @@ def bundle(tree: Path, archive: Path, options: BundleOptions | None = None) -> B
     _check(tree, archive, options, cipher)
     top = options.top or tree.resolve().name
     entries = entries_of(tree, top)
-    with _draft(archive) as (stream, draft):
+    sides = side_files(archive, old_script=cipher is Cipher.LEGACY)
+    with draft_file(archive, durable=options.durable) as stream:
         out = Hashing(stream, str(archive))
         if cipher is None:
             _compress(entries, out, compression)
         else:
             _encrypt(entries, out, (compression, cipher, options), archive.absolute().parent)
-        # The name must never stand for a file that is not whole
-        stream.flush()
-        sides = side_files(archive, old_script=cipher is Cipher.LEGACY)
-        os.replace(draft, archive)
     # Killed before this, a replaced archive has old hashes, by which unpacking refuses it
     for kind, digest in (("sha256", out.sha256), ("sha1", out.sha1)):
-        write_whole(sides[kind], side_line(digest, archive.name))
+        write_whole(sides[kind], side_line(digest, archive.name), durable=options.durable)
     files = sum(entry.kind is not Kind.FOLDER for entry in entries)
     how, warning = _elsewhere(archive, compression, cipher, options)
     return Bundled(
@@ -127,18 +123,6 @@ def _check(tree: Path, archive: Path, options: BundleOptions, cipher: Cipher | N
         raise UsageFault(f"encrypting a bundle by {cipher} needs {needs}")
     if not 1 <= options.iterations <= MOST_ITERATIONS:
         raise UsageFault(f"--iterations must be from 1 to {MOST_ITERATIONS}")
-
-
-@contextmanager
-def _draft(archive: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """A temporary file beside the archive, removed at the end unless it was renamed."""
-    try:
-        with staging(archive) as folder:
-            draft = folder / "new"
-            with draft.open("wb") as stream:
-                yield stream, str(draft)
-    except OSError as error:
-        raise UsageFault(f"{archive} cannot be written: {error.strerror}") from None
 
 
 def _encrypt(

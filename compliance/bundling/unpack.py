@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from podium.compliance.bundling.encryption.decrypt import decrypted
 from podium.compliance.bundling.encryption.keys import Keys
@@ -18,22 +20,34 @@ from podium.compliance.bundling.format.members import Limits, Member, Members, M
 from podium.compliance.bundling.format.paths import Kind, TakenPaths, parts_of
 from podium.compliance.bundling.format.refusal import Refused
 from podium.compliance.bundling.format.tree import stays_below
-from podium.compliance.errors import NothingToJudge
+from podium.compliance.errors import ComplianceError, NothingToJudge, UsageFault
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
+from podium.compliance.files.durable import write_new
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
     from podium.compliance.packing.receipt import Receipt
 
 
+_NAMES = (
+    *(errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.ENOENT, errno.EEXIST),
+    *(errno.ENOTDIR, errno.EISDIR, errno.ELOOP),
+)
+"""What a file system says of names that it cannot have; all else is no fault of an archive."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnpackOptions:
-    """What an archive must be and may be; `receipt` is checked before anything appears."""
+    """What an archive must be and may be; `receipt` is checked before anything appears.
+
+    Where it is durable, the folder is on the disk when it is said to be unpacked.
+    """
 
     sha256: str | None = None
     keys: Keys = field(default_factory=Keys)
     limits: Limits = field(default_factory=Limits)
     receipt: Receipt | None = None
+    durable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +70,8 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
     options = options or UnpackOptions()
     refuse_occupied(output)
     # One open file for hashes and content: nobody can exchange the archive in between
-    with _archive(archive) as stream, draft_folder(output) as draft:
+    made = draft_folder(output, durable=options.durable)
+    with _archive(archive) as stream, made as draft:
         stated = stated_hashes(archive)
         if options.sha256 is not None:
             stated.append(("sha256", checked_hash(options.sha256), "--sha256"))
@@ -64,7 +79,7 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
         check_hashes(stream, stated, display_path)
         with decrypted(stream, display_path, options.keys, output.absolute().parent) as archived:
             source = expanding(archived.compression, archived.source)
-            unpacking = _Unpacking(draft, options.limits)
+            unpacking = _Unpacking(draft, options.limits, output)
             # The ratio is to the size on disk, about which no header can lie
             unpacking.all(source, os.fstat(stream.fileno()).st_size)
         if options.receipt is not None:
@@ -95,15 +110,30 @@ def _archive(path: Path) -> Iterator[IO[bytes]]:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise NothingToJudge(f"{path} is not a regular file")
-    with os.fdopen(handle, "rb") as stream:
-        yield stream
+    with io.BufferedReader(_ArchiveFile(handle, path)) as stream:
+        yield cast("IO[bytes]", stream)
+
+
+class _ArchiveFile(io.FileIO):
+    """The archive's bytes; that they cannot be read is not taken for what cannot be written."""
+
+    def __init__(self, handle: int, path: Path) -> None:
+        super().__init__(handle, "rb")
+        self._path = path
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill the buffer as far as the archive goes."""
+        try:
+            return os.readv(self.fileno(), [buffer])
+        except OSError as error:
+            raise NothingToJudge(f"{self._path} cannot be read: {error.strerror}") from None
 
 
 class _Unpacking:
     """Members becoming files below a draft folder; links last, so that none is written through."""
 
-    def __init__(self, draft: Path, limits: Limits) -> None:
-        self._root = str(draft.resolve())
+    def __init__(self, draft: Path, limits: Limits, output: Path) -> None:
+        self._root, self._output = str(draft.resolve()), output
         self._limits = limits
         self._taken = TakenPaths()
         self._files: dict[tuple[str, ...], bool] = {}
@@ -118,13 +148,19 @@ class _Unpacking:
             try:
                 self._one(member, members)
             except OSError as error:
-                reason = error.strerror or str(error)
-                raise Refused(f"{clean(member.name[:200])}: cannot be written: {reason}") from None
+                raise self._fault(member, error) from None
         for path, member in self._links:
             self._link(path, member)
         # Only once all links exist can a chain of them be followed to its end
         for path, member in self._links:
             self._check_link(path, member)
+
+    def _fault(self, member: Member, error: OSError) -> ComplianceError:
+        """Whose fault it is that a member cannot be written: the archive's, or the disk's."""
+        name, reason = clean(member.name[:200]), error.strerror or str(error)
+        if error.errno in _NAMES:
+            return Refused(f"{name}: cannot be written: {reason}")
+        return UsageFault(f"{self._output} cannot be made: {name}: {reason}")
 
     def _one(self, member: Member, members: Members) -> None:
         display_path = clean(member.name[:200])
@@ -152,12 +188,7 @@ class _Unpacking:
 
     def _write(self, path: str, content: Iterator[bytes], *, executable: bool) -> None:
         # A second defence behind the checks of names: nothing that exists is ever opened
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        handle = os.open(path, flags, 0o777 if executable else 0o666)
-        with os.fdopen(handle, "wb", buffering=0) as out:
-            for data in content:
-                out.write(data)
-                self.size += len(data)
+        self.size += write_new(path, content, executable=executable)
         self.files += 1
 
     def _copy(self, path: str, parts: tuple[str, ...], member: Member) -> None:
@@ -183,7 +214,9 @@ class _Unpacking:
     def _link(self, path: str, member: Member) -> None:
         try:
             os.symlink(member.target, path)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno not in _NAMES:
+                raise self._fault(member, error) from None
             display_path = clean(member.name[:200])
             raise Refused(f"{display_path}: the link cannot be created") from None
         self.files += 1

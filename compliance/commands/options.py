@@ -126,6 +126,13 @@ RelativeToOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print less; no progress bar.")]
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]
 
+NoSyncOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-sync", help="Do not wait for the disk; a power cut may lose what is written."
+    ),
+]
+
 # --- how it is worked out ---
 
 JobsOption = Annotated[

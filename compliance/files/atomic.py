@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, cast
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.durable import Output, sync, sync_path, sync_tree
 from podium.compliance.files.staging import staging
 
 
@@ -37,18 +40,59 @@ def usual_mode(bits: int) -> int:
 
 
 @contextmanager
-def draft_folder(path: Path) -> Iterator[Path]:
+def draft_folder(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary folder beside `path` that takes its name in the end, or is removed.
 
+    Where it is durable, it is on the disk before it has the name, and the name thereafter.
     Raises UsageFault where it cannot be made, filled or renamed.
     """
+    parent = path.absolute().parent
     try:
         with staging(path) as folder:
             draft = folder / "new"
             draft.mkdir(0o700)
             yield draft
             draft.chmod(usual_mode(0o777))
+            if durable:
+                sync_tree(draft)
             # An empty folder of this name is replaced; on one that has got files it fails
             os.replace(draft, path)
     except OSError as error:
         raise UsageFault(f"{path} cannot be made: {error.strerror}") from None
+    if durable:
+        sync_names(parent, path)
+
+
+@contextmanager
+def draft_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
+    """A temporary file beside `path` that takes its name in the end, or is removed.
+
+    Where it is durable, it is on the disk before it has the name, and the name thereafter.
+    Raises UsageFault where it cannot be made, written or renamed.
+    """
+    try:
+        with staging(path) as folder:
+            draft = folder / "new"
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, usual_mode(0o666))
+            with io.BufferedWriter(cast("io.RawIOBase", Output(handle))) as stream:
+                yield stream
+                stream.flush()
+                if durable:
+                    sync(handle)
+            os.replace(draft, path)
+    except OSError as error:
+        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+    if durable:
+        sync_names(path.absolute().parent, path)
+
+
+def sync_names(folder: Path, path: Path) -> None:
+    """Bring a folder's list of names to the disk, `path` among them, which is there already.
+
+    Raises UsageFault where that fails.
+    """
+    try:
+        sync_path(folder)
+    except OSError as error:
+        reason = f"may be lost if the power fails: {error.strerror}"
+        raise UsageFault(f"{path} is written, but {reason}") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
+from podium.compliance.files.durable import make_folders, write_new
 from podium.compliance.inputs.benchmark_names import about_name, benchmark_names
 from podium.compliance.inputs.layout import has_scalings
 from podium.compliance.packing.planning.config import example
@@ -52,7 +53,7 @@ def write_skeleton(folder: Path, skeleton: Skeleton) -> list[str]:
     refuse_occupied(folder)
     files, folders = _files(skeleton), _folders(skeleton)
     try:
-        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        make_folders(folder.absolute().parent, durable=True)
     except OSError as error:
         raise UsageFault(f"{folder} cannot be created: {error.strerror}") from None
     with draft_folder(folder) as draft:
@@ -65,7 +66,7 @@ def _fill(draft: Path, files: dict[str, str], folders: list[str]) -> None:
         (draft / each).mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         (draft / path).parent.mkdir(parents=True, exist_ok=True)
-        (draft / path).write_text(text, encoding="utf-8", newline="\n")
+        write_new(draft / path, iter([text.encode("utf-8")]))
 
 
 # --- what it holds ---

@@ -147,28 +147,24 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_ESCAPED, _escape)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str, *, durable: bool = False) -> None:
     """Write a text file under a temporary name, then rename: never half a file."""
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, text.encode("utf-8"), durable=durable)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, durable: bool = False) -> None:
     """Write a file under a temporary name, then rename: never half a file.
 
+    Where it is durable, it is on the disk when this returns; a report can be made again.
     A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
     """
-    from podium.compliance.files.staging import staging  # a terminal needs none of its modules
+    from podium.compliance.files.atomic import draft_file  # a terminal needs none of its modules
 
     if path.exists() and not path.is_file():
         _write_special(path, data)
         return
-    try:
-        with staging(path) as folder:
-            draft = folder / "new"
-            draft.write_bytes(data)
-            os.replace(draft, path)
-    except OSError as error:
-        raise UsageFault(f"{path} cannot be written: {error.strerror}") from None
+    with draft_file(path, durable=durable) as stream:
+        stream.write(data)
 
 
 def _write_special(path: Path, data: bytes) -> None:

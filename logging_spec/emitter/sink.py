@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import io
 import os
 import stat
-import threading
 import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
+
+from podium.logging_spec.emitter.turns import Turn, turn_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,9 +55,10 @@ class Sink(Protocol):
 class _Keeping:
     """Keeps the lines that could not be written, in order."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, fd: int | None = None) -> None:
         self.name = name
-        self._lock = threading.RLock()
+        self._fd = fd
+        self._turn = turn_at(fd)
         self._kept: deque[bytes] = deque()
         _sinks.add(self)
 
@@ -66,7 +69,7 @@ class _Keeping:
 
     def write(self, line: bytes) -> None:
         """Write one line; the first failure raises, later ones only keep their lines."""
-        with self._lock:
+        with self._turn:
             if not self._kept:
                 try:
                     self._put(line)
@@ -79,7 +82,7 @@ class _Keeping:
 
     def retry(self) -> None:
         """Write the kept lines."""
-        with self._lock:
+        with self._turn:
             error = self._write_kept()
             if error is not None:
                 raise LogNotWrittenError(self.name, len(self._kept), error) from error
@@ -102,12 +105,16 @@ class _Keeping:
 
     def forget(self) -> None:
         """In a forked child: what the parent keeps is the parent's to write."""
-        self._lock = threading.RLock()
+        self._turn = turn_at(self._fd)
         self._kept.clear()
 
 
 class DescriptorSink(_Keeping):
-    """One `os.write` for each line, to a file, pipe or terminal."""
+    """One `os.write` for each line, to a file, pipe or terminal; processes take turns.
+
+    In a file opened for appending, a line that another process left unfinished is ended first:
+    one that was killed while it wrote, or that met a full disk.
+    """
 
     def __init__(
         self,
@@ -118,27 +125,37 @@ class DescriptorSink(_Keeping):
         flush: Callable[[], Any] | None = None,
         keep_pages: bool = True,
     ) -> None:
-        super().__init__(name)
-        self._fd = fd
+        super().__init__(name, fd)
+        self._fd: int = fd
         self._owned = owned
         self._flush = flush
         self._whence = _end_of(fd)
+        # What a program prints of a line before it logs stays as it is; a log's own file is lines
+        self._ends_lines = flush is None and self._whence == os.SEEK_END
+        self._end = 0  # of the line last written here
+        self._reading: int | None = None
         self._keep_pages = keep_pages and self._whence is not None
         self._cut: tuple[int, int] | None = None  # bytes written of a line, and where they end
 
     def _put(self, line: bytes) -> None:
         if self._flush is not None:
             self._flush_stream(self._flush)
-        data, lead = self._placed(line) if self._keep_pages else (line, 0)
-        done = 0
+        position = self._position()
+        lead = b"\n" if self._ends_lines and self._is_inside_a_line(position) else b""
+        text = line
+        if self._keep_pages:
+            blanks, text = _placed(line, position + len(lead))
+            lead += blanks
+        data, done = lead + text, 0
         try:
             while done < len(data):
                 done += self._write_some(data[done:])
         except OSError:
             # If all text is out and only blanks behind it are missing, the newline is left to write
-            if done > lead:
-                self._cut = min(done - lead, len(line) - 1), self._position()
+            if done > len(lead):
+                self._cut = min(done - len(lead), len(line) - 1), self._position()
             raise
+        self._end = position + len(data)
 
     def _flush_stream(self, flush: Callable[[], Any]) -> None:
         # What the program printed before this line goes out before it.
@@ -157,21 +174,17 @@ class DescriptorSink(_Keeping):
                 # A full pipe that does not block: dropping the rest would cut the line
                 select.select([], [self._fd], [])
 
-    def _placed(self, line: bytes) -> tuple[bytes, int]:
-        """The line with blanks that keep it on one page, and how many stand in front.
-
-        The kernel gives up a write at a page boundary when the process is killed, so a line
-        that crosses one could be cut. The end of the file is asked for each time, for other
-        processes may write too. A line longer than a page cannot be kept whole this way.
-        """
-        room, lead, size = PAGE - self._position() % PAGE, b"", len(line)
-        if room < size <= PAGE:
-            # A line of blanks bears no token, so no reader takes it for a record
-            lead = b" " * (room - 1) + b"\n"
-            room = PAGE
-        if 0 < room - size < RESERVE:
-            line = line[:-1] + b" " * (room - size) + b"\n"
-        return lead + line, len(lead)
+    def _is_inside_a_line(self, position: int) -> bool:
+        """Whether others have written last, and no newline at the end."""
+        if position in (0, self._end):
+            return False
+        if self._reading is None:
+            self._reading = _opened_for_reading(self._fd, self.name)
+            weakref.finalize(self, _close, self._reading)
+        try:
+            return os.pread(self._reading, 1, position - 1) not in (b"\n", b"")
+        except OSError:  # it may be written but not be read
+            return False
 
     def _position(self) -> int:
         """Where the file ends; 0 for pipes and terminals, which have no end."""
@@ -209,10 +222,14 @@ class DescriptorSink(_Keeping):
         try:
             self.retry()
         finally:
-            if self._owned:
+            if isinstance(self._turn, Turn) and self._owned:
+                self._turn.close()
+            elif self._owned:
                 os.close(self._fd)
             # A later write must fail, not land in another file that got the same descriptor
-            self._fd, self._owned, self._keep_pages = -1, False, False
+            self._fd, self._owned, self._whence = -1, False, None
+            self._keep_pages = self._ends_lines = False
+            self._turn = turn_at(None)
 
 
 class StreamSink(_Keeping):
@@ -239,6 +256,39 @@ class StreamSink(_Keeping):
     def close(self) -> None:
         """Write what is kept; the stream stays its owner's."""
         self.retry()
+
+
+def _placed(line: bytes, position: int) -> tuple[bytes, bytes]:
+    """Blanks to stand in front of a line, and the line, so that it keeps to one page.
+
+    The kernel gives up a write at a page boundary when the process is killed, so a line that
+    crosses one could be cut. A line longer than a page cannot be kept whole this way: the next
+    writer ends it.
+    """
+    room, lead, size = PAGE - position % PAGE, b"", len(line)
+    if room < size <= PAGE:
+        # A line of blanks bears no token, so no reader takes it for a record
+        lead = b" " * (room - 1) + b"\n"
+        room = PAGE
+    if 0 < room - size < RESERVE:
+        line = line[:-1] + b" " * (room - size) + b"\n"
+    return lead, line
+
+
+def _opened_for_reading(fd: int, name: str) -> int:
+    """Another descriptor of the same file, for reading; -1 where there can be none."""
+    for path in (f"/proc/self/fd/{fd}", name):
+        with contextlib.suppress(OSError):
+            found = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            if os.path.sameopenfile(fd, found):
+                return found
+            os.close(found)
+    return -1
+
+
+def _close(fd: int) -> None:
+    with contextlib.suppress(OSError):
+        os.close(fd)
 
 
 def _end_of(fd: int) -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import stat
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
@@ -74,21 +73,4 @@ def open_sink(target: Any) -> Sink:
 def _open_file(path: str) -> Sink:
     # Appended, since a log is never written over and other processes may write the same file
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-    sink = DescriptorSink(os.open(path, flags, 0o666), path, owned=True)
-    if _ends_inside_a_line(path):
-        sink.write(b"\n")
-    return sink
-
-
-def _ends_inside_a_line(path: str) -> bool:
-    # What another program left unfinished must not swallow the first line.
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return False
-        with open(path, "rb") as file:
-            if not file.seek(0, os.SEEK_END):
-                return False
-            file.seek(-1, os.SEEK_END)
-            return file.read(1) != b"\n"
-    except OSError:
-        return False
+    return DescriptorSink(os.open(path, flags, 0o666), path, owned=True)

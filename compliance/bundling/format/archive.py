@@ -59,14 +59,17 @@ def _content(entry: Entry) -> Iterator[bytes]:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     left = entry.size
     try:
-        with os.fdopen(os.open(entry.path, flags), "rb", buffering=0) as stream:
-            _check_same(entry, stream.fileno())
+        handle = os.open(entry.path, flags)
+        try:
+            _check_same(entry, handle)
             # The header with the size is written: exactly so many bytes must follow
-            while left and (data := stream.read(min(CHUNK, left))):
+            while left and (data := os.read(handle, min(CHUNK, left))):
                 left -= len(data)
                 yield data
             # Once more: a writer may have come while it was read
-            _check_same(entry, stream.fileno())
+            _check_same(entry, handle)
+        finally:
+            os.close(handle)
     except OSError as error:
         raise Refused(f"{clean(entry.name)}: cannot be read: {error.strerror}") from None
     if left:

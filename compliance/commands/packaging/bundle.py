@@ -9,7 +9,7 @@ import typer
 
 from podium.compliance.commands.delivery import name_leftovers, warn
 from podium.compliance.commands.help import examples
-from podium.compliance.commands.options import QuietOption
+from podium.compliance.commands.options import NoSyncOption, QuietOption
 from podium.compliance.commands.packaging.secrets import PassphraseOption, read_passphrase
 from podium.compliance.errors import UsageFault
 
@@ -50,6 +50,7 @@ def bundle(
     cipher: CipherOption = None,
     iterations: IterationsOption = None,
     replace: ReplaceOption = False,
+    no_sync: NoSyncOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Write a submission as one archive, with its SHA-256 and SHA-1 beside it.
@@ -68,6 +69,7 @@ def bundle(
         read_passphrase(passphrase_file),
         iterations or ITERATIONS,
         replace,
+        durable=not no_sync,
     )
     name_leftovers(archive)
     written = write_bundle(tree, archive, options)

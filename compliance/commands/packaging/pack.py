@@ -13,6 +13,7 @@ from podium.compliance.commands.options import (
     AnswerFormat,
     Division,
     JobsOption,
+    NoSyncOption,
     QuietOption,
     Usage,
     processes,
@@ -107,6 +108,7 @@ class _Handling(NamedTuple):
     receipt: Path | None
     receipt_in_tree: bool
     jobs: int | None
+    durable: bool
 
 
 def pack(
@@ -134,6 +136,7 @@ def pack(
     since: Since = None,
     bundle: BundleFile = None,
     clean: Clean = False,
+    no_sync: NoSyncOption = False,
     format: Format = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     jobs: JobsOption = None,
     quiet: QuietOption = False,
@@ -146,13 +149,14 @@ def pack(
     """
     if since is not None:
         raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
-    words = (submitter, usage, round, division, into, system, result, code, document)
-    handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs)
-    job = _job(config, _Fields(*words, waivers, merge), set, handling)
+    places = (system, result, code, document, waivers, merge)
+    fields = _Fields(submitter, usage, round, division, into, *places)
+    handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs, not no_sync)
+    job = _job(config, fields, set, handling)
     _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
     packed = _pack(job, git, push=push, dry_run=dry_run)
     _print(packed, format, quiet=quiet)
-    _bundle(packed, bundle)
+    _bundle(packed, bundle, durable=not no_sync)
     raise typer.Exit(_status(packed, force=force))
 
 
@@ -168,6 +172,7 @@ def _job(config: Path, fields: _Fields, settings: list[str] | None, handling: _H
         processes(handling.jobs),
         handling.receipt,
         handling.receipt_in_tree,
+        durable=handling.durable,
     )
 
 
@@ -220,14 +225,14 @@ def _print(packed: Packed, format_: AnswerFormat, *, quiet: bool) -> None:
     print_text(outcome_text.to_text(packed, width()))
 
 
-def _bundle(packed: Packed, archive: Path | None) -> None:
+def _bundle(packed: Packed, archive: Path | None, *, durable: bool) -> None:
     if archive is None or packed.state not in ("packed", "unchanged"):  # then no tree is written
         return
     from podium.compliance.bundling.bundle import BundleOptions
     from podium.compliance.bundling.bundle import bundle as write_bundle
 
     # No key can be given to `podium pack`: an encrypted bundle is made by `podium bundle`
-    write_bundle(packed.target, archive, BundleOptions())
+    write_bundle(packed.target, archive, BundleOptions(durable=durable))
     typer.echo(f"Bundle: {archive}")
 
 

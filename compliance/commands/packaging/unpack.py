@@ -11,7 +11,7 @@ import typer
 
 from podium.compliance.commands.delivery import name_leftovers, warn
 from podium.compliance.commands.help import examples
-from podium.compliance.commands.options import QuietOption
+from podium.compliance.commands.options import NoSyncOption, QuietOption
 from podium.compliance.commands.packaging.secrets import (
     PassphraseOption,
     read_key,
@@ -77,6 +77,7 @@ def unpack(
     max_size: MostBytes = None,
     max_members: MostMembers = None,
     max_ratio: MostRatio = None,
+    no_sync: NoSyncOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Unpack a bundle into a new folder, or not at all, and verify it by its receipt.
@@ -95,7 +96,7 @@ def unpack(
 
         keys = _keys(passphrase_file, identity or [], iterations)
         limits = _limits(max_size, max_members, max_ratio)
-        options = UnpackOptions(sha256, keys, limits, receipt)
+        options = UnpackOptions(sha256, keys, limits, receipt, not no_sync)
         name_leftovers(output)
         text = _text(output, unpack_bundle(archive, output, options))
     if not quiet:

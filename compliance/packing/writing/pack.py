@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.durable import make_folders, sync_path
 from podium.compliance.packing.planning.building import make_plan
 from podium.compliance.packing.planning.existing import (
     ExistingTree,
@@ -24,7 +25,14 @@ from podium.compliance.packing.receipt import RECEIPT_FILE, SUMMARY_FILE, Receip
 from podium.compliance.packing.writing.copying import Copied, hashed_in_place
 from podium.compliance.packing.writing.gate import judge, make_receipt
 from podium.compliance.packing.writing.summary import to_markdown
-from podium.compliance.packing.writing.write import Stage, clear, locked, silent, stage
+from podium.compliance.packing.writing.write import (
+    Stage,
+    clear,
+    locked,
+    silent,
+    stage,
+    sync_standing,
+)
 from podium.compliance.report.console import inside, write_whole
 from podium.compliance.report.models import Report
 
@@ -36,7 +44,8 @@ class PackJob:
     """What to pack, and how; `notify` is called with each step done.
 
     `replace` and `keep` name paths in the existing tree; `force` keeps a tree that the gate
-    rejects; without `exchange` the old tree is set aside by a rename first.
+    rejects; without `exchange` the old tree is set aside by a rename first. Where it is durable,
+    tree and receipt are on the disk when they are said to be written.
     """
 
     request: PackRequest
@@ -47,6 +56,7 @@ class PackJob:
     receipt: Path | None = None
     receipt_in_tree: bool = False
     exchange: bool = True
+    durable: bool = True
     notify: Callable[[str], None] = silent
 
     @property
@@ -87,7 +97,7 @@ def pack(job: PackJob) -> Packed:
     check_receipt(job, job.target)
     plan = job.plan()
     job.notify("planned")
-    with _workshop(job.target) as workshop:
+    with _workshop(job.target, durable=job.durable) as workshop:
         packed = write(job, plan, job.target, workshop)
     if packed.receipt is not None:
         deliver(job, packed, receipt_folder(job, packed.target))
@@ -95,12 +105,12 @@ def pack(job: PackJob) -> Packed:
 
 
 @contextlib.contextmanager
-def _workshop(target: Path) -> Iterator[Path]:
+def _workshop(target: Path, *, durable: bool) -> Iterator[Path]:
     """The folder of the target, locked; created if need be."""
     parent = target.parent
     made = not parent.exists()
     try:
-        parent.mkdir(parents=True, exist_ok=True)
+        make_folders(parent, durable=durable)
         with locked(parent):
             yield parent
     except OSError as error:
@@ -137,12 +147,15 @@ def write(
     if packed.existing.unchanged:
         packed.copied = hashes(plan, target, job.jobs)
         packed.state = "unchanged"
+        if job.durable:
+            # A call before may have ended, or been told not to, before this was done
+            sync_standing(target)
         # Judged all the same: since it was packed a waiver in it may have expired
         _judged(job, packed, target)
         if packed.report and packed.report.rejected_by and not job.force:
             packed.state = "rejected"
         return packed
-    with stage(target, workshop, job.notify) as made:
+    with stage(target, workshop, job.notify, durable=job.durable) as made:
         made.fill(plan.sorted(), job.jobs)
         packed.copied = made.copied
         receipt = _judged(job, packed, made.tree)
@@ -218,15 +231,18 @@ def deliver(job: PackJob, packed: Packed, folder: Path) -> None:
     path = job.receipt or folder / RECEIPT_FILE
     packed.receipt_file = path
     page = path.with_name(SUMMARY_FILE) if path.name == RECEIPT_FILE else path.with_suffix(".md")
-    _write(path, receipt.to_json())
-    _write(page, to_markdown(receipt, packed.plan))
+    _write(path, receipt.to_json(), durable=job.durable)
+    _write(page, to_markdown(receipt, packed.plan), durable=job.durable)
     job.notify("receipt written")
     if job.receipt_in_tree:
-        _write(packed.target / RECEIPT_FILE, receipt.to_json())
+        _write(packed.target / RECEIPT_FILE, receipt.to_json(), durable=job.durable)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, *, durable: bool) -> None:
     with contextlib.suppress(OSError):
         if path.read_bytes() == text.encode("utf-8"):
+            if durable:
+                sync_path(path)
+                sync_path(path.absolute().parent)
             return
-    write_whole(path, text)
+    write_whole(path, text, durable=durable)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.files.atomic import sync_names
+from podium.compliance.files.durable import sync_tree
 from podium.compliance.files.staging import Leftover, leftovers, staging
 from podium.compliance.packing.planning.plan import Entry
 from podium.compliance.packing.writing.copying import Copied, SourceChanged, copy_all
@@ -33,6 +35,7 @@ class Stage:
     target: Path
     notify: Callable[[str], None] = silent
     copied: list[Copied] = field(default_factory=list)
+    durable: bool = True
 
     @property
     def tree(self) -> Path:
@@ -53,14 +56,26 @@ class Stage:
         self.notify("filled")
 
     def put(self, *, exchange: bool = True) -> None:
-        """Swap the tree in."""
+        """Swap the tree in; where it is durable, it is on the disk before, and its name after."""
+        if self.durable:
+            sync_tree(self.folder)
         self.notify("before the swap")
         put_in_place(self.tree, self.target, self.notify, exchange=exchange)
         self.notify("after the swap")
+        if self.durable:
+            # Before the old tree is removed: with the power its removal could outlast the swap
+            sync_names(self.folder, self.target)
+            sync_names(self.target.parent, self.target)
 
 
 @contextlib.contextmanager
-def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) -> Iterator[Stage]:
+def stage(
+    target: Path,
+    workshop: Path,
+    notify: Callable[[str], None] = silent,
+    *,
+    durable: bool = True,
+) -> Iterator[Stage]:
     """A new folder in the workshop, removed at the end, with what a killed call left there.
 
     Errors of the file system become a UsageFault that says that nothing has changed.
@@ -72,7 +87,7 @@ def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) 
             made = True
             notify("made a stage")
             try:
-                yield Stage(folder, target, notify)
+                yield Stage(folder, target, notify, durable=durable)
             finally:
                 # Before anything is removed: the folder may hold the only copy of the old tree
                 recover(folder, target)
@@ -81,6 +96,17 @@ def stage(target: Path, workshop: Path, notify: Callable[[str], None] = silent) 
     finally:
         if made:
             notify("cleared")
+
+
+def sync_standing(target: Path) -> None:
+    """Bring a tree that has its name to the disk; raises UsageFault where that fails."""
+    try:
+        sync_tree(target)
+    except OSError as error:
+        raise UsageFault(
+            f"{error.filename} cannot be brought to the disk: {error.strerror}"
+        ) from None
+    sync_names(target.parent, target)
 
 
 def _told(error: OSError, target: Path) -> str:

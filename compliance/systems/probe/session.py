@@ -115,7 +115,7 @@ def ask_for_missing(
 def write_description(draft: Draft, file: Path, *, replace: bool) -> None:
     """Write the description at once and whole; an older one only with `replace`."""
     refuse_older(file, replace=replace)
-    write_whole(file, draft.to_json())
+    write_whole(file, draft.to_json(), durable=True)
 
 
 def refuse_older(file: Path, *, replace: bool) -> None:
