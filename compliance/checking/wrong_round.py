@@ -16,8 +16,9 @@ from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.run_rules import TOO_MANY_FAILED_RUNS
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import USAGES, rounds_of
+from podium.rules.citations import OWN
 from podium.rules.finding import Finding, Profile, Severity
-from podium.rules.fixed.fixed_rule import FixedRule, policy
+from podium.rules.fixed.fixed_rule import FixedRule, own
 from podium.rules.model.round import Round
 
 LEAST_RULES = 5
@@ -26,7 +27,7 @@ LEAST_RULES = 5
 SAMPLE = 3
 """Logs, of several benchmarks if there are, that every other round is tried on."""
 
-WRONG_ROUND = policy(
+WRONG_ROUND = own(
     "round.mismatch",
     Severity.ERROR,
     says="logs are judged by the rules of their own round",
@@ -34,7 +35,7 @@ WRONG_ROUND = policy(
     message="{count} of {total} logs break rules of {judged_by} ({broken}) and none of {fits}",
     help="give {options}, or name the round in podium.toml; if these are logs of {judged_by}, "
     "mend what --full lists",
-    cites="submission rules, Schedule of submission rounds",
+    cites=f"{OWN}, Plausibility",
     bad="a submission of 5.0 is checked with --round 6.1",
     good="it is checked with --round 5.0",
 )

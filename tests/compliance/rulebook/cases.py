@@ -339,6 +339,11 @@ def _two_versions(first: int) -> Judge:
     return _tree(lambda tree: tree.result(change=_of_lines(11)).log(0, _of_lines(first)))
 
 
+def _by_round(name: str) -> Judge:
+    """A usual submission, which is of 5.1, by the rules of some round."""
+    return lambda place, profile: [*check(usual(place).root, round=name, profile=profile).findings]
+
+
 _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.too-many-runs": (_tree(_more_runs), _NOTHING),
     "result.not-converged": (_two_runs(_aborted), _NOTHING),
@@ -389,6 +394,7 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
         ),
         _NOTHING,
     ),
+    "round.mismatch": (_by_round("4.0"), _by_round("5.1")),
     "internal.process-lost": (_in_processes(True), _in_processes(False)),
     "seeds.no-place": (
         _logs(lambda log: log.meta("seed", "lineno")),
