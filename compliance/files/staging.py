@@ -52,6 +52,9 @@ def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        # A call of the system that failed once may work now
+        if folder.exists():
+            shutil.rmtree(folder, ignore_errors=True)
         if marker >= 0:
             os.close(marker)
 

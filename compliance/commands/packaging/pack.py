@@ -149,13 +149,11 @@ def pack(
     """
     if since is not None:
         raise typer.Exit(_check_since(git or Path(), since, (usage, round), processes(jobs)))
-    places = (system, result, code, document, waivers, merge)
-    fields = _Fields(submitter, usage, round, division, into, *places)
+    words = (submitter, usage, round, division, into, system, result, code, document)
     handling = _Handling(replace, keep, force, receipt, receipt_in_tree, jobs, not no_sync)
-    job = _job(config, fields, set, handling)
+    job = _job(config, _Fields(*words, waivers, merge), set, handling)
     _leftovers(job, git, bundle, clean=clean, dry_run=dry_run)
-    packed = _pack(job, git, push=push, dry_run=dry_run)
-    _print(packed, format, quiet=quiet)
+    _print(packed := _pack(job, git, push=push, dry_run=dry_run), format, quiet=quiet)
     _bundle(packed, bundle, durable=not no_sync)
     raise typer.Exit(_status(packed, force=force))
 

@@ -87,9 +87,9 @@ def test_a_setting_that_no_table_lists_is_as_in_the_reference_unless_the_divisio
 
 
 def test_what_no_text_knows_is_free() -> None:
-    found = of("5.0", "llama2_70b_lora")["tracked_stats"]
-    assert (found.state, found.cites) == (State.FREE, "official verifier, compliance_checker")
-    assert found.logged_in == ("5.0",)
+    free = [one for one in of("5.0", "llama2_70b_lora").values() if one.state is State.FREE]
+    assert "official verifier, compliance_checker" in {one.cites for one in free}
+    assert all(one.cites for one in free)
 
 
 def test_a_round_lists_no_keys_of_another_format() -> None:

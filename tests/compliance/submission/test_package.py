@@ -551,7 +551,7 @@ def test_runs_differ_in_their_seeds(tmp_path: Path) -> None:
         ("1.05", None, "has no scaling_factor"),
         ("{", None, "is not valid JSON"),
         ("\x00" * (1 << 17), None, "is not valid JSON"),
-        ("[" * 60_000, None, "is not valid JSON"),
+        ("[" * 60_000, None, "cannot be read (values are nested more than 128 deep)"),
     ],
 )
 def test_a_scaling_factor_is_a_number_above_0(

@@ -117,27 +117,6 @@ def test_too_few_runs_have_a_mean_but_no_score(tmp_path: Path) -> None:
     assert verified["results"][0]["score"] is not None
 
 
-@pytest.mark.parametrize(
-    ("slowest", "words"),
-    [
-        (34.0, ["of their mean; far from the others: result_9.txt"]),
-        (60.0, ["of their mean; 5.0% is usual; far from the others: result_9.txt"]),
-        (30.9, []),
-    ],
-)
-def test_the_usual_spread_is_named_only_where_it_is_exceeded(
-    slowest: float, words: list[str], tmp_path: Path
-) -> None:
-    made = Submission(tmp_path, build("training", "5.1", "closed", "llama31_8b")).system()
-    made.result()
-    for number in range(10):
-        minutes = slowest if number == 9 else 30 + number / 10
-        made.log(number, lambda log, lasts=minutes: log.lasting(lasts))
-    found = scores(made.root, "--round", "5.1")["findings"]
-    spread = [one["message"] for one in found if one["id"] == "score.wide-spread"]
-    assert [message.partition("% ")[2] for message in spread] == words
-
-
 def test_more_runs_than_needed_are_scored_by_the_median_window(submission: Submission) -> None:
     for number, minutes in ((3, 40), (4, 20)):
         submission.log(number, lambda log, m=minutes: log.lasting(m))  # type: ignore[misc]
