@@ -321,7 +321,8 @@ def test_a_disk_that_fails_while_it_unpacks_is_no_fault_of_the_bundle() -> None:
     try:
         archive, output = state.place / "a.tar", state.place / "out"
         assert called("bundle", str(state.work / "src"), str(archive)).status == 0
-        listener = Faulty(Fault(("write",), 0, errno.ENOSPC))
+        # The first write is the marker of the staging folder
+        listener = Faulty(Fault(("write",), 1, errno.ENOSPC))
         with watched(state.place, listener):
             said = called("unpack", str(archive), "--output", str(output))
         assert said.status == 2
