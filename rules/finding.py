@@ -35,6 +35,10 @@ class Profile(StrEnum):
     VERIFIER = "verifier"
 
 
+DROPPED_RUN = "dropped run"
+"""What excuses the findings of a run that a result may drop as its slowest, as `waived_by`."""
+
+
 class Finding(msgspec.Struct):
     """One fault at one place; never changed once made (`frozen` would make making it costly).
 

@@ -29,7 +29,7 @@ from podium.compliance.report.data import (
     verdict_of,
 )
 from podium.rules.catalogue import find_round
-from podium.rules.finding import Finding, Profile, Severity
+from podium.rules.finding import DROPPED_RUN, Finding, Profile, Severity
 from podium.rules.hindsight import verifier_only
 from podium.rules.model.round import Round
 
@@ -211,7 +211,7 @@ class _Session:
             found, theirs = one.verdict.findings, self._official_part(one)
             # The file fails all the same: only its result is accepted with it
             self.files.append(self._entry(one, theirs))
-            if theirs is not None and one.display_path not in self.officially_tolerated:
+            if theirs and theirs.findings and one.display_path not in self.officially_tolerated:
                 self._reject(theirs.findings, find_round(*one.round.split()))
             if one.display_path in self.tolerated:
                 # Its warnings reject nothing, and so need no waiver
@@ -221,8 +221,6 @@ class _Session:
     def _excused(self, finding: Finding) -> Finding:
         if finding.waived:
             return finding
-        from podium.compliance.submission.judge import DROPPED_RUN
-
         return replace(finding, waived=True, waived_by=DROPPED_RUN)
 
     def _official_part(self, one: Judged) -> LogVerdict | None:

@@ -70,8 +70,7 @@ PANELS = {
         ),
         "fix": Command(
             "packaging.fix:fix",
-            "Show what podium can mend by itself: names, JSON, junk, permissions; --write mends "
-            "it.",
+            "Show what podium can fix by itself: names, JSON, junk, permissions; --write fixes it.",
         ),
         "pack": Command(
             "packaging.pack:pack",

@@ -1,1 +1,1 @@
-"""Mechanical faults of a submission mended: names, JSON files, junk, permissions; never a log."""
+"""Mechanical faults of a submission fixed: names, JSON files, junk, permissions; never a log."""

@@ -39,7 +39,7 @@ class Left(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Mended(msgspec.Struct):
+class FixOutcome(msgspec.Struct):
     """One submission: what is to be done, or was, and what is left to a person.
 
     `refused` is the system's reason where changes were to be made, and none could be.

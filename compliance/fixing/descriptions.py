@@ -1,4 +1,4 @@
-"""JSON files mended as text: encoding, last line end, and fields with one legal spelling.
+"""JSON files fixed as text: encoding, last line end, and fields with one legal spelling.
 
 Only the name or the value at fault is replaced: order, indents and every other field stay.
 """
@@ -45,7 +45,7 @@ class Edit(NamedTuple):
     why: str
 
 
-def mended_text(data: bytes) -> tuple[bytes, list[str]]:
+def fixed_text(data: bytes) -> tuple[bytes, list[str]]:
     """A JSON file's bytes as UTF-8 without a mark, with a last line end; and what was wrong.
 
     Bytes that are no text are returned as they are.
@@ -67,9 +67,9 @@ def mended_text(data: bytes) -> tuple[bytes, list[str]]:
     return data, why
 
 
-def mended_description(data: bytes, rules: Round) -> tuple[bytes, list[str]]:
+def fixed_description(data: bytes, rules: Round) -> tuple[bytes, list[str]]:
     """The same of a system description, whose fields are spelt as the round has them, too."""
-    data, why = mended_text(data)
+    data, why = fixed_text(data)
     document = parse_description(data)
     # In a text with a fault nobody can say where a field ends
     if document.faults or not document.text:

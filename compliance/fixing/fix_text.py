@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from podium.compliance.fixing.change import Action, Change, Mended
+from podium.compliance.fixing.change import Action, Change, FixOutcome
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.version import VERSION
 
@@ -23,7 +23,7 @@ _NOUNS = {
 }
 
 
-def to_text(submissions: Sequence[Mended], path: Path, width: int, *, written: bool) -> str:
+def to_text(submissions: Sequence[FixOutcome], path: Path, width: int, *, written: bool) -> str:
     """The changes of each submission, what is left, and the command that makes them."""
     lines: list[str] = []
     for one in submissions:
@@ -42,7 +42,7 @@ def to_text(submissions: Sequence[Mended], path: Path, width: int, *, written: b
     return "\n".join(lines) + "\n"
 
 
-def to_data(submissions: Sequence[Mended], *, written: bool) -> dict[str, Any]:
+def to_data(submissions: Sequence[FixOutcome], *, written: bool) -> dict[str, Any]:
     """The same as data, by the schema podium.fix/1: paths are below each submission's folder."""
     return {
         "schema": SCHEMA,
@@ -60,7 +60,7 @@ def to_data(submissions: Sequence[Mended], *, written: bool) -> dict[str, Any]:
     }
 
 
-def _submission(one: Mended, width: int) -> Iterator[str]:
+def _submission(one: FixOutcome, width: int) -> Iterator[str]:
     if not (one.changes or one.left):
         return
     yield from wrap(f"{clean(one.name)} ({one.round})", width)

@@ -1,4 +1,4 @@
-"""`podium fix`: what is mechanically wrong with submissions, found and, where asked, mended."""
+"""`podium fix`: what is mechanically wrong with submissions, found and, where asked, fixed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.fixing.apply import apply, lies_in
-from podium.compliance.fixing.change import Action, Change, Left, Mended, Plan
-from podium.compliance.fixing.descriptions import mended_description, mended_text
+from podium.compliance.fixing.change import Action, Change, FixOutcome, Left, Plan
+from podium.compliance.fixing.descriptions import fixed_description, fixed_text
 from podium.compliance.fixing.leavings import leavings
 from podium.compliance.fixing.numbering import renames
 from podium.compliance.inputs.discover import Kind, Package, kinds_of, submissions
@@ -25,8 +25,8 @@ MOST_PASSES = 4
 """A folder that could not be listed shows what lies in it only once it is opened."""
 
 
-def mend(path: Path, request: RoundRequest, *, write: bool) -> list[Mended]:
-    """What is to be mended in each submission of a path; with `write`, what was.
+def fix_path(path: Path, request: RoundRequest, *, write: bool) -> list[FixOutcome]:
+    """What is to be fixed in each submission of a path; with `write`, what was.
 
     A file that cannot be read or written is left, and stops no other. Raises ComplianceError where
     the path holds no submission and is no system description, or where nothing can be written.
@@ -36,20 +36,20 @@ def mend(path: Path, request: RoundRequest, *, write: bool) -> list[Mended]:
     kind = contents[path].kind
     if kind is Kind.SYSTEM:
         rules = request.choose(path.absolute().parent).rules
-        return _unless_refused(path, [_mend(_Alone(path, rules), write=write)])
+        return _unless_refused(path, [_fix(_Alone(path, rules), write=write)])
     packages = submissions(contents)
     if not packages:
         raise NothingToJudge(
             f"{path} holds no submission; must have the folders results and systems"
         )
     done = [
-        _mend(_Whole(package, request.choose(package.root).rules), write=write)
+        _fix(_Whole(package, request.choose(package.root).rules), write=write)
         for package in packages
     ]
     return _unless_refused(path, done)
 
 
-def _unless_refused(path: Path, done: list[Mended]) -> list[Mended]:
+def _unless_refused(path: Path, done: list[FixOutcome]) -> list[FixOutcome]:
     """The answer; raises UsageFault where changes were to be made, and none could be."""
     refused = next((one.refused for one in done if one.refused), "")
     if refused and all(one.refused or not one.changes for one in done):
@@ -84,14 +84,14 @@ class _Whole:
         yield from renames(tree)
 
 
-def _mend(what: _Alone | _Whole, *, write: bool) -> Mended:
+def _fix(what: _Alone | _Whole, *, write: bool) -> FixOutcome:
     """The plan for one submission, or what became of it."""
-    mended = Mended(str(what.root), what.name, what.rules.title)
+    fixed = FixOutcome(str(what.root), what.name, what.rules.title)
     plans = [*what.plans()]
-    mended.left = [each for each in plans if isinstance(each, Left)]
-    mended.changes = [each for each in plans if isinstance(each, Change)]
-    if not write or not mended.changes:
-        return mended
+    fixed.left = [each for each in plans if isinstance(each, Left)]
+    fixed.changes = [each for each in plans if isinstance(each, Change)]
+    if not write or not fixed.changes:
+        return fixed
     made: list[Change] = []
     for _ in range(MOST_PASSES):
         changes = [each for each in plans if isinstance(each, Change)]
@@ -100,10 +100,10 @@ def _mend(what: _Alone | _Whole, *, write: bool) -> Mended:
         plans = [*what.plans()] if done else []
         if not done or not any(isinstance(each, Change) for each in plans):
             break
-    mended.refused = failed[0].reason if failed and not made else ""
-    mended.changes = made
-    mended.left = [*(each for each in plans if isinstance(each, Left)), *failed]
-    return mended
+    fixed.refused = failed[0].reason if failed and not made else ""
+    fixed.changes = made
+    fixed.left = [*(each for each in plans if isinstance(each, Left)), *failed]
+    return fixed
 
 
 def _json_files(tree: Tree) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _json_files(tree: Tree) -> Iterator[str]:
 
 def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[Plan]:
     """The edit of one JSON file, where it needs one."""
-    # What a link leads to is mended where it lies, if it lies in the tree
+    # What a link leads to is fixed where it lies, if it lies in the tree
     if os.path.islink(root / path) or not lies_in(root, path):
         return
     try:
@@ -128,6 +128,6 @@ def _edits(root: Path, path: str, rules: Round, *, described: bool) -> Iterator[
         return
     if len(before) > LARGEST:
         return
-    after, why = mended_description(before, rules) if described else mended_text(before)
+    after, why = fixed_description(before, rules) if described else fixed_text(before)
     if after != before:
         yield Change(Action.EDIT, path, tuple(why), before=before, after=after)

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from podium.rules.finding import Finding, Severity
+from podium.rules.finding import DROPPED_RUN, Finding, Severity
 
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
 
 RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 """Severities from the heaviest on."""
-
-DROPPED = "dropped run"
-"""What excuses the findings of a run that is dropped as the slowest."""
 
 OneMessage = Callable[[str], bool]
 """Whether all findings of a rule are filled from one template."""
@@ -74,7 +71,7 @@ def excuse_of(finding: Finding) -> str:
     """What excuses a finding: a dropped run, a review, or "" where it counts."""
     if not finding.waived:
         return ""
-    return DROPPED if finding.waived_by == DROPPED else "review"
+    return DROPPED_RUN if finding.waived_by == DROPPED_RUN else "review"
 
 
 def groups_of(report: Outcome, one_message: OneMessage = lambda _: False) -> list[Group]:
@@ -115,7 +112,7 @@ def by_submission(groups: Iterable[Group]) -> Iterator[tuple[str, list[Group]]]:
 
 def _weight(group: Group) -> tuple[bool, str, bool, int, bool, int, str, str]:
     first = group.first
-    heavy = (group.excuse == DROPPED, RANK[first.severity], not group.official)
+    heavy = (group.excuse == DROPPED_RUN, RANK[first.severity], not group.official)
     return (
         bool(group.excuse),
         group.submission,

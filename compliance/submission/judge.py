@@ -37,14 +37,11 @@ from podium.compliance.systems.check import (
 from podium.compliance.waivers.bypass_flags import RCP, SEEDS, Params
 from podium.compliance.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.waivers.waivers import WAIVERS_FILE
-from podium.rules.finding import Finding, Severity
+from podium.rules.finding import DROPPED_RUN, Finding, Severity
 from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
     from podium.compliance.repository.secrets import Secrets
-
-DROPPED_RUN = "dropped run"
-"""What excuses the faults of a run that a result may drop as its slowest."""
 
 Verdicts = Callable[[str], LogVerdict | None]
 """The verdict of a log, by its path relative to the submission."""

@@ -62,7 +62,7 @@ from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
-MENDED = " (podium fix does it)"
+BY_FIX = " (podium fix does it)"
 """Ends the help of what has one legal spelling."""
 
 POLICY, VERIFIER, BOTH = StatedBy.POLICY, StatedBy.VERIFIER, StatedBy.BOTH
@@ -272,7 +272,7 @@ class _Inspection:
                 least="",
                 effect=f"; read as {count.value}",
                 digits=count.value,
-                mend=MENDED,
+                fix=BY_FIX,
             )
 
     def _bad_count(self, each: Field, found: str) -> Iterator[Finding]:
@@ -288,7 +288,7 @@ class _Inspection:
             least=f" of at least {each.least}" if multiplied else "",
             effect=effect,
             digits=each.example,
-            mend="",
+            fix="",
         )
 
     def _status(self, value: Any) -> Iterator[Finding]:
@@ -311,7 +311,7 @@ class _Inspection:
             value=short(value),
             problem=problem,
             spelling=f"; did you mean {meant.value!r}?" if meant else f": one of {CATEGORIES}",
-            mend=MENDED if meant and strict else "",
+            fix=BY_FIX if meant and strict else "",
         )
 
     def _division(self, value: Any) -> Iterator[Finding]:
@@ -327,7 +327,7 @@ class _Inspection:
             value=short(value),
             effect=effect,
             guess=f"; did you mean {close[0]!r}?" if close else "",
-            mend=MENDED if meant else "",
+            fix=BY_FIX if meant else "",
         )
 
 

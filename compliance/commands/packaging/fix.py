@@ -1,4 +1,4 @@
-"""`podium fix`: mechanical faults of a submission, mended; never what a log holds."""
+"""`podium fix`: mechanical faults of a submission, fixed; never what a log holds."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def fix(
     format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Show what podium can mend by itself: names, JSON, junk, permissions; --write mends it.
+    """Show what podium can fix by itself: names, JSON, junk, permissions; --write fixes it.
 
     Logs are renamed, never changed. Exit status: 0 nothing to fix, or all fixed; 1 something to
     fix, or left to you after --write; 2 no submission, or it cannot be written.
     """
     from podium.compliance.fixing.fix_text import to_data, to_text
-    from podium.compliance.fixing.session import mend
+    from podium.compliance.fixing.session import fix_path
     from podium.compliance.inputs.round_selection import RoundRequest
     from podium.compliance.report.console import send, width
     from podium.compliance.report.json_text import json_text
 
     refuse_inside("--output", output, [path])
-    done = mend(path, RoundRequest(usage, round), write=write)
+    done = fix_path(path, RoundRequest(usage, round), write=write)
     if format is AnswerFormat.JSON:
         text = json_text(to_data(done, written=write))
     else:

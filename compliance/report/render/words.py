@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
-from podium.compliance.report.grouping import DROPPED, homes
+from podium.compliance.report.grouping import homes
 from podium.compliance.report.terminal import clean
+from podium.rules.finding import DROPPED_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -110,7 +111,7 @@ def excused(items: Iterable[_T], excuse: Callable[[_T], str]) -> Iterator[tuple[
     """What does not count, by what excuses it, each part with its title."""
     found = [(excuse(item), item) for item in items]
     for title, dropped in _EXCUSES:
-        part = [item for why, item in found if why and (why == DROPPED) is dropped]
+        part = [item for why, item in found if why and (why == DROPPED_RUN) is dropped]
         if part:
             yield title, part
 

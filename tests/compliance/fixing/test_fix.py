@@ -1,4 +1,4 @@
-"""`podium fix`: each fault that it mends is gone afterwards, and nothing else has changed."""
+"""`podium fix`: each fault that it fixes is gone afterwards, and nothing else has changed."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def complete(place: Path) -> Submission:
 
 
 def rules(tree: Submission) -> set[str]:
-    return {each.id for each in tree.check().findings if each.severity != "note"}
+    return {each.id for each in tree.check().findings}
 
 
 def test_nothing_is_to_be_fixed_in_a_good_submission(tmp_path: Path) -> None:
@@ -112,21 +112,21 @@ def test_nothing_is_to_be_fixed_in_a_good_submission(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("damage", "rule"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_mended_and_nothing_else_changes(
+def test_a_fault_is_fixed_and_nothing_else_changes(
     damage: Callable[[Submission], Any], rule: str, tmp_path: Path
 ) -> None:
     tree = complete(tmp_path)
     good = json.loads((tree.root / DESCRIPTION).read_text())
-    kept = logs(tree)
+    kept, usually = logs(tree), rules(tree)
     damage(tree)
-    assert rule in rules(tree)
+    assert rule in rules(tree) - usually
     before = state(tree)
     assert fix(tree).exit_code == Exit.FOUND
     assert state(tree) == before, "without --write nothing is touched"
 
     done = fix(tree, "--write")
     assert (done.exit_code, done.stderr) == (Exit.CLEAN, "")
-    assert rules(tree) == set()
+    assert rules(tree) == usually
     assert logs(tree) == kept
     fixed = json.loads((tree.root / DESCRIPTION).read_text())
     # What was to be said is said again, but for values that were other values
