@@ -160,7 +160,6 @@ UNREADABLE = own(
 
 BROKEN_LINK = verifier(
     "repo.broken-link",
-    Severity.ERROR,
     says="every link leads to something",
     why=_LINKS,
     message="the link {problem}",

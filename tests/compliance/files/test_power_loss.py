@@ -178,7 +178,7 @@ def set_aside(tree: Tree) -> Tree:
     """The tree that the next pack puts back: that of a stage, under the name `old`."""
     for path in tree:
         head, found, _ = path.partition("/old/")
-        if found and head.startswith("work/packed/.podium-pack.Acme."):
+        if found and head.startswith("work/packed/.podium-stage.Acme."):
             return below(tree, f"{head}/old")
     return {}
 

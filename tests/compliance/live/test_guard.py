@@ -240,9 +240,9 @@ def test_an_evaluation_that_may_yet_come_leaves_no_gap() -> None:
 
 
 def test_what_only_the_policy_asks_for_is_a_warning() -> None:
-    found = told_of(good().set("opt_end_learning_rate", 0.5)).findings
+    found = told_of(good().set("train_samples", 1000)).findings
     assert [(f.id.rpartition(".")[2], f.severity) for f in found] == [
-        ("opt_end_learning_rate", Severity.WARNING)
+        ("train_samples", Severity.WARNING)
     ]
 
 

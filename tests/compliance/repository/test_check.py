@@ -497,18 +497,25 @@ def test_what_only_the_checker_rejects_is_told_where_it_was_called(
     assert {"repo.leading-dot", "repo.space-in-name", "repo.broken-link"} <= official
 
 
-@pytest.mark.parametrize(("name", "called"), [("1.1", False), ("2.0", True)])
-def test_a_hidden_file_rejects_no_submission(tmp_path: Path, name: str, called: bool) -> None:
-    made = good(tmp_path, "training", name, "resnet", "open")
+@pytest.mark.parametrize(
+    ("name", "severities"),
+    # To a published round nothing is uploaded any more
+    [("1.1", []), ("2.0", ["note"]), ("5.1", ["warning"])],
+)
+def test_a_hidden_file_rejects_no_submission(
+    tmp_path: Path, name: str, severities: list[str]
+) -> None:
+    made = good(tmp_path, "training", name, "llama31_8b" if name == "5.1" else "resnet", "open")
     made.write("benchmarks/.hidden")
     report = made.check()
     told = [
         (one.severity.value, one.stated_by.value) for one in report.findings if "leading" in one.id
     ]
-    assert told == [("warning", "verifier")] * called
+    assert told == [(each, "verifier") for each in severities]
     assert report.verdict == "accepted"
     official = made.check("verifier").findings
-    assert [one.severity.value for one in official if "leading" in one.id] == ["error"] * called
+    rejecting = ["error"] * len(severities)
+    assert [one.severity.value for one in official if "leading" in one.id] == rejecting
 
 
 # --- paths of one machine ---

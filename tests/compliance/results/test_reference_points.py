@@ -18,7 +18,9 @@ DLRM = {
 def test_a_crash_of_the_official_verifier_is_no_fault_of_a_result(corpus: Path, name: str) -> None:
     path, submitter = DLRM[name]
     findings = check(corpus / name / submitter).findings
-    assert [one.id for one in findings if one.id.startswith("rcp.") and "dlrm" in one.path] == []
+    found = [one for one in findings if one.id.startswith("rcp.") and "dlrm" in one.path]
+    # What is said of the official verifier weighs nothing: the round was judged by another
+    assert {(one.severity, one.official) for one in found} == {("note", True)}
     assert [one.id for one in score(corpus / name / path).findings if "rcp" in one.id] == []
     official = score(corpus / name / path, profile="verifier").findings
     (crash,) = [one for one in official if one.id == "rcp.failed"]
