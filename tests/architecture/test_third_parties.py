@@ -14,7 +14,7 @@ from tests.locations import ROOT
 
 ALLOWED = {
     "logging_spec": {"msgspec", "zstandard", "ahocorasick_rs"},
-    "rules": {"msgspec", "scipy", "numpy"},
+    "rules": {"msgspec", "numpy"},
     "compliance": {
         *("msgspec", "pydantic", "jsonschema", "typer", "rich"),
         *("git", "detect_secrets", "jinja2", "zstandard"),
@@ -27,7 +27,6 @@ ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
     "git": ("compliance/packing/git/",),
     "jinja2": ("compliance/report/render/html.py",),
-    "scipy": ("rules/convergence/",),
     "numpy": ("rules/convergence/", "reference_runs/"),
     "detect_secrets": ("compliance/repository/secret",),
     "ahocorasick_rs": ("logging_spec/reader/words.py",),

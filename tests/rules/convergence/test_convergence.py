@@ -307,8 +307,17 @@ NUMBERS = st.lists(st.floats(0.0, 1e10) | st.integers(0, 10**9), min_size=1, max
 def test_the_table_of_students_t_is_that_of_the_library() -> None:
     from scipy.special import stdtrit
 
-    freedoms = range(1, len(QUANTILES) + 3)
+    freedoms = range(1, len(QUANTILES) + 1)
     assert [t_quantile(n) for n in freedoms] == [float(stdtrit(n, 1 - ALPHA)) for n in freedoms]
+
+
+def test_beyond_the_table_students_t_is_that_of_the_library() -> None:
+    from scipy.special import stdtrit
+
+    for freedom in (*range(len(QUANTILES) + 1, 1000), 10_000, 10**6, 10**9):
+        library = float(stdtrit(freedom, 1 - ALPHA))
+        assert t_quantile(freedom) == pytest.approx(library, rel=1e-12)
+    assert math.isnan(t_quantile(0))
 
 
 @given(NUMBERS, st.integers(0, 4))
