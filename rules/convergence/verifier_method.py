@@ -45,14 +45,13 @@ def deviation_of_all(values: Sequence[float], drop: int) -> float:  # noqa: ARG0
 
 
 def numpy_sum(values: Sequence[float]) -> float:
-    """The sum of up to 128 numbers in the order in which numpy adds them: eight partial sums.
+    """The sum in the order in which numpy adds: halves of more than a block, eight partial sums.
 
-    More are added by numpy itself, which takes longer to load than a submission takes to judge.
+    Each half but the last is a multiple of eight long.
     """
     if len(values) > _BLOCK:
-        import numpy
-
-        return float(numpy.sum(values))
+        half = len(values) // 2 // 8 * 8
+        return numpy_sum(values[:half]) + numpy_sum(values[half:])
     whole = len(values) // 8 * 8
     if not whole:
         return sum_in_order(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pytest
@@ -318,6 +319,14 @@ def test_beyond_the_table_students_t_is_that_of_the_library() -> None:
         library = float(stdtrit(freedom, 1 - ALPHA))
         assert t_quantile(freedom) == pytest.approx(library, rel=1e-12)
     assert math.isnan(t_quantile(0))
+
+
+@given(st.integers(129, 5000), st.randoms(use_true_random=False))
+def test_sums_of_many_numbers_are_numpys_to_the_last_bit(count: int, chance: random.Random) -> None:
+    import numpy
+
+    values = [chance.uniform(0, 1e10) for _ in range(count)]
+    assert mean_of_trimmed(values, 0) == float(numpy.mean(sorted(values)))
 
 
 @given(NUMBERS, st.integers(0, 4))
