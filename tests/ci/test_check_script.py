@@ -1,0 +1,241 @@
+"""What users' CI runs: the script behind the action, and the files that name podium's commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from podium.compliance.cli import run
+from podium.compliance.exit_codes import Exit
+from tests.compliance.trees import Submission, usual
+from tests.locations import ROOT
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+RESULT = "results/ex_n8/llama31_405b"
+
+
+class Job:
+    """One job of a CI system: its folder of temporary files, what it is given, how it ended."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        programs = place / "bin"
+        programs.mkdir(parents=True)
+        command = programs / "podium"
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m podium "$@"\n')
+        command.chmod(0o755)
+        self.summary, self.sarif = place / "summary.md", place / "podium.sarif"
+
+    def run(self, tree: Submission, **given: str) -> subprocess.CompletedProcess[str]:
+        variables = {
+            "PODIUM_PATH": tree.root.name,
+            "PODIUM_ROUND": "5.1",
+            "PODIUM_SUMMARY": str(self.summary),
+            "PODIUM_SARIF": str(self.sarif),
+        }
+        path = f"{self.place / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            ["bash", str(ROOT / ".ci/check.sh")],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tree.root.parent,
+            env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "src"), **variables, **given},
+        )
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path / "runner")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Submission:
+    return usual(tmp_path)
+
+
+def with_error(tree: Submission) -> None:
+    tree.log(2, lambda log: log.drop("run_stop"))
+
+
+def with_warning(tree: Submission) -> None:
+    path = tree.root / "systems/ex_n8.json"
+    fields = json.loads(path.read_text()) | {"host_memory_capacity": "lots"}
+    path.write_text(json.dumps(fields, indent=2))
+
+
+def annotated(output: str) -> list[Path]:
+    return [Path(path) for path in re.findall(r"(?m)^::\w+ file=([^,:]+)", output)]
+
+
+def test_a_good_submission_passes(job: Job, tree: Submission) -> None:
+    done = job.run(tree)
+    assert (done.returncode, done.stderr) == (Exit.CLEAN, "")
+    assert "accepted" in job.summary.read_text().lower()
+    assert json.loads(job.sarif.read_text())["version"] == "2.1.0"
+
+
+def test_an_error_fails_at_a_line_of_a_file_that_is_there(job: Job, tree: Submission) -> None:
+    with_error(tree)
+    job.summary.write_text("before\n")
+    done = job.run(tree)
+    assert done.returncode == Exit.FOUND
+    assert f"::error file={tree.root.name}/{RESULT}/result_2.txt" in done.stdout
+    assert all((tree.root.parent / path).exists() for path in annotated(done.stdout))
+    summary = job.summary.read_text()
+    assert summary.startswith("before\n")
+    assert "common.run_stop" in summary
+    [sarif] = json.loads(job.sarif.read_text())["runs"]
+    assert "common.run_stop" in {result["ruleId"] for result in sarif["results"]}
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "damage", "status"),
+    [
+        ("error", with_warning, Exit.CLEAN),
+        ("warning", with_warning, Exit.FOUND),
+        ("never", with_error, Exit.CLEAN),
+    ],
+)
+def test_what_fails_is_chosen(
+    job: Job, tree: Submission, fail_on: str, damage: Any, status: Exit
+) -> None:
+    damage(tree)
+    assert job.run(tree, PODIUM_FAIL_ON=fail_on).returncode == status
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"PODIUM_PATH": "nowhere"}, "nowhere"),
+        ({"PODIUM_PATH": "-x"}, "-x"),
+        ({"PODIUM_ROUND": "5.9"}, "5.9"),
+        ({"PODIUM_ROUND": "5.1; touch evil"}, "5.1; touch evil"),
+        ({"PODIUM_FAIL_ON": "always"}, "must be error, warning or never"),
+        ({"PODIUM_FAIL_ON": "never", "PODIUM_PATH": "nowhere"}, "nowhere"),
+    ],
+)
+def test_what_cannot_be_judged_fails_and_reports_nothing(
+    job: Job, tree: Submission, given: dict[str, str], words: str
+) -> None:
+    done = job.run(tree, **given)
+    assert done.returncode == Exit.USAGE
+    assert words in " ".join(done.stderr.split())
+    assert not job.summary.exists()
+    assert not job.sarif.exists()
+    assert not (tree.root.parent / "evil").exists()
+
+
+def test_the_action_hands_on_each_input_by_a_variable_that_the_script_reads() -> None:
+    steps = ACTION["runs"]["steps"]
+    scripts = [step["run"] for step in steps if "run" in step]
+    assert not any("inputs." in script for script in scripts), "an input could hold commands"
+    [check] = [step for step in steps if step.get("id") == "check"]
+    given = {re.fullmatch(r"\$\{\{ inputs\.(.+) \}\}", each)[1] for each in check["env"].values()}  # type: ignore[index]
+    assert given | {"python-version"} == set(ACTION["inputs"])
+    script = (ROOT / ".ci/check.sh").read_text(encoding="utf-8")
+    exported = re.findall(r"PODIUM_\w+(?==)", check["run"])
+    for name in (*check["env"], *exported):
+        assert f"${{{name}:-" in script, name
+
+
+def test_the_actions_steps_write_where_the_runner_reads(
+    job: Job, tree: Submission, tmp_path: Path
+) -> None:
+    """The last step as the runner calls it, with podium installed beside it."""
+    [check] = [step for step in ACTION["runs"]["steps"] if step.get("id") == "check"]
+    temporary, output = tmp_path / "temp", tmp_path / "output"
+    (temporary / "podium").mkdir(parents=True)
+    (job.place / "bin").rename(temporary / "podium/bin")
+    inputs = {name: each["default"] for name, each in ACTION["inputs"].items()}
+    inputs |= {"path": tree.root.name, "round": "5.1"}
+    variables = {
+        name: inputs[re.sub(r"\$\{\{ inputs\.|\s*\}\}", "", value)]
+        for name, value in check["env"].items()
+    }
+    variables |= {
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_OUTPUT": str(output),
+        "GITHUB_STEP_SUMMARY": str(job.summary),
+        "GITHUB_ACTION_PATH": str(ROOT),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", check["run"]],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tree.root.parent,
+        env={**os.environ, **variables},
+    )
+    assert (done.returncode, done.stderr) == (Exit.CLEAN, "")
+    name, _, sarif = output.read_text().strip().partition("=")
+    assert name in ACTION["outputs"]
+    assert json.loads(Path(sarif).read_text())["version"] == "2.1.0"
+    assert job.summary.read_text()
+
+
+# --- other systems ---
+
+
+def words_of(line: str) -> list[str]:
+    return line.split()[line.split().index("/tmp/podium/bin/podium") + 1 :]
+
+
+def test_gitlabs_job_has_commands_of_podium(
+    tree: Submission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = yaml.safe_load((ROOT / "docs/examples/gitlab-ci.yml").read_text())["podium"]
+    monkeypatch.chdir(tree.root)
+    (tree.root / "podium.toml").write_text('submitter = "Acme"\nround = "5.1"\n')
+    report = tree.root.parent / "podium.xml"
+    for line in (*job["script"], *job["after_script"]):
+        if "bin/podium" in line:
+            words = [str(report) if word.endswith(".xml") else word for word in words_of(line)]
+            assert run(words) == Exit.CLEAN
+    assert report.read_text().startswith("<?xml")
+    assert job["artifacts"]["reports"]["junit"] == "podium.xml"
+
+
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: str(hook["id"]))
+def test_a_hook_is_a_command_and_names_files_of_submissions(
+    hook: dict[str, Any], tree: Submission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [
+        path.relative_to(tree.root).as_posix()
+        for path in tree.root.rglob("*")
+        if path.is_file() and re.search(hook["files"], path.relative_to(tree.root).as_posix())
+    ]
+    assert files
+    monkeypatch.chdir(tree.root)
+    (tree.root / "podium.toml").write_text('submitter = "Acme"\nround = "5.1"\n')
+    program, *words = hook["entry"].split()
+    assert program == "podium"
+    given = files if hook.get("pass_filenames", True) else []
+    # `fix` has something to do: the description has no last line end
+    assert run([*words, *hook.get("args", []), *given]) == Exit.CLEAN
+
+
+def test_the_image_is_built_of_what_the_wheel_needs() -> None:
+    kept = {
+        line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"
+    }
+    assert all((ROOT / path).exists() for path in kept)
+    linked = {
+        os.readlink(path).lstrip("./")
+        for path in (ROOT / "src/podium").iterdir()
+        if path.is_symlink()
+    }
+    assert linked <= kept
+    assert {"pyproject.toml", "README.md", "LICENSE", "src", "docs/podium.1"} <= kept
