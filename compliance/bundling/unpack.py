@@ -52,13 +52,18 @@ class UnpackOptions:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What was unpacked: the encryption, counts, and what it was checked against."""
+    """What was unpacked: the encryption, counts, and what it was checked against.
+
+    `unauthenticated` says that it was encrypted in a format that does not notice changes, and that
+    neither a hash nor a receipt was given to check it by: the hash files beside it come with it.
+    """
 
     encryption: str
     files: int
     size: int
     checked: tuple[str, ...] = ()
     old_derivation: bool = False
+    unauthenticated: bool = False
 
 
 def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) -> Unpacked:
@@ -88,7 +93,12 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
 
             check_against(options.receipt, draft)
         return Unpacked(
-            archived.how, unpacking.files, unpacking.size, _checks(stated, options), archived.old
+            archived.how,
+            unpacking.files,
+            unpacking.size,
+            _checks(stated, options),
+            archived.old,
+            not archived.authenticated and options.sha256 is None and options.receipt is None,
         )
 
 
