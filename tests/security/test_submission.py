@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from podium.compliance.exit_codes import Exit
+from tests.compliance.command_line import podium
 from tests.compliance.packs import RESULT, Loose
+from tests.compliance.trees import usual
 from tests.security.hostile_tree import HostileTree
 
 LIMIT_S = 300
@@ -119,3 +123,26 @@ def test_no_link_is_followed_out_of_a_submission(command: str, place: str, tmp_p
     assert done.returncode in (0, 1), done.stdout + done.stderr
     assert canary not in done.stdout + done.stderr
     assert {path: path.stat().st_atime_ns for path in before} == before
+
+
+def test_what_a_tree_waives_for_itself_is_seen_and_can_be_left_out(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in (1, 2):
+        tree.log(number, lambda log: log.drop("seed"))
+    words = ("check", tree.root, *ROUND, "--format", "json")
+    before = json.loads(podium(*words).stdout)["findings"]
+    tree.write(
+        "waivers.toml",
+        "".join(
+            f'[[waiver]]\nrule = "{rule}"\nplace = "*"\nreason = "so"\nwho = "us"\n'
+            "until = 2999-01-01\n"
+            for rule in sorted({each["id"] for each in before})
+        ),
+    )
+    report = json.loads(podium(*words).stdout)
+    waived = [each for each in report["findings"] if each["waived"]]
+    assert len(waived) == len(before)
+    assert {each["waived_by"] for each in waived} == {"waivers.toml"}
+    assert report["counts"]["waived"] == len(waived)
+    assert report["official_verdict"] == "rejected"
+    assert podium(*words, "--no-waivers").exit_code == Exit.FOUND
