@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 N      ?= 2000
+CODE   := compliance logging_spec rules reference_runs
 
-.PHONY: help setup demo test test-long kills lint bench docs rates schema clean
+.PHONY: help setup demo test test-long kills lint audit bench docs rates schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -37,6 +38,11 @@ lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: $(STAMP)  ## dangerous code, licences and known faults of what podium needs
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(CODE) .ci
+	$(BIN)/python .ci/licences.py
+	$(BIN)/python .ci/advisories.py
 
 bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as ratios of one run
 	$(BIN)/python benchmarks/check.py

@@ -1,7 +1,9 @@
-"""The facts of a published result's runs, as either profile reads them."""
+"""Published submissions: copies to change, and the facts of a result's runs."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 from podium.logging_spec.reader.read import read_log
@@ -9,6 +11,14 @@ from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts, run_facts
 from podium.rules.finding import Profile
 from podium.rules.run import Run
+
+
+def own_copy(source: Path, target: Path) -> Path:
+    """A copy that may be changed and removed, though what is published may only be read."""
+    shutil.copytree(source, target, copy_function=shutil.copyfile)
+    for folder, _, _ in os.walk(target):
+        os.chmod(folder, 0o755)
+    return target
 
 
 def facts_of(folder: Path, usage: str, round_name: str, profile: Profile) -> list[RunFacts]:

@@ -27,6 +27,7 @@ _ENDINGS = {
     ".tgz": Compression.GZIP,
     ".tar": Compression.PLAIN,
 }
+_SEND_HASH = "send its SHA-256 by another way, or encrypt by age"
 _ENCRYPTED = {".age": Cipher.AGE, ".enc": Cipher.OPENSSL}
 
 
@@ -165,6 +166,7 @@ def _elsewhere(
         return f"age -d{key} {name} | tar {flag}", ""
     if cipher is Cipher.OPENSSL:
         derived = f"-pbkdf2 -iter {options.iterations}"
-        return f"openssl enc -d -aes-256-cbc {derived} -in {name} | tar {flag}", ""
-    old = "the old script's format derives its key in one round and detects no change; prefer age"
-    return f"openssl enc -d -aes256 -in {name} | tar {flag}", old
+        open_it = f"openssl enc -d -aes-256-cbc {derived} -in {name} | tar {flag}"
+        return open_it, f"the openssl format is not authenticated: {_SEND_HASH}"
+    old = "the old script's format derives its key in one round and is not authenticated"
+    return f"openssl enc -d -aes256 -in {name} | tar {flag}", f"{old}: {_SEND_HASH}"

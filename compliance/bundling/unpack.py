@@ -52,13 +52,18 @@ class UnpackOptions:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """What was unpacked: the encryption, counts, and what it was checked against."""
+    """What was unpacked: the encryption, counts, and what it was checked against.
+
+    `unauthenticated` says that it was encrypted in a format that does not notice changes, and that
+    neither a hash nor a receipt was given to check it by: the hash files beside it come with it.
+    """
 
     encryption: str
     files: int
     size: int
     checked: tuple[str, ...] = ()
     old_derivation: bool = False
+    unauthenticated: bool = False
 
 
 def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) -> Unpacked:
@@ -88,7 +93,12 @@ def unpack(archive: Path, output: Path, options: UnpackOptions | None = None) ->
 
             check_against(options.receipt, draft)
         return Unpacked(
-            archived.how, unpacking.files, unpacking.size, _checks(stated, options), archived.old
+            archived.how,
+            unpacking.files,
+            unpacking.size,
+            _checks(stated, options),
+            archived.old,
+            not archived.authenticated and options.sha256 is None and options.receipt is None,
         )
 
 
@@ -146,7 +156,7 @@ class _Unpacking:
         members = Members(meter)
         for member in members:
             try:
-                self._one(member, members)
+                self._one(member, members, meter)
             except OSError as error:
                 raise self._fault(member, error) from None
         for path, member in self._links:
@@ -162,7 +172,7 @@ class _Unpacking:
             return Refused(f"{name}: cannot be written: {reason}")
         return UsageFault(f"{self._output} cannot be made: {name}: {reason}")
 
-    def _one(self, member: Member, members: Members) -> None:
+    def _one(self, member: Member, members: Members, meter: Meter) -> None:
         display_path = clean(member.name[:200])
         parts = parts_of(member.name, display_path)
         if not parts:
@@ -182,7 +192,7 @@ class _Unpacking:
             self._write(path, members.content(), executable=member.executable)
             self._files[parts] = member.executable
         elif member.kind is Kind.HARD_LINK:
-            self._copy(path, parts, member)
+            self._copy(path, parts, member, meter)
         elif member.kind is Kind.LINK:
             self._links.append((path, member))
 
@@ -191,7 +201,7 @@ class _Unpacking:
         self.size += write_new(path, content, executable=executable)
         self.files += 1
 
-    def _copy(self, path: str, parts: tuple[str, ...], member: Member) -> None:
+    def _copy(self, path: str, parts: tuple[str, ...], member: Member, meter: Meter) -> None:
         """A hard link becomes a copy of the file that it names, which must have come before."""
         display_path = clean(member.name[:200])
         original_parts = parts_of(member.target, display_path)
@@ -201,8 +211,10 @@ class _Unpacking:
                 f"{display_path}: is a hard link to {clean(member.target[:200])}, no earlier file"
             )
         original = os.path.join(self._root, *original_parts)
-        # A copy takes no bytes of the archive, so the meter does not see it
-        if self.size + os.path.getsize(original) > self._limits.size:
+        # A copy takes no bytes of the archive, so the meter does not see it by itself
+        size = os.path.getsize(original)
+        meter.copy(size)
+        if self.size + size > self._limits.size:
             raise Refused(
                 f"{display_path}: unpacked the archive is larger than {self._limits.size} bytes"
             )

@@ -39,6 +39,9 @@ def encrypt_age(plain: IO[bytes], out: Writer, recipients: tuple[str, ...], secr
 
 
 def _recipient(age: Any, text: str) -> Any:
+    # Not told: somebody has taken the wrong one of two keys, and messages end in logs
+    if "SECRET" in text.upper() or "PRIVATE KEY" in text.upper():
+        raise UsageFault("--recipient is a secret key; give the public one (age1... or ssh-...)")
     kind = age.ssh if text.startswith("ssh-") else age.x25519
     try:
         return kind.Recipient.from_str(text.strip())

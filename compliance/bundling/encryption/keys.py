@@ -41,9 +41,13 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Decrypted:
-    """An archive's plain stream; `old` where its key was derived in the old, weak way."""
+    """An archive's plain stream; `old` where its key was derived in the old, weak way.
+
+    `authenticated` is False where it is encrypted in a format that notices no change.
+    """
 
     source: Source
     compression: Compression
     how: str
     old: bool = False
+    authenticated: bool = True

@@ -113,7 +113,8 @@ def decrypt_salted(stream: IO[bytes], display_path: str, keys: Keys) -> Decrypte
             stream.seek(prefix)
             # A new decryptor, as CBC chains blocks and the trial's has seen some
             source = _Decrypting(stream, _cipher(derived).decryptor())
-            return Decrypted(source, compression, scheme.title, scheme.iterations is None)
+            old = scheme.iterations is None
+            return Decrypted(source, compression, scheme.title, old, authenticated=False)
     raise Refused(f"{display_path}: the passphrase does not decrypt it")
 
 

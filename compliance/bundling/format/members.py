@@ -75,7 +75,7 @@ class Meter:
         """Meter a source that comes from `packed` bytes of archive."""
         # At least 1: the archive's size is a divisor in `read`
         self._source, self._packed, self._limits = source, max(packed, 1), limits
-        self.read_so_far = 0
+        self.read_so_far = self.copied = 0
         self.where = "the first member"
 
     def read(self, size: int) -> bytes:
@@ -87,11 +87,18 @@ class Meter:
         self.read_so_far += len(data)
         # Extension records and what follows the end mark are announced by nobody
         self.announce(0)
-        ratio = self.read_so_far / self._packed
-        if self.read_so_far > RATIO_FROM and ratio > self._limits.ratio:
-            most = self._limits.ratio
-            raise Refused(f"{self.where}: the archive unpacks to more than {most:g} times its size")
+        self._weigh()
         return data
+
+    def copy(self, size: int) -> None:
+        """Count bytes that a member takes on the disk and not in the archive: a hard link's."""
+        self.copied += size
+        self._weigh()
+
+    def _weigh(self) -> None:
+        made, most = self.read_so_far + self.copied, self._limits.ratio
+        if made > RATIO_FROM and made / self._packed > most:
+            raise Refused(f"{self.where}: the archive unpacks to more than {most:g} times its size")
 
     def announce(self, size: int) -> None:
         """Refuse a member that cannot fit before a byte of it is written."""

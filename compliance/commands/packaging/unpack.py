@@ -154,6 +154,11 @@ def _limits(size: int | None, members: int | None, ratio: float | None) -> Limit
 def _text(output: Path, unpacked: Unpacked) -> str:
     from podium.compliance.report.terminal import clean
 
+    if unpacked.unauthenticated:
+        warn(
+            "the bundle's format is not authenticated: whoever could write to it may have changed "
+            "it; give --sha256, or --verify with a receipt, that came by another way"
+        )
     # openssl without -pbkdf2 hashes the passphrase once only, so that guesses are cheap
     if unpacked.old_derivation:
         warn("the bundle's key was derived in the old, weak way; ask for one encrypted by age")

@@ -1,7 +1,7 @@
 """A clone of the review repository: the only module that runs git (by gitpython).
 
 Nothing is forced: no branch is overwritten, no other submitter's folder touched, nothing pushed
-unless asked.
+unless asked. Nor is any program run that the clone names.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.packing.git.isolation import LISTING, environment, overrides
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
     from git import Repo
 
+_NO_PROGRAMS = ("--no-ext-diff", "--no-textconv")
+
 PUSHES = 3
 """How often a push is tried while others push to the same branch."""
 
-# The user's own settings must not change a byte of a log, nor quote names in listings
-_PLAIN = ("-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "core.quotePath=false")
+# In these messages git has left out a password, but not a token in the place of the name
+_CREDENTIALS = re.compile(r"://[^/\s@]+@")
 
 
 def branch_name(submitter: str, round_name: str) -> str:
@@ -54,8 +57,14 @@ class Clone:
         # Names may have glob characters; nobody is there to answer a prompt or an editor; and
         # failures are recognised by git's English messages
         self.repo.git.update_environment(
-            GIT_LITERAL_PATHSPECS="1", GIT_TERMINAL_PROMPT="0", LC_ALL="C", GIT_EDITOR="true"
+            GIT_LITERAL_PATHSPECS="1",
+            GIT_TERMINAL_PROMPT="0",
+            GIT_EDITOR="true",
+            GIT_SEQUENCE_EDITOR="true",
+            LC_ALL="C",
         )
+        pairs = overrides(self.run(*LISTING))
+        self.repo.git.update_environment(**environment(pairs, os.environ))
         self.run("rev-parse", "--is-inside-work-tree")
 
     def run(self, *words: str, env: dict[str, str] | None = None) -> str:
@@ -63,7 +72,7 @@ class Clone:
         from git.exc import GitCommandError
 
         try:
-            return str(self.repo.git.execute(["git", *_PLAIN, *words], env=env))
+            return str(self.repo.git.execute(["git", *words], env=env))
         except GitCommandError as error:
             raise UsageFault(f"git {words[0]} failed: {_reason(error.stderr)}") from None
 
@@ -98,8 +107,10 @@ class Clone:
 
     def changed(self) -> list[str]:
         """Paths with changes that are not committed, new files too."""
-        # With -z no name is quoted; a rename would have two parts
-        text = self.run("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
+        # With -z no name is quoted; a rename would have two parts. To look into a submodule git
+        # would start another git in it, by that one's configuration
+        how = ("-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+        text = self.run("status", "--porcelain=v1", *how)
         return [part[3:] for part in text.split("\0") if part]
 
     def dirty(self, folder: str, branch: str) -> bool:
@@ -121,15 +132,15 @@ class Clone:
 
     def head(self) -> str:
         """The branch that is checked out, or the commit where there is none."""
-        if self.repo.head.is_detached:
-            return str(self.repo.head.commit.hexsha)
-        return str(self.repo.active_branch.name)
+        if self.succeeds("symbolic-ref", "--quiet", "HEAD"):
+            return _no_option(self.run("symbolic-ref", "--quiet", "--short", "HEAD"))
+        return self.commit_id()
 
     # --- branches ---
 
     def remote(self) -> str:
         """The name of the remote: origin, or the only one there is; empty for none."""
-        names = [remote.name for remote in self.repo.remotes]
+        names = [_no_option(name) for name in self.run("remote").splitlines()]
         return "origin" if "origin" in names else names[0] if len(names) == 1 else ""
 
     def fetch(self) -> None:
@@ -202,7 +213,7 @@ class Clone:
     def commit(self, folder: str, message: str) -> bool:
         """Commit the folder alone; whether there was anything to commit."""
         self.run("add", "-A", "-f", "--", folder)
-        if self.succeeds("diff", "--cached", "--quiet", "HEAD", "--", folder):
+        if self.succeeds("diff", *_NO_PROGRAMS, "--cached", "--quiet", "HEAD", "--", folder):
             return False
         # Verbatim, as the user's commit.cleanup could strip lines; the folder alone, as other
         # staged files are not part of the submission
@@ -213,7 +224,7 @@ class Clone:
 
     def commit_id(self) -> str:
         """The commit that is checked out."""
-        return str(self.repo.head.commit.hexsha)
+        return self.run("rev-parse", "--verify", "HEAD")
 
     def reset(self, commit: str) -> None:
         """Put the branch back to one of its own commits, after a rebase that is not wanted."""
@@ -251,7 +262,8 @@ class Clone:
         if not self._has(ref):
             raise UsageFault(f"--since {ref}: the clone has no such branch, tag or commit")
         # Three dots: since the common ancestor, without what others have done on the other side
-        text = self.run("diff", "--name-status", "--no-renames", "-z", f"{ref}...HEAD")
+        how = (*_NO_PROGRAMS, "--name-status", "--no-renames", "-z")
+        text = self.run("diff", *how, f"{ref}...HEAD")
         parts = [part for part in text.split("\0") if part]
         return [Change(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)]
 
@@ -277,7 +289,7 @@ def _open(path: Path, *, above: bool) -> Repo:
     except ImportError:
         raise UsageFault("there is no git program on this machine; install git") from None
     try:
-        repo = Repo(path, search_parent_directories=above)
+        repo = Repo(path, search_parent_directories=above, expand_vars=False)
     except NoSuchPathError:
         raise UsageFault(
             f"{path} does not exist; must be a clone of the review repository"
@@ -289,12 +301,19 @@ def _open(path: Path, *, above: bool) -> Repo:
     return repo
 
 
+def _no_option(name: str) -> str:
+    """A name from the clone; raises UsageFault for one that git would take for an option."""
+    if name.startswith("-"):
+        raise UsageFault(f"the clone has a branch or a remote named {clean(name)}; rename it")
+    return name
+
+
 def _reason(text: object) -> str:
     """The lines of git's output that name the error, on one line."""
     lines = [line.strip() for line in str(text or "").splitlines() if line.strip()]
     found = [line for line in lines if re.search(r"error|fatal|rejected|denied", line)] or lines
     reason = "; ".join(line.removeprefix("stderr: ").strip("'\" ") for line in found[:3])
-    return clean(reason) or "it gave no reason"
+    return clean(_CREDENTIALS.sub("://", reason)) or "it gave no reason"
 
 
 def _listed(listing: str) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from podium.compliance.report.grouping import (
     by_submission,
     groups_of,
 )
+from podium.compliance.report.page_policy import page_policy
 from podium.compliance.report.render.words import (
     excused,
     following_text,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 OPEN_AT_MOST = 10
 """Groups up to which all are open at first."""
+
+
+OWN_PARTS = ("page.css", "filter.js")
+"""The page's own style and script, put in as they are."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -66,22 +71,24 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
 
     For `one_message` see `groups_of`.
     """
-    return _template().render(page=_page(report, groups_of(report, one_message))).rstrip() + "\n"
+    page, style, script = _page(report, groups_of(report, one_message)), *map(_part, OWN_PARTS)
+    policy = page_policy(style, script)
+    made = _template().render(page=page, policy=policy, style=style, script=script)
+    return made.rstrip() + "\n"
 
 
 def _template() -> Template:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from jinja2 import Environment, StrictUndefined
 
-    folder = files(__name__.rpartition(".")[0]) / "page"
     # Every text of a report may come from a hostile log: none is put in unescaped
     environment = Environment(
-        loader=FunctionLoader(lambda name: (folder / name).read_text(encoding="utf-8")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template("page.html.j2")
+    return environment.from_string(_part("page.html.j2"))
+
+
+def _part(name: str) -> str:
+    return (files(__name__.rpartition(".")[0]) / "page" / name).read_text(encoding="utf-8")
 
 
 def _page(report: Outcome, groups: Sequence[Group]) -> Page:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from podium.compliance.report.page_policy import page_policy
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.render.markdown import WORDS, sections
 from podium.compliance.scoring.render.text import factors_used, summary
@@ -28,7 +29,9 @@ def to_html(scores: Scores) -> str:
     lines = [
         "<!DOCTYPE html>",
         '<html lang="en">',
-        f'<head><meta charset="utf-8"><title>{_text(title)}</title>',
+        '<head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{page_policy(_STYLE)}">',
+        f"<title>{_text(title)}</title>",
         f"<style>{_STYLE}</style></head>",
         "<body>",
         f"<h1>{_text(title)}</h1>",

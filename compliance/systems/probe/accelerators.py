@@ -212,7 +212,8 @@ def _torch(found: Found) -> list[Accelerator]:
     """Asked in a process of its own: loading a framework may take long, or never end."""
     if find_spec("torch") is None:
         return []
-    answer = ask((sys.executable, "-c", _TORCH), TORCH_PATIENCE)
+    # -P: the folder that one stands in may be a submission's, with a torch.py of its own
+    answer = ask((sys.executable, "-P", "-c", _TORCH), TORCH_PATIENCE)
     if answer.text is None:
         found.notes.append(answer.fault.replace(Path(sys.executable).name, "torch"))
         return []

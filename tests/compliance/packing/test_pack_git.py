@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,61 +14,18 @@ from podium.compliance.packing.git.clone import branch_name
 from podium.compliance.packing.git.commit import commit_to
 from podium.compliance.packing.planning.request import read_request
 from podium.compliance.packing.writing.pack import PackJob
+from tests.compliance.clones import BRANCH, Review, alone, git
 from tests.compliance.packs import RESULT, Loose, files_in
-
-BRANCH = "Acme-5.1"
-
-
-def git(place: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(place), *words], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 @pytest.fixture(autouse=True)
 def _git_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Git knows a name to commit by, and nothing of the machine's own settings."""
-    config = tmp_path / "gitconfig"
-    config.write_text("[user]\n\tname = A Person\n\temail = person@example.com\n")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-
-
-@dataclass
-class Review:
-    """A bare repository, clones of it, and the loose files of a submission."""
-
-    place: Path
-    loose: Loose
-
-    @property
-    def bare(self) -> Path:
-        return self.place / "review.git"
-
-    def clone(self, name: str = "clone") -> Path:
-        git(self.place, "clone", "-q", str(self.bare), name)
-        return self.place / name
-
-    def pack(self, clone: Path, *options: str) -> int:
-        return self.loose.pack("--git", str(clone), *options)
+    alone(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def review(tmp_path: Path) -> Review:
-    git(tmp_path, "init", "-q", "--bare", "-b", "main", "review.git")
-    made = Review(tmp_path, Loose(tmp_path / "acme"))
-    seed = made.clone("seed")
-    (seed / "README.md").write_text("results of the round\n")
-    for path in ("results/b/bert", "systems"):
-        (seed / "Beta" / path).mkdir(parents=True)
-    (seed / "Beta/results/b/bert/result_0.txt").write_text("theirs\n")
-    (seed / "Beta/systems/b.json").write_text("{}\n")
-    git(seed, "add", "-A")
-    git(seed, "commit", "-q", "-m", "begin")
-    git(seed, "push", "-q", "origin", "HEAD:main")
-    return made
+    return Review.made(tmp_path)
 
 
 def test_a_submission_is_one_commit_on_its_branch(review: Review) -> None:

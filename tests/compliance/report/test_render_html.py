@@ -16,6 +16,7 @@ from hypothesis import given
 
 from podium.compliance import cli
 from podium.compliance.exit_codes import Exit
+from podium.compliance.report.page_policy import page_policy
 from podium.compliance.report.render import html as page
 from podium.compliance.report.terminal import clean
 from tests.builders import LogBuilder
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
 
 VOID = {"meta", "input"}
+PARTS = ("style", "script")
 CELLS = {"td", "summary", "dd"}
 
 
@@ -85,8 +87,12 @@ def test_hostile_names_end_no_element_and_start_no_script() -> None:
 
 def test_the_page_asks_nothing_of_anyone() -> None:
     source = page.render(big_round())
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    assert f'http-equiv="Content-Security-Policy" content="{policy}"' in source
+    style, script = (re.findall(f"<{tag}>(.*?)</{tag}>", source, re.S) for tag in PARTS)
+    assert (len(style), len(script)) == (1, 1)
+    assert (
+        f'http-equiv="Content-Security-Policy" content="{page_policy(*style, *script)}"' in source
+    )
+    assert "unsafe" not in page_policy(*style, *script)
     assert not PLAIN.attributes & {"src", "href", "action", "srcset", "style"}
     assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttp|import\(", source)
 
@@ -130,6 +136,8 @@ def browser() -> str:
 def seen(browser: str, folder: Path, source: str, act: str = "") -> str:
     """The page's elements after a script of the test's own, as the browser holds them."""
     file = folder / "page.html"
+    allowed = page_policy("", act).partition("script-src ")[2].partition(";")[0]
+    source = source.replace("script-src ", f"script-src {allowed} " if act else "script-src ")
     file.write_text(source.replace("</body>", f"<script>{act}</script></body>"), encoding="utf-8")
     flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile")
     done = subprocess.run(
@@ -188,3 +196,26 @@ def test_a_browser_runs_no_script_of_a_log(browser: str, tmp_path: Path) -> None
     shown = seen(browser, tmp_path, page.render(report([finding("a", message=hostile)])))
     assert "<title>podium: training 5.1, profile policy</title>" in shown
     assert "<img" not in shown
+
+
+@pytest.mark.parametrize(
+    "smuggled",
+    [
+        "<script>document.title='owned'</script>",
+        "<img src=x onerror=\"document.title='owned'\">",
+        "<a id=a href=\"javascript:document.title='owned'\">x</a>",
+        "<svg onload=\"document.title='owned'\"></svg>",
+        "<iframe srcdoc=\"<script>parent.document.title='owned'</script>\"></iframe>",
+        "<style>body { content: 'owned' }</style><script src='data:,document.title=1'></script>",
+    ],
+)
+def test_what_got_past_the_escaping_would_not_run(
+    browser: str, tmp_path: Path, smuggled: str
+) -> None:
+    source = page.render(big_round())
+    title = "<title>podium: training 5.1, profile policy</title>"
+    assert title in seen(browser, tmp_path, source.replace("<main>", f"<main>{smuggled}"))
+    # Without its policy the page would be owned by the plain ones: so the test can fail
+    bare = re.sub(r"<meta http-equiv=[^>]*>", "", source).replace("<main>", f"<main>{smuggled}")
+    if "owned'<" in smuggled or "onerror" in smuggled:
+        assert title not in seen(browser, tmp_path, bare)

@@ -16,6 +16,7 @@ from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.convergence.result import Convergence
 from tests.compliance.command_line import podium
 from tests.compliance.trees import Submission, usual
+from tests.published import own_copy
 
 RULE = "result.unsupported-scaling"
 AMD = "training_results_v5.0/AMD", "results/MI300X_EPYC_9575F_pytorch/llama2_70b_lora"
@@ -27,7 +28,7 @@ def copied(corpus: Path, to: Path, submission: str, result: str) -> Path:
     """A submission with one of its results alone; returns its folder."""
     root = to / submission
     system = result.split("/")[1]
-    shutil.copytree(corpus / submission / result, root / result)
+    own_copy(corpus / submission / result, root / result)
     description = f"systems/{system}.json"
     (root / "systems").mkdir()
     shutil.copyfile(corpus / submission / description, root / description)

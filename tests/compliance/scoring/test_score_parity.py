@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from podium.compliance.compat.rcp_checker import check_folder
 from podium.compliance.compat.result_summarizer import summarize
 from podium.compliance.scoring.report import ScoreEntry
 from tests.locations import GOLDEN
+from tests.published import own_copy
 
 SUMMARIES = json.loads((GOLDEN / "summaries.json").read_text(encoding="utf-8"))
 RCP_CHECKS = json.loads((GOLDEN / "rcp_checks.json").read_text(encoding="utf-8"))
@@ -123,7 +123,7 @@ def test_convergence_checks_end_as_the_incumbents(corpus: Path) -> None:
 def test_the_incumbents_summary_itself(corpus: Path, tmp_path: Path) -> None:
     """One submission beside the incumbent as it runs: the same columns, rows and figures."""
     root = tmp_path / "submission"
-    shutil.copytree(corpus / "training_results_v5.0" / "AMD", root)
+    own_copy(corpus / "training_results_v5.0" / "AMD", root)
     summarize(str(root), "training", "5.0.0", tmp_path / "ours.csv", None)
     command = [sys.executable, "-m", "mlperf_logging.result_summarizer", str(root)]
     command += ["training", "5.0.0", "--csv", str(tmp_path / "theirs.csv")]
@@ -153,7 +153,7 @@ def alike(first: str, second: str) -> bool:
 
 def test_nothing_is_written_into_the_tree(corpus: Path, tmp_path: Path) -> None:
     root = tmp_path / "Fujitsu"
-    shutil.copytree(corpus / "training_results_v3.1" / "Fujitsu", root)
+    own_copy(corpus / "training_results_v3.1" / "Fujitsu", root)
     before = state(root)
     score(root, round="3.1")
     score(root, round="3.1", profile="verifier")

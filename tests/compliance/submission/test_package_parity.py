@@ -26,6 +26,7 @@ from tests.builders import build
 from tests.compliance.trees import Submission
 from tests.oracle import usage_and_round
 from tests.package_damage import damage_package
+from tests.published import own_copy
 
 LARGEST = 6_000_000
 """Bytes of a result's logs: larger ones show nothing that these do not, and the incumbent is slow.
@@ -179,7 +180,7 @@ def results(corpus: Path) -> list[tuple[str, str, Path, Path]]:
 def lone(submission: Path, result: Path, root: Path) -> Path:
     """A copy of one result of a submission, with its description; its folder."""
     place = root / result.relative_to(submission)
-    shutil.copytree(result, place, copy_function=shutil.copyfile)
+    own_copy(result, place)
     (place / "scaling.json").unlink(missing_ok=True)
     system = f"{result.relative_to(submission).parts[1]}.json"
     (root / "systems").mkdir()

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -69,9 +70,9 @@ def test_a_log_is_judged_as_in_a_file(
     (tmp_path / "file").write_bytes(data)
     streamed, filed = given(data, "-", *JSON), podium("check", tmp_path / "file", *JSON)
     assert streamed.exit_code == filed.exit_code
-    assert streamed.stdout == filed.stdout.replace('"file"', '"<stdin>"').replace(
-        f'"base": "{tmp_path}"', '"base": ""'
-    )
+    # What comes by standard input lies in no folder
+    anywhere = re.sub('"base": ".*"', '"base": ""', filed.stdout)
+    assert streamed.stdout == anywhere.replace('"file"', '"<stdin>"')
     assert streamed.stderr == ""
 
 

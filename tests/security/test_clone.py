@@ -1,0 +1,339 @@
+"""A hostile clone of the review repository: none of the programs that it names is started."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.cli import run
+from podium.compliance.exit_codes import Exit
+from podium.compliance.packing.git.clone import Clone
+from podium.compliance.packing.git.isolation import overrides
+from tests.compliance.clones import BRANCH, Review, alone, git
+from tests.compliance.packs import Loose
+
+LIMIT_S = 300
+pytestmark = pytest.mark.usefixtures("never_hangs")
+
+HOOKS = (
+    *("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-checkout"),
+    *("post-merge", "pre-rebase", "post-rewrite", "pre-push", "reference-transaction"),
+    *("post-index-change", "fsmonitor-watchman", "pre-merge-commit", "pre-auto-gc"),
+)
+
+PROGRAMS = (
+    *("core.fsmonitor", "core.pager", "core.editor", "sequence.editor", "core.sshCommand"),
+    *("core.askPass", "core.gitProxy", "core.alternateRefsCommand", "credential.helper"),
+    *("credential.https://evil.example.helper", "diff.external", "diff.odd.command"),
+    *("diff.odd.textconv", "filter.odd.clean", "filter.odd.smudge", "filter.odd.process"),
+    *("filter.half.clean", "filter.half.smudge", "merge.odd.driver", "merge.default"),
+    *("gpg.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand", "pager.status"),
+    *("submodule.sub.update", "gc.recentObjectsHook", "uploadpack.packObjectsHook"),
+    *("hook.odd.command", "lfs.customtransfer.odd.path", "interactive.diffFilter"),
+)
+"""Keys of a configuration that name a program."""
+
+ATTRIBUTES = """\
+Acme/** filter=odd diff=odd merge=odd
+Beta/** filter=half diff=odd merge=odd
+*.md filter=odd diff=odd merge=odd
+"""
+
+
+@dataclass
+class Trap:
+    """A program that notes each start, and under which name it was set."""
+
+    place: Path
+
+    def __post_init__(self) -> None:
+        self.notes = self.place / "started"
+        self.program = self.place / "trap"
+        self.program.write_text(f'#!/bin/sh\necho "$1" >> {self.notes}\n')
+        self.program.chmod(0o755)
+
+    def named(self, name: str) -> str:
+        """The command of a configuration; what git adds to it comes after the name."""
+        return f"{self.program} {shlex.quote(name)}"
+
+    def sprung(self) -> set[str]:
+        """Under which names it has been started."""
+        return set(self.notes.read_text().split("\n")) - {""} if self.notes.exists() else set()
+
+    def put(self, clone: Path) -> None:
+        """Set it wherever a clone can name a program."""
+        for name in PROGRAMS:
+            git(clone, "config", "--local", name, self.named(name))
+        settings = {"hook.odd.event": "pre-commit", "filter.odd.required": "true"}
+        settings |= {"protocol.ext.allow": "always", "protocol.allow": "always"}
+        settings |= {"submodule.recurse": "true", "push.recurseSubmodules": "on-demand"}
+        settings |= {"commit.verbose": "true", "core.hooksPath": str(self.place / "hooks")}
+        for name, value in settings.items():
+            git(clone, "config", "--local", name, value)
+        for folder in (clone / ".git/hooks", self.place / "hooks"):
+            folder.mkdir(exist_ok=True)
+            for name in HOOKS:
+                hook = folder / name
+                hook.write_text(f"#!/bin/sh\necho hook-{name} >> {self.notes}\n")
+                hook.chmod(0o755)
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own configuration."""
+    return alone(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def review(tmp_path: Path, config: Path) -> Review:
+    """A review repository whose attributes send every file through filters."""
+    made = Review.made(tmp_path)
+    seed = made.place / "seed"
+    (seed / ".gitattributes").write_text(ATTRIBUTES)
+    git(seed, "add", "-A")
+    git(seed, "commit", "-q", "-m", "attributes")
+    git(seed, "push", "-q", "origin", "HEAD:main")
+    return made
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    place = tmp_path / "trap"
+    place.mkdir()
+    return Trap(place)
+
+
+def other_team(review: Review) -> Loose:
+    loose = Loose(review.place / "other")
+    loose.put("docs/other.md", "theirs\n")
+    return loose.configure(documents={"documentation/other.md": "docs/other.md"})
+
+
+def test_the_traps_are_sprung_by_git_itself(review: Review, trap: Trap) -> None:
+    """So that the tests below show something."""
+    clone = review.clone()
+    trap.put(clone)
+    (clone / "Acme").mkdir()
+    (clone / "Acme/a.md").write_text("text\n")
+    for words in (
+        "add -A",
+        "commit -q --allow-empty -m more",
+        "diff HEAD~1 HEAD",
+        "checkout -q -b another",
+        "fetch -q",
+        "push -q origin HEAD",
+    ):
+        subprocess.run(["git", "-C", clone, *words.split()], capture_output=True, timeout=60)
+    expected = {"core.fsmonitor", "filter.odd.process", "diff.external", "hook-pre-push"}
+    expected |= {"hook-reference-transaction"}
+    assert expected <= trap.sprung()
+
+
+def test_packing_starts_nothing_that_a_clone_names(review: Review, trap: Trap) -> None:
+    clone = review.clone()
+    trap.put(clone)
+    assert review.pack(clone) == Exit.CLEAN
+    review.loose.put("docs/README.md", "another text\nbash run_and_time.sh\n")
+    readme = "benchmarks/llama31_405b/README.md"
+    assert review.pack(clone, "--replace", readme) == Exit.CLEAN
+    assert trap.sprung() == set()
+    # Not a filtered byte is in the commit
+    log = next((clone / "Acme").rglob("result_0.txt"))
+    listed = git(clone, "ls-tree", "HEAD", "--", log.relative_to(clone).as_posix())
+    blob = git(clone, "hash-object", "--no-filters", str(log))
+    assert listed.split()[2] == blob
+
+
+def test_pushing_where_the_branch_has_moved_starts_nothing(review: Review, trap: Trap) -> None:
+    """Fetch, rebase and push are all there."""
+    first, second = review.clone("first"), review.clone("second")
+    assert review.pack(first) == Exit.CLEAN
+    assert other_team(review).pack("--git", str(second), "--push", "--force") == Exit.CLEAN
+    trap.put(first)
+    assert review.pack(first, "--push") == Exit.CLEAN
+    assert trap.sprung() == set()
+    assert git(review.bare, "rev-list", "--count", f"main..{BRANCH}") == "2"
+
+
+def test_looking_at_what_a_branch_changes_starts_nothing(review: Review, trap: Trap) -> None:
+    clone = review.clone()
+    assert review.pack(clone) == Exit.CLEAN
+    trap.put(clone)
+    assert run(["pack", "--since", "origin/main", "--git", str(clone)]) == Exit.CLEAN
+    assert trap.sprung() == set()
+
+
+@pytest.mark.parametrize("within", ["sub", "Acme/sub"])
+def test_nothing_is_started_in_a_submodule(within: str, review: Review, trap: Trap) -> None:
+    """A clone in the clone: git would look into it by that one's configuration."""
+    clone, seed = review.clone(), review.place / "seed"
+    plain = "-c protocol.file.allow=always"
+    git(clone, *plain.split(), "submodule", "--quiet", "add", str(review.bare), within)
+    git(clone, "commit", "-q", "-m", "a submodule")
+    git(clone, "push", "-q", "origin", "HEAD:main")
+    inner = clone / within
+    for name in ("core.fsmonitor", "filter.odd.clean", "filter.half.clean"):
+        git(inner, "config", name, trap.named(f"inner {name}"))
+    (inner / "Beta/systems/b.json").write_text('{"changed": 1}\n')
+    assert seed.is_dir()
+    review.pack(clone, "--force")
+    run(["pack", "--since", "HEAD", "--git", str(clone)])
+    assert trap.sprung() == set()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("remote.origin.url", "ext::sh -c touch% {}"),
+        ("remote.origin.pushurl", "ext::sh -c touch% {}"),
+        ("url.ext::sh -c touch% {}.insteadOf", "/"),
+    ],
+)
+def test_no_remote_is_a_command(key: str, value: str, review: Review) -> None:
+    clone, mark = review.clone(), review.place / "mark"
+    git(clone, "config", "protocol.ext.allow", "always")
+    git(clone, "config", key.format(mark), value.format(mark))
+    assert review.pack(clone, "--push") == Exit.USAGE
+    assert not mark.exists()
+
+
+def _remote_as_option(clone: Path, mark: Path) -> None:
+    with (clone / ".git/config").open("a") as config:
+        config.write(f'[remote "--upload-pack=touch {mark};"]\n\turl = {clone}\n')
+    git(clone, "remote", "remove", "origin")
+
+
+def _branch_as_option(clone: Path, mark: Path) -> None:
+    commit = git(clone, "rev-parse", "HEAD")
+    git(clone, "update-ref", "refs/heads/--orphan", commit)
+    (clone / ".git/HEAD").write_text("ref: refs/heads/--orphan\n")
+
+
+def _another_work_tree(clone: Path, mark: Path) -> None:
+    mark.mkdir()
+    git(clone, "config", "core.worktree", str(mark))
+
+
+def _program_of_a_remote(name: str) -> Callable[[Path, Path], None]:
+    def spoil(clone: Path, mark: Path) -> None:
+        git(clone, "config", f"remote.origin.{name}", f"touch {mark};")
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_remote_as_option, "a branch or a remote named --upload-pack"),
+        (_branch_as_option, "a branch or a remote named --orphan"),
+        (_another_work_tree, "core.worktree"),
+        (_program_of_a_remote("vcs"), "remote.origin.vcs"),
+        (_program_of_a_remote("uploadpack"), "remote.origin.uploadpack"),
+        (_program_of_a_remote("receivepack"), "remote.origin.receivepack"),
+    ],
+)
+def test_what_cannot_be_made_harmless_is_refused(
+    spoil: Callable[[Path, Path], None],
+    said: str,
+    review: Review,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clone, mark = review.clone(), review.place / "mark"
+    spoil(clone, mark)
+    assert review.pack(clone, "--push") == Exit.USAGE
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert not mark.is_file()
+    assert not mark.is_dir() or not [*mark.iterdir()]
+
+
+def test_what_the_users_own_configuration_names_stays_in_force(
+    review: Review, trap: Trap, config: Path
+) -> None:
+    clone = review.clone()
+    git(clone, "config", "--global", "credential.helper", "mine")
+    git(clone, "config", "--global", "--add", "credential.helper", "mine too")
+    git(clone, "config", "--global", "core.sshCommand", "ssh -i mine")
+    trap.put(clone)
+    seen = Clone(clone)
+    assert seen.run("config", "core.sshCommand") == "ssh -i mine"
+    values = seen.run("config", "--get-all", "credential.helper").splitlines()
+    # An empty value ends what was set before
+    assert values[-3:] == ["", "mine", "mine too"]
+    assert seen.run("config", "core.hooksPath") == os.devnull
+
+
+def test_a_filter_of_the_user_that_would_alter_a_log_is_refused(
+    review: Review, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is the user's own program; but what it makes is not what was judged."""
+    clone = review.clone()
+    git(clone, "config", "--global", "filter.odd.clean", "tr a b")
+    assert review.pack(clone) == Exit.USAGE
+    assert "git would alter Acme/" in capsys.readouterr().err
+    assert not (clone / "Acme").exists()
+
+
+def test_settings_that_the_surroundings_pass_are_kept(
+    review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "Somebody Else")
+    clone = review.clone()
+    assert review.pack(clone) == Exit.CLEAN
+    assert git(clone, "log", "-1", "--format=%an") == "Somebody Else"
+
+
+def test_hooks_of_a_configuration_are_off_by_name() -> None:
+    """Newer gits have them; this one may not."""
+    listing = "global\0hook.a b.command\nprogram\0local\0hook.c.d.event\npre-commit\0"
+    found = overrides(listing)
+    assert ("hook.a b.enabled", "false") in found
+    assert ("hook.c.d.enabled", "false") in found
+
+
+def test_a_link_in_the_submitters_place_is_not_written_through(
+    review: Review, tmp_path: Path
+) -> None:
+    clone, outside = review.clone(), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept.txt").write_text("kept\n")
+    (clone / "Acme").symlink_to(outside)
+    git(clone, "add", "-A")
+    git(clone, "commit", "-q", "-m", "a link")
+    git(clone, "push", "-q", "origin", "HEAD:main")
+    review.pack(clone, "--force")
+    assert [path.name for path in outside.iterdir()] == ["kept.txt"]
+
+
+def test_credentials_in_a_remotes_address_are_not_told(
+    review: Review, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone = review.clone()
+    assert review.pack(clone) == Exit.CLEAN
+    git(clone, "config", "remote.origin.url", "https://tok3nvalue@127.0.0.1:1/review.git")
+    assert review.pack(clone, "--push") == Exit.USAGE
+    err = capsys.readouterr().err
+    assert "127.0.0.1" in err
+    assert "tok3nvalue" not in err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_clone_of_another_user_is_refused(
+    review: Review, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Git does that; nothing of podium's settings turns it off."""
+    clone = review.clone()
+    for path in (clone, clone / ".git"):
+        os.chown(path, 12345, 12345)
+    assert review.pack(clone) == Exit.USAGE
+    assert "ownership" in capsys.readouterr().err
+    assert git(review.bare, "branch", "--list", BRANCH) == ""

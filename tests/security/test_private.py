@@ -1,0 +1,158 @@
+"""A shared machine: what podium makes on its way is for its user alone, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.exit_codes import Exit
+from podium.compliance.systems.probe.programs import ask
+from tests.compliance.command_line import podium
+from tests.compliance.packs import Loose
+from tests.locations import ROOT
+from tests.system_calls import Call, Listener, watched
+
+
+class Modes(Listener):
+    """Of each file and folder made: who else can get at it while it is not yet in its place."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.made = root, 0
+        self.open_to_others: list[str] = []
+
+    def after(self, call: Call) -> None:
+        if call.name not in ("open", "mkdir") or call.existed or not os.path.lexists(call.path):
+            return
+        self.made += 1
+        path = Path(call.path)
+        above = [path, *path.parents]
+        own = above[: above.index(self.root)]
+        if not any(stat.S_IMODE(each.stat().st_mode) & 0o077 == 0 for each in own if each.exists()):
+            self.open_to_others.append(call.path)
+
+
+@pytest.fixture(params=[0o000, 0o022])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+@pytest.fixture
+def loose(tmp_path: Path) -> Loose:
+    (tmp_path / "pass.txt").write_text("a passphrase\n")
+    return Loose(tmp_path / "acme")
+
+
+def test_what_is_on_its_way_is_for_its_user_alone(loose: Loose, umask: int) -> None:
+    """In the end it is as open as the umask has it: who may read results is the user's choice."""
+    place = loose.place.parent.resolve()
+    phrase = ("--passphrase-file", place / "pass.txt")
+    modes = Modes(place)
+    # The folder for trees is the user's own
+    loose.packed.parent.mkdir()
+    with watched(place, modes):
+        assert loose.pack() == Exit.CLEAN
+        for ending, secret in (("tar.gz", ()), ("tar.enc", phrase), ("tar.age", phrase)):
+            archive = place / f"a.{ending}"
+            made = podium("bundle", loose.packed, archive, *secret)
+            assert made.exit_code == Exit.CLEAN, made.output
+            opened = podium("unpack", archive, "-o", place / ending, *secret)
+            assert opened.exit_code == Exit.CLEAN, opened.output
+        report = place / "report.json"
+        podium("check", loose.packed, "--format", "json", "--output", report)
+    assert modes.made > 30
+    assert modes.open_to_others == []
+    assert stat.S_IMODE((place / "a.tar.gz").stat().st_mode) == 0o666 & ~umask
+    assert stat.S_IMODE((place / "tar.gz").stat().st_mode) == 0o777 & ~umask
+    assert stat.S_IMODE(report.stat().st_mode) == 0o666 & ~umask
+
+
+def test_what_the_umask_forbids_stays_forbidden(loose: Loose) -> None:
+    before = os.umask(0o077)
+    try:
+        assert loose.pack() == Exit.CLEAN
+    finally:
+        os.umask(before)
+    found = [path for path in loose.packed.rglob("*") if not path.is_symlink()]
+    assert found
+    assert not [path for path in found if stat.S_IMODE(path.stat().st_mode) & 0o077]
+
+
+_KEEPER = """
+import os, stat, sys
+from podium.compliance.cli import run
+
+real = os.open
+
+def noted(path, flags, *mode, **more):
+    handle = real(path, flags, *mode, **more)
+    if str(path).endswith(".stdin"):
+        print(oct(stat.S_IMODE(os.fstat(handle).st_mode)), file=sys.stderr)
+    return handle
+
+os.open = noted
+run(["check", "-", "--round", "5.1"])
+"""
+
+
+def test_standard_input_is_kept_privately_and_goes_with_the_process(
+    umask: int, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _KEEPER],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT / "src")},
+        input=b":::MLLOG {}\n",
+        capture_output=True,
+        timeout=120,
+    )
+    assert b"log." in done.stdout
+    assert {*done.stderr.split()} == {b"0o600"}
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_no_name_of_a_staging_folder_can_be_guessed(loose: Loose) -> None:
+    """What somebody puts under a name that podium is about to take is not written through."""
+    names = []
+
+    class Names(Listener):
+        def after(self, call: Call) -> None:
+            if call.name == "mkdir" and ".podium-stage." in call.path.rpartition("/")[2]:
+                names.append(call.path)
+
+    with watched(loose.place.parent.resolve(), Names()):
+        for _ in range(2):
+            assert loose.pack("--force") == Exit.CLEAN
+            (loose.work / "src" / "more.txt").write_text("changed\n")
+            podium("bundle", loose.packed, loose.place / "a.tar", "--replace")
+    assert len(names) == len(set(names)) >= 3
+    assert all(len(name.rpartition(".")[2]) == 8 for name in names)
+
+
+@pytest.mark.parametrize("made", ["file", "link"])
+def test_a_link_in_the_place_of_an_output_is_replaced_and_not_followed(
+    made: str, loose: Loose, tmp_path: Path
+) -> None:
+    assert loose.pack() == Exit.CLEAN
+    victim, archive = tmp_path / "victim", tmp_path / "a.tar"
+    victim.write_text("kept\n")
+    archive.symlink_to(victim) if made == "link" else archive.write_text("old\n")
+    podium("bundle", loose.packed, archive, "--replace")
+    assert victim.read_text() == "kept\n"
+    assert archive.is_file()
+
+
+def test_an_answer_of_a_program_is_in_no_file_with_a_name(tmp_path: Path) -> None:
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = str(tmp_path)
+    try:
+        listing = "import os, sys; print(os.listdir(sys.argv[1]))"
+        assert ask((sys.executable, "-c", listing, str(tmp_path))).text == "[]\n"
+    finally:
+        os.environ.pop("TMPDIR") if before is None else os.environ.update(TMPDIR=before)

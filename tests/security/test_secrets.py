@@ -1,0 +1,173 @@
+"""Passphrases and keys: in no output, no argument of any process, and no file but the archive."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.bundling.bundle import BundleOptions, bundle
+from podium.compliance.exit_codes import Exit
+from tests.compliance.command_line import podium
+
+PHRASE = "correct-horse-battery-5taple"
+OPENSSL = ("openssl", "tar.zst.enc"), ("legacy", "tar.gz")
+
+_STARTING = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork")
+_started: list[str] = []
+_listening: list[bool] = []
+
+
+def _hook(event: str, words: object) -> None:
+    if _listening and event in _STARTING:
+        _started.append(f"{event} {words}")
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What is started during a test; a hook cannot be taken away, only told to be silent."""
+    if not _listening:
+        sys.addaudithook(_hook)
+    _started.clear()
+    _listening.append(True)
+    yield _started
+    _listening.clear()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "Acme").mkdir()
+    (tmp_path / "Acme/a.txt").write_text("alpha\n" * 50)
+    (tmp_path / "pass.txt").write_text(f"{PHRASE}\n")
+    return tmp_path / "Acme"
+
+
+def age() -> tuple[str, str]:
+    """A secret key and its public one."""
+    identity = pytest.importorskip("pyrage").x25519.Identity.generate()
+    return str(identity), str(identity.to_public())
+
+
+@pytest.mark.parametrize("ending", ["tar.zst.age", "tar.zst.enc"])
+def test_no_passphrase_is_told_written_or_given_to_a_program(
+    ending: str, tree: Path, starts: list[str]
+) -> None:
+    place = tree.parent
+    archive, wrong = place / f"a.{ending}", place / "wrong.txt"
+    wrong.write_text(f"not-{PHRASE}\n")
+    calls = [
+        (Exit.CLEAN, "bundle", tree, archive, "--passphrase-file", place / "pass.txt"),
+        (Exit.FOUND, "unpack", archive, "-o", place / "one", "--passphrase-file", wrong),
+        (Exit.CLEAN, "unpack", archive, "-o", place / "two", "--passphrase-file", "pass.txt"),
+        (Exit.USAGE, "bundle", tree, archive, "--passphrase-file", place / "pass.txt"),
+    ]
+    here = Path.cwd()
+    os.chdir(place)
+    try:
+        for status, *words in calls:
+            done = podium(*words)
+            assert done.exit_code == status, done.output
+            assert PHRASE not in done.output
+    finally:
+        os.chdir(here)
+    assert starts == []
+    written = [path for path in place.rglob("*") if path.is_file() and path.name not in KNOWN]
+    assert archive in written
+    assert not [path for path in written if PHRASE.encode() in path.read_bytes()]
+
+
+KNOWN = ("pass.txt", "wrong.txt")
+
+
+def test_no_recipient_and_no_identity_is_told_written_or_given_to_a_program(
+    tree: Path, starts: list[str]
+) -> None:
+    (secret, public), (other, _), place = age(), age(), tree.parent
+    (place / "key.txt").write_text(f"# a comment\n{secret}\n")
+    (place / "other.txt").write_text(other)
+    (place / "broken.txt").write_text(secret[:-3])
+    archive = place / "a.tar.zst.age"
+    calls = [
+        (Exit.CLEAN, "bundle", tree, archive, "--recipient", public),
+        (Exit.CLEAN, "unpack", archive, "-o", place / "one", "--identity", place / "key.txt"),
+        (Exit.FOUND, "unpack", archive, "-o", place / "two", "--identity", place / "other.txt"),
+        (Exit.USAGE, "unpack", archive, "-o", place / "two", "--identity", place / "broken.txt"),
+    ]
+    for status, *words in calls:
+        done = podium(*words)
+        assert done.exit_code == status, done.output
+        assert not [key for key in (secret, public, other) if key[:30] in done.output]
+    assert starts == []
+    side_files = [path for path in place.iterdir() if path.suffix in (".sha256", ".sha1")]
+    assert len(side_files) == 2
+    assert not [path for path in side_files if public in path.read_text()]
+    assert public.encode() not in archive.read_bytes()
+
+
+@pytest.mark.parametrize("lines", ["{}", "  {}\n", "-----BEGIN OPENSSH PRIVATE KEY-----\n{}"])
+def test_a_secret_key_given_for_a_public_one_is_not_repeated(lines: str, tree: Path) -> None:
+    secret, _ = age()
+    given = lines.format(secret)
+    done = podium("bundle", tree, tree.parent / "a.tar.age", "--recipient", given)
+    assert done.exit_code == Exit.USAGE
+    assert "is a secret key; give the public one" in " ".join(done.stderr.split())
+    assert secret[15:40] not in done.output
+
+
+def test_no_option_takes_a_secret_itself() -> None:
+    """What is an argument is seen by every user of the machine, and kept by shells."""
+    for name in ("bundle", "unpack", "pack"):
+        done = podium(name, "--help", columns=200)
+        options = [line for line in done.stdout.splitlines() if line.lstrip().startswith("--")]
+        assert options
+        about = [line for line in options if re.search("passphrase|identity|secret", line.lower())]
+        assert all(" FILE " in line for line in about), about
+
+
+@pytest.mark.parametrize(("cipher", "ending"), OPENSSL)
+def test_a_format_without_authentication_is_told_of_loudly(
+    cipher: str, ending: str, tree: Path
+) -> None:
+    """When it is written, and when it is unpacked with nothing that came by another way."""
+    place = tree.parent
+    archive, phrase = place / f"a.{ending}", ("--passphrase-file", place / "pass.txt")
+    made = podium("bundle", tree, archive, "--cipher", cipher, *phrase, "--quiet")
+    assert made.exit_code == Exit.CLEAN
+    assert "is not authenticated" in made.stderr
+    opened = podium("unpack", archive, "-o", place / "one", *phrase, "--quiet")
+    assert opened.exit_code == Exit.CLEAN
+    assert "is not authenticated" in opened.stderr
+    digest = (place / f"{archive.name}.sha256").read_text().split()[0]
+    known = podium("unpack", archive, "-o", place / "two", *phrase, "--sha256", digest)
+    assert "is not authenticated" not in known.stderr
+
+
+def test_age_and_a_plain_archive_need_no_such_warning(tree: Path) -> None:
+    place = tree.parent
+    pytest.importorskip("pyrage")
+    bundle(tree, place / "a.tar.age", BundleOptions(passphrase=PHRASE))
+    bundle(tree, place / "b.tar")
+    for number, name in enumerate(("a.tar.age", "b.tar")):
+        words = ("unpack", place / name, "-o", place / str(number))
+        done = podium(*words, "--passphrase-file", place / "pass.txt")
+        assert (done.exit_code, done.stderr) == (Exit.CLEAN, "")
+
+
+def test_what_is_changed_without_the_passphrase_is_refused_by_age_alone(tree: Path) -> None:
+    """The hashes beside an archive can be made anew by whoever changes it."""
+    place = tree.parent
+    pytest.importorskip("pyrage")
+    archive = place / "a.tar.age"
+    bundle(tree, archive, BundleOptions(passphrase=PHRASE))
+    data = bytearray(archive.read_bytes())
+    data[-200] ^= 1
+    archive.write_bytes(data)
+    for kind in ("sha256", "sha1"):
+        (place / f"{archive.name}.{kind}").unlink()
+    done = podium("unpack", archive, "-o", place / "o", "--passphrase-file", place / "pass.txt")
+    assert done.exit_code == Exit.FOUND
+    assert not (place / "o").exists()

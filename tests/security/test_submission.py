@@ -1,0 +1,148 @@
+"""A hostile submission: nothing in it is run, started, imported or followed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from podium.compliance.exit_codes import Exit
+from tests.compliance.command_line import podium
+from tests.compliance.packs import RESULT, Loose
+from tests.compliance.trees import usual
+from tests.security.hostile_tree import HostileTree
+
+LIMIT_S = 300
+pytestmark = pytest.mark.usefixtures("never_hangs")
+
+ROUND = ("--round", "5.1")
+
+CALLS = (
+    ("check", ".", *ROUND, "--jobs", "1"),
+    ("check", ".", *ROUND, "--jobs", "2", "--format", "html"),
+    ("check", ".", *ROUND, "--profile", "verifier", "--format", "json"),
+    ("check", ".", *ROUND, "--format", "sarif"),
+    ("doctor", ".", *ROUND),
+    ("fix", ".", *ROUND),
+    ("score", ".", *ROUND, "--explain", RESULT),
+    ("score", ".", *ROUND, "--format", "markdown"),
+    ("system", "check", "systems/ex_n8.json", *ROUND),
+    ("rcp", "check", ".", *ROUND),
+    ("bundle", ".", "../../bundle.tar.gz"),
+    ("watch", f"{RESULT}/result_0.txt", *ROUND, "--once"),
+    ("rules", "list", *ROUND),
+    ("--help",),
+    ("--version",),
+)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> HostileTree:
+    return HostileTree(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.mark.parametrize("words", CALLS, ids=lambda words: " ".join(words))
+def test_no_code_of_a_submission_is_run(words: tuple[str, ...], tree: HostileTree) -> None:
+    """The call is made from within it."""
+    done = tree.call(*words, within=tree.root)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert tree.sprung() == []
+
+
+def test_what_a_submission_could_have_run_is_noted(tmp_path: Path) -> None:
+    """So that the tests above can fail: by an import, and by a program that is started."""
+    tree = HostileTree(tmp_path)
+    starter = tree.home / "starter.py"
+    lines = f"import subprocess\nsys.path.insert(0, {str(tree.root)!r})\nimport podium_plugin\n"
+    lines += f"subprocess.run([{str(tree.root / 'setup.sh')!r}])\nsys.exit"
+    starter.write_text(starter.read_text().replace("sys.exit", lines))
+    tree.call("--version")
+    noted = "\n".join(tree.sprung())
+    for each in ("import podium_plugin", "code of", f"ran {tree.root}", "Popen", "ran setup.sh"):
+        assert each in noted
+
+
+def test_no_plug_in_is_loaded_from_a_folder(tree: HostileTree) -> None:
+    """Nor from a folder that an installed package announces: there are no entry points to read."""
+    info = tree.home / "evil-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
+    groups = ("podium", "podium.plugins", "podium.rules", "podium_plugins", "console_scripts")
+    lines = [line for group in groups for line in (f"[{group}]", "evil = evil_plugin:start")]
+    (info / "entry_points.txt").write_text("\n".join([*lines, ""]))
+    mark = f"open({str(tree.notes)!r}, 'a').write('plug-in')\n"
+    (tree.home / "evil_plugin.py").write_text(mark)
+    for words in (("--help",), ("check", ".", *ROUND), ("rules", "list", *ROUND)):
+        assert tree.call(*words, within=tree.root).returncode in (0, 1)
+    assert tree.sprung() == []
+
+
+def test_torch_is_not_taken_from_the_folder_one_stands_in(tree: HostileTree) -> None:
+    """`system init` starts programs of the machine: by the path, and never those of a folder."""
+    done = tree.call("system", "init", tree.place / "new.json", *ROUND, within=tree.root)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    noted = tree.sprung()
+    tree.notes.unlink(missing_ok=True)
+    assert not [line for line in noted if line.startswith(("ran ", "code of", "import"))]
+
+
+def test_packing_runs_no_code_and_takes_no_link_out(tmp_path: Path) -> None:
+    loose = Loose(tmp_path / "acme")
+    secret = tmp_path / "secret.txt"
+    secret.write_text("not for anybody\n")
+    (loose.work / "src" / "leak.txt").symlink_to(secret)
+    (loose.work / "src" / "setup.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')\n")
+    status = loose.pack("--force")
+    assert not (tmp_path / "mark").exists()
+    packed = [path for path in loose.packed.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert status == 1 or packed
+    assert not [path for path in packed if b"not for anybody" in path.read_bytes()]
+
+
+@pytest.mark.parametrize("place", ["systems", RESULT, "benchmarks", "."])
+@pytest.mark.parametrize("command", ["check", "doctor", "fix", "score"])
+def test_no_link_is_followed_out_of_a_submission(command: str, place: str, tmp_path: Path) -> None:
+    """What lies behind it is neither told nor opened."""
+    tree, outside = HostileTree(tmp_path), tmp_path / "outside"
+    outside.mkdir()
+    canary = "gl1mpse-of-the-outside"
+    for name in ("other.json", "result_0.txt", "result_7.txt", "README.md", "run.sh"):
+        (outside / name).write_text(f"{canary} :::MLLOG {{}}\n")
+        link = tree.root / place / (name if name != "result_0.txt" else "result_9.txt")
+        link.unlink(missing_ok=True)
+        link.symlink_to(outside / name)
+    (tree.root / place / "folder").symlink_to(outside)
+    before = {path: path.stat().st_atime_ns for path in outside.iterdir()}
+    for path in outside.iterdir():
+        os.utime(path, ns=(1, path.stat().st_mtime_ns))
+        before[path] = path.stat().st_atime_ns
+    form = ("--format", "json") if command in ("check", "score") else ()
+    done = tree.call(command, "Acme", *ROUND, *form, within=tree.root.parent)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert canary not in done.stdout + done.stderr
+    assert {path: path.stat().st_atime_ns for path in before} == before
+
+
+def test_what_a_tree_waives_for_itself_is_seen_and_can_be_left_out(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    for number in (1, 2):
+        tree.log(number, lambda log: log.drop("seed"))
+    words = ("check", tree.root, *ROUND, "--format", "json")
+    before = json.loads(podium(*words).stdout)["findings"]
+    tree.write(
+        "waivers.toml",
+        "".join(
+            f'[[waiver]]\nrule = "{rule}"\nplace = "*"\nreason = "so"\nwho = "us"\n'
+            "until = 2999-01-01\n"
+            for rule in sorted({each["id"] for each in before})
+        ),
+    )
+    report = json.loads(podium(*words).stdout)
+    waived = [each for each in report["findings"] if each["waived"]]
+    assert len(waived) == len(before)
+    assert {each["waived_by"] for each in waived} == {"waivers.toml"}
+    assert report["counts"]["waived"] == len(waived)
+    assert report["official_verdict"] == "rejected"
+    assert podium(*words, "--no-waivers").exit_code == Exit.FOUND
