@@ -101,17 +101,19 @@ RULES = Rules(usage="training", round="5.1", profile="policy", chosen_by="folder
 
 
 def renderers(data: bytes) -> None:
-    """A report in which paths, messages and values are parts of the bytes, in every format."""
-    # Names of files that are no text have halves of characters
-    halves = "surrogateescape" if data[:1] > b"\x7f" else "replace"
-    report = _report(data.decode("utf-8", halves).split("\x00"))
-    for name in FORMATS:
-        said = renderer(name)(report)
-        assert not (found := CONTROL.search(said)), f"{name} prints {found!r}"
-        if name in ("json", "sarif"):
-            json.loads(said)
-        elif name == "junit":
-            ElementTree.fromstring(said)
+    """A report in which paths, messages and values are parts of the bytes after the first.
+
+    The first says in which format, and whether what is no text is replaced, or kept as the halves
+    of characters that such names of files have.
+    """
+    first = data[0] if data else 0
+    name, halves = FORMATS[first % len(FORMATS)], "surrogateescape" if first & 128 else "replace"
+    said = renderer(name)(_report(data[1:].decode("utf-8", halves).split("\x00")))
+    assert not (found := CONTROL.search(said)), f"{name} prints {found!r}"
+    if name in ("json", "sarif"):
+        json.loads(said)
+    elif name == "junit":
+        ElementTree.fromstring(said)
 
 
 def _report(texts: list[str]) -> Outcome:

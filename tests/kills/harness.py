@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -206,7 +207,8 @@ def ended_well(status: int, said: str) -> bool:
     A traceback is Python's own only where no line of it is podium's: Python was still starting.
     """
     if "Traceback" in said:
-        return status == -signal.SIGINT and OWN not in said
+        # 1 is that of a Python that could not load what it needs itself
+        return status in (-signal.SIGINT, 1) and OWN not in said
     # Interrupted before Python has a handler, the kernel ends it without a word
     if status == -signal.SIGINT:
         return not said
@@ -340,7 +342,8 @@ def run(count: int, seed: int, loggers: float = 0.5, seconds: float = math.inf) 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tally, chance = Tally(), random.Random(seed)
     end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="podium-kills.") as top:
+    # An interrupt of the harness itself ends it with what it has
+    with tempfile.TemporaryDirectory(prefix="podium-kills.") as top, suppress(KeyboardInterrupt):
         # Half of the time, as commands take longer
         while (
             sum(tally.kills.values()) < count * loggers
