@@ -179,6 +179,16 @@ def test_what_a_side_file_says_reaches_no_terminal_raw(calls: Calls) -> None:
         assert done.output.removesuffix("\n").isprintable()
 
 
+@pytest.mark.parametrize("value", ["[]", "[1]", "{}", "1", "true", "1979-05-27"])
+@pytest.mark.parametrize("field", ["usage", "round"])
+def test_a_field_that_chooses_the_round_may_have_any_type(
+    field: str, value: str, calls: Calls
+) -> None:
+    done = calls.read("packed.toml", f'submitter = "Acme"\n{field} = {value}\n'.encode())
+    assert done.exit_code == 2
+    assert f"packed.toml: {field}: " in " ".join(done.output.split())
+
+
 @pytest.mark.parametrize("name", ["podium.toml", "packed.toml", "waivers.toml", "receipt.json"])
 def test_the_good_files_that_are_broken_are_good(name: str, calls: Calls) -> None:
     """Else what is made of them would be refused for another reason, and test nothing."""
