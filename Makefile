@@ -4,10 +4,11 @@ PYTHON ?= python3
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-N      ?= 2000
-CODE   := compliance logging_spec rules reference_runs
+N       ?=
+SECONDS ?= 600
+CODE    := compliance logging_spec rules reference_runs
 
-.PHONY: help setup demo test test-long kills lint audit bench docs rates schema clean
+.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs rates schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -33,6 +34,15 @@ test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every train
 
 kills: $(STAMP)  ## kill loggers and commands N times (2000) at random moments
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.kills.harness $(N)
+
+hostile: $(STAMP)  ## have every command read N (100000) hostile inputs, by a seed
+	$(BIN)/python benchmarks/hostile.py $(N)
+
+fuzz: $(STAMP) .fuzz/atheris  ## fuzz for SECONDS (600) what reads and prints, guided by coverage
+	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+.fuzz/atheris:  # beside the environment: it is not there for every Python, and nothing else needs it
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target .fuzz 'atheris>=2.3'
 
 lint: $(STAMP)  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -60,4 +70,4 @@ rates: $(STAMP)  ## how often each rule fires on the published submissions in CO
 	$(BIN)/podium rules pages --write
 
 clean:  ## remove what make has made, demo/ included
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .fuzz demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,7 +18,7 @@ def main() -> None:
     open_streams()
     status = run(sys.argv[1:])
     # What the interpreter does at its end would turn an interrupt into a traceback
-    ignore()
+    ignore(status)
     drop_output()
     sys.exit(status)
 

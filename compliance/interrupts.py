@@ -7,6 +7,7 @@ what it has half written; a second Ctrl-C ends it at once all the same.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -29,6 +30,8 @@ def take_over() -> None:
     if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _raise):
         signal.signal(signal.SIGINT, _end)
         sys.unraisablehook = _unraisable
+        # What is registered first is called last
+        atexit.register(_leave)
 
 
 def raise_once() -> None:
@@ -43,10 +46,22 @@ def raise_always() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def ignore() -> None:
-    """Let no interrupt change anything any more: the work is done, and its status is known."""
+def ignore(status: int) -> None:
+    """Let no interrupt change anything any more: the work is done, and this is its status."""
+    global _status
+    _status = status
     if signal.getsignal(signal.SIGINT) in (_end, _raise):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+_status = 0
+
+
+def _leave() -> None:
+    # Where an interrupt came up in an `exec`, as dataclasses are made by, Python would end by the
+    # signal, whatever its status
+    if _status == Exit.INTERRUPTED:
+        os._exit(_status)
 
 
 def _end(_number: int = 0, _frame: FrameType | None = None) -> None:

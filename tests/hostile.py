@@ -1,12 +1,19 @@
-"""Hostile inputs from a grammar: logs and side files whose values go to, and beyond, the limits.
+"""Hostile inputs from a grammar: files whose values, names and sizes go to, and beyond, the limits.
 
 A value of the grammar is text, not an object: what it spells need not be possible in Python.
 """
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
 import random
+import tarfile
 from collections.abc import Callable
+
+import zstandard
 
 from podium.logging_spec.limits import DEEPEST, MOST_DIGITS, MOST_PARTS
 
@@ -26,12 +33,39 @@ ODD = (
     *('""', '"\\u0000"', '"\\ud800"', '"\u202e"', '"<script>"', '"@team #1"', "{}", "[]", "[{}]"),
     *("2026-01-01", "00:61", '"""', "'''", "#", "\\", "\x00", "{", "]", ",", "(1,)", "75.98%"),
 )
+FILE_NAMES = (
+    *("result_0.txt", "result_00.txt", "result_-1.txt", "RESULT_0.TXT", "a" * 255, "é", "e\u0301"),
+    *("a\nb", "\x1b[2J", "\u202etxt", "-rf", "$(id)", "<b>", "a|b", " ", "CON", "x.json", "@me"),
+)
+PATHS = (
+    *(
+        "../out",
+        "/etc/out",
+        "a/../../out",
+        "./a",
+        "a//b",
+        "",
+        ".",
+        "a/",
+        "\\\\a\\b",
+        "C:\\a",
+        "\udcff",
+    ),
+    *("a/" * 200 + "a", "a" * 300, "Acme/results", "Acme/a\nb", "acme/A", "Acme/a", "\x00"),
+)
+COMPRESSIONS: tuple[Callable[[bytes], bytes], ...] = (
+    *(bytes, gzip.compress, bz2.compress, lzma.compress, zstandard.compress),
+)
+MEMBERS = (
+    *(tarfile.REGTYPE, tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE),
+    *(tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.CONTTYPE, b"S", b"\xff"),
+)
 
 
 class Grammar:
     """Makes one hostile text after the other, the same ones for a seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | str) -> None:
         self.rng = random.Random(seed)
 
     def value(self, sign: str = ":") -> str:
@@ -128,6 +162,67 @@ class Grammar:
         deep = range(rng.choice(DEPTHS[:-1]))
         nest = "\n".join(f"{' ' * level}a:" for level in deep)
         return _bytes(rng.choice((f"seed: {self.value()}\n", f"{nest} 1\n", f"a: {self.value()}")))
+
+    def broken(self, text: str, sign: str = ":") -> bytes:
+        """A good file, in which one value is another; values follow `sign`."""
+        rng = self.rng
+        lines = text.split("\n")
+        places = [number for number, line in enumerate(lines) if sign in line] or [0]
+        for place in rng.sample(places, min(len(places), rng.choice((1, 1, 1, 2, 5)))):
+            name, _, value = lines[place].partition(sign)
+            end = "," if value.rstrip().endswith(",") else ""
+            lines[place] = f"{name}{sign} {self.value(sign)}{end}"
+        return _bytes("\n".join(lines))
+
+    # --- files and archives ---
+
+    def name(self) -> str:
+        """The name of a file that a file system may have."""
+        return self.rng.choice(FILE_NAMES)
+
+    def damaged(self, data: bytes) -> bytes:
+        """Bytes with some changed, cut off or repeated; or as they are."""
+        rng, made = self.rng, bytearray(data)
+        for _ in range(rng.choice((0, 0, 1, 1, 2, 8)) if made else 0):
+            at, edit = rng.randrange(len(made)), rng.randrange(4)
+            if edit == 0:
+                made[at] = rng.randrange(256)
+            elif edit == 1:
+                made[at : at + 8] = rng.randbytes(8)
+            elif edit == 2:
+                del made[at + 1 :]
+            else:
+                made[at:at] = made[at : at + 512]
+        return bytes(made)
+
+    def compressed(self, data: bytes) -> bytes:
+        """Compressed in some way, perhaps twice, perhaps damaged."""
+        for _ in range(self.rng.choice((1, 1, 1, 2))):
+            data = self.damaged(self.rng.choice(COMPRESSIONS)(data))
+        return data
+
+    def archive(self) -> bytes:
+        """An archive with such members, names and sizes as tar can have, or cannot."""
+        rng, out = self.rng, io.BytesIO()
+        form = rng.choice((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))
+        with tarfile.open(fileobj=out, mode="w", format=form) as archive:
+            for _ in range(rng.choice((0, 1, 3, 12))):
+                name = rng.choice((rng.choice(PATHS), f"Acme/{self.name()}", "Acme/a"))
+                member = tarfile.TarInfo(name)
+                member.type, member.mode = rng.choice(MEMBERS), rng.choice((0o644, 0o7777, 0, 0o40))
+                member.linkname = rng.choice(("a", *PATHS))
+                member.mtime = rng.choice((0, -1, 2**33, 1.5))
+                if form == tarfile.PAX_FORMAT and not rng.randrange(3):
+                    wrong = ("path", "size", "mtime", "linkpath", "GNU.sparse.map", "x")
+                    member.pax_headers = {rng.choice(wrong): self.value()[:20_000] or "1"}
+                data = self.line().encode("utf-8", "replace")[: rng.choice((0, 10, 70_000))]
+                member.size = len(data)
+                try:
+                    archive.addfile(member, io.BytesIO(data))
+                except (ValueError, OverflowError, OSError):  # this form of tar cannot have it
+                    continue
+        data = self.damaged(out.getvalue())
+        return rng.choice((data, self.compressed(data), self.compressed(data)))
 
 
 def _bytes(text: str) -> bytes:

@@ -51,12 +51,20 @@ def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
         _lock(marker)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        # A call of the system that failed once may work now
-        if folder.exists():
-            shutil.rmtree(folder, ignore_errors=True)
+        discard(folder)
         if marker >= 0:
             os.close(marker)
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder as far as the disk lets it; raises nothing."""
+    # A call of the system that failed once may work now
+    for _ in range(2):
+        # Python passes some errors on that it was told to ignore
+        with suppress(OSError):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.lexists(folder):
+            return
 
 
 def leftovers(target: Path, within: Path | None = None) -> list[Leftover]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import msgspec
+
+_OBEYED = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What JSON may hold as it is, and a terminal obeys: control characters, changes of direction."""
 
 
 def json_text(value: Any, indent: int | None = 2) -> str:
@@ -21,7 +25,8 @@ def json_text(value: Any, indent: int | None = 2) -> str:
     except (UnicodeEncodeError, OverflowError):
         # Half a surrogate pair has no UTF-8, and is escaped; integers of any length are written.
         text = json.dumps(plain, indent=indent)
-    return f"{text}\n"
+    # Outside of strings there is none of them
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def _finite(value: Any) -> Any:

@@ -14,6 +14,18 @@ if sys.argv[:1] and (
     sys.argv[0].endswith(("/podium", "\\podium"))
     or (sys.argv[0] == "-m" and "podium" in sys.orig_argv)
 ):
+
+    def _one_line(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        """End an interrupt of the imports below, which bring what handles all later ones."""
+        if kind is not KeyboardInterrupt:
+            sys.__excepthook__(kind, error, trace)
+            return
+        import os
+
+        os.write(2, b"podium: interrupted\n")
+        os._exit(130)
+
+    sys.excepthook = _one_line
     from podium.compliance.interrupts import take_over
 
     take_over()

@@ -23,13 +23,17 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from podium.compliance.exit_codes import Exit
+from podium.compliance.files.staging import PREFIX
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 WRITERS = """
-import os, sys, time
+import os, signal, sys
 path, api, count, long, acks = sys.argv[1:]
 os.setpgid(0, 0)
 if api == "logger":
@@ -40,17 +44,21 @@ else:
     mllog.config(filename=path)
     log = mllog.get_mllogger()
     log.logger.handlers = log.logger.handlers[1:]  # not to stdout, too
+group = os.getpid()
 for who in range(int(count)):
     if os.fork() == 0:
         said = os.open(f"{acks}.{who}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         for number in range(10**9):
+            if os.getppid() != group:
+                os._exit(0)  # whoever is to kill this was killed, and the disk is not to fill up
             size = (number * 7919 + who) % 197
             if long == "1" and number % 5 == who % 5:
                 size += 65_536 + number % 9000
             log.event("tracked_stats", {"who": who, "number": number, "pad": "x" * size})
             os.write(said, b"%d\\n" % number)
 print("started", flush=True)
-time.sleep(600)
+sys.stdin.read()  # ends with the harness
+os.killpg(0, signal.SIGKILL)
 """
 
 
@@ -63,13 +71,15 @@ class Tally:
     processes: int = 0
     lines: int = 0
     pieces: int = 0
+    named: int = 0
 
     def __str__(self) -> str:
         each = "\n".join(f"  {name:34} {count:5}" for name, count in sorted(self.kills.items()))
         total = sum(self.kills.values())
         return (
             f"{each}\n{total} kills of {self.processes} processes, {self.lines} acknowledged "
-            f"lines, {self.pieces} pieces of unacknowledged ones; {len(self.faults)} faults"
+            f"lines, {self.pieces} pieces of unacknowledged ones, {self.named} folders left and "
+            f"named; {len(self.faults)} faults"
         )
 
 
@@ -85,7 +95,10 @@ def kill_writers(place: Path, chance: random.Random, tally: Tally) -> None:
         acks = place / f"acks{turn}"
         words = [str(log), api, str(count), str(int(long)), str(acks)]
         with subprocess.Popen(
-            [sys.executable, "-c", WRITERS, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [sys.executable, "-c", WRITERS, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         ) as group:
             assert group.stdout
             group.stdout.readline()
@@ -188,6 +201,24 @@ def content(path: Path) -> dict[str, bytes]:
     return {each.relative_to(path).as_posix(): each.read_bytes() for each in found}
 
 
+def ended_well(status: int, said: str) -> bool:
+    """Whether an interrupted command ended as it should, by its exit status and standard error.
+
+    A traceback is Python's own only where no line of it is podium's: Python was still starting.
+    """
+    if "Traceback" in said:
+        # 1 is that of a Python that could not load what it needs itself
+        return status in (-signal.SIGINT, 1) and OWN not in said
+    # Interrupted before Python has a handler, the kernel ends it without a word
+    if status == -signal.SIGINT:
+        return not said
+    return status == 0 or (status == Exit.INTERRUPTED and said.endswith(INTERRUPTED))
+
+
+OWN, INTERRUPTED = "/podium/", "podium: interrupted\n"
+"""What a traceback through podium's own files has in it, and what an interrupt says."""
+
+
 @dataclass
 class Bench:
     """A working folder for one act: both versions of its source and its target, and its time."""
@@ -245,17 +276,16 @@ class Bench:
         about = f"{self.act.name}, {how.name}, status {command.returncode}"
         if self.source() != before:
             tally.faults.append(f"{about}: the source is not what it was")
-        if content(self.act.target(self.place)) not in self.versions:
+        if self._whole() not in self.versions:
             tally.faults.append(f"{about}: neither the old nor the new is there")
-        # Before podium's first line Python itself ends, with a traceback
-        early = said.rstrip().endswith("KeyboardInterrupt")
-        if (
-            how == signal.SIGINT
-            and command.returncode not in (0, 130, -signal.SIGINT)
-            and not early
-        ):
+        if how == signal.SIGINT and not ended_well(command.returncode, said):
             tally.faults.append(f"{about}: {said[-300:]}")
         self._again(about, tally)
+
+    def _whole(self) -> dict[str, bytes]:
+        """What is at the target, but for the unfinished, which the next call removes."""
+        found = content(self.act.target(self.place))
+        return {name: data for name, data in found.items() if not name.startswith(PREFIX)}
 
     def _again(self, about: str, tally: Tally) -> None:
         """The next call recovers; then the old target is put back."""
@@ -266,6 +296,12 @@ class Bench:
             said = (command.stderr.read() if command.stderr else b"").decode()
         if status != 0 or content(self.act.target(self.place)) != self.versions[1]:
             tally.faults.append(f"{about}, then status {status}: {said[-300:]}")
+        for left in self.place.glob(f"{PREFIX}*"):
+            # Only a pack, which may have to restore a tree from it, removes it by itself
+            if str(left) not in said:
+                tally.faults.append(f"{about}, then {left.name} is left and not named")
+            shutil.rmtree(left)
+            tally.named += 1
         if self.act.fresh:
             self.clear()
             return
@@ -302,9 +338,12 @@ def make_bench(act: Act, place: Path) -> Bench:
 
 def run(count: int, seed: int, loggers: float = 0.5, seconds: float = math.inf) -> Tally:
     """So many kills, a share of them of loggers, or as many as there is time for."""
+    # A shell may start what runs in the background with interrupts ignored, which is inherited
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     tally, chance = Tally(), random.Random(seed)
     end = time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(prefix="podium-kills.") as top:
+    # An interrupt of the harness itself ends it with what it has
+    with tempfile.TemporaryDirectory(prefix="podium-kills.") as top, suppress(KeyboardInterrupt):
         # Half of the time, as commands take longer
         while (
             sum(tally.kills.values()) < count * loggers

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
-from tests.kills.harness import run
+from tests.kills.harness import ended_well, run
 
 
 def test_twenty_kills() -> None:
@@ -12,6 +14,39 @@ def test_twenty_kills() -> None:
     assert tally.faults == []
     assert sum(tally.kills.values()) >= 20
     assert tally.lines > 0
+
+
+STARTING = """Traceback (most recent call last):
+  File "<frozen site>", line 626, in <module>
+KeyboardInterrupt
+"""
+OWN = """Traceback (most recent call last):
+  File "/home/me/src/podium/__init__.py", line 9, in <module>
+KeyboardInterrupt
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "well"),
+    [
+        (0, "", True),
+        (130, "podium: interrupted\n", True),
+        (-signal.SIGINT, "", True),
+        (-signal.SIGINT, STARTING, True),
+        (1, STARTING, True),
+        (0, STARTING, False),
+        (-signal.SIGINT, OWN, False),
+        (1, OWN, False),
+        (130, OWN, False),
+        (130, "", False),
+        (2, "podium: a file cannot be read\n", False),
+        (3, "podium: interrupted\n", False),
+    ],
+)
+def test_an_interrupt_may_show_the_traceback_of_pythons_start_only(
+    status: int, said: str, well: bool
+) -> None:
+    assert ended_well(status, said) is well
 
 
 @pytest.mark.long

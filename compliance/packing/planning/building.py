@@ -9,7 +9,7 @@ from podium.compliance.inputs.discover import is_submission
 from podium.compliance.inputs.layout import is_log
 from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.packing.planning.config import CONFIG_FILE, CodeConfig, PackConfig
-from podium.compliance.packing.planning.placing import put_file, put_folder
+from podium.compliance.packing.planning.placing import pass_over, put_file, put_folder
 from podium.compliance.packing.planning.plan import Plan
 from podium.compliance.packing.planning.results import take_results
 from podium.compliance.packing.planning.sources import expand, in_folder, shown_path
@@ -132,6 +132,6 @@ class _Builder:
                         found.source.display_path, "podium's own, no part of a submission"
                     )
             elif found.source is None:
-                self.plan.leave_out(f"{display_path}/{found.below}", found.why)
+                pass_over(self.plan, "", display_path, found)
             else:
                 self.plan.add(found.below, found.source)

@@ -6,7 +6,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from podium.compliance.packing.planning.plan import Plan
-from podium.compliance.packing.planning.sources import SourceFault, in_folder, shown_path, source_of
+from podium.compliance.packing.planning.sources import (
+    Found,
+    SourceFault,
+    in_folder,
+    shown_path,
+    source_of,
+)
 
 
 def put_file(plan: Plan, path: str, source: str, kind: str) -> None:
@@ -23,6 +29,19 @@ def put_folder(plan: Plan, path: str, full: Path, exclude: Iterable[str] = ()) -
     plan.folders[path] = display_path
     for found in in_folder(full, plan.base, tuple(exclude)):
         if found.source is None:
-            plan.leave_out(f"{display_path}/{found.below}", found.why)
+            pass_over(plan, path, display_path, found)
         else:
             plan.add(f"{path}/{found.below}", found.source)
+
+
+def pass_over(plan: Plan, path: str, display_path: str, found: Found) -> None:
+    """Leave out a file of the folder `display_path`; what cannot be read lets nothing be written.
+
+    `path` is the folder's in the tree, empty for the tree itself.
+    """
+    source = f"{display_path}/{found.below}".removesuffix("/")
+    if found.unreadable:
+        to = "/".join(part for part in (path, found.below) if part) or "."
+        plan.conflict(to, f"{source}: {found.why}")
+    else:
+        plan.leave_out(source, found.why)

@@ -48,8 +48,10 @@ def read_request(path: Path, given: dict[str, Any], settings: Sequence[str] = ()
     fields = with_options(fields, given)
     base = file.absolute().parent
     chosen_by: ChosenBy = "option" if given.get("round") or given.get("usage") else "config"
-    if "round" not in fields:
-        found = RoundRequest(fields.get("usage")).choose(base)
+    usage = fields.get("usage")
+    # Of another type it is refused below
+    if "round" not in fields and (usage is None or isinstance(usage, str)):
+        found = RoundRequest(usage).choose(base)
         if found.chosen_by == "folder":
             chosen_by = "folder"
             fields |= {"round": found.rules.name, "usage": found.rules.usage}

@@ -5,6 +5,7 @@ Nothing but regular files is ever opened; links in folders stay links.
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
 import re
@@ -21,6 +22,14 @@ COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2",
 
 class SourceFault(Exception):
     """Why a file cannot be taken."""
+
+
+class Unreadable(SourceFault):
+    """It is there, or was, and the system does not let it be read."""
+
+    def __init__(self, error: Exception) -> None:
+        reason = getattr(error, "strerror", None) or "its path is not valid"
+        super().__init__(f"it cannot be read: {reason.lower()}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +82,13 @@ def source_of(path: str | Path, base: Path, *, follow: bool = True) -> Source:
     except UnicodeDecodeError:
         raise SourceFault("its name is not UTF-8 text") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "its path is not valid"
-        raise SourceFault(f"it cannot be read: {reason.lower()}") from None
+        raise Unreadable(error) from None
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
         raise SourceFault(f"it is {kind}")
     # Said in the plan, not in the middle of copying
     if not os.access(path, os.R_OK):
-        raise SourceFault("it cannot be read: permission denied")
+        raise Unreadable(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
     runs = bool(status.st_mode & stat.S_IXUSR)
     return Source(str(path), display_path, status.st_size, stamp_of(status), runs)
 
@@ -92,7 +100,7 @@ def log_source(path: str | Path, base: Path) -> Source:
         with open(source.path, "rb") as stream:
             head = stream.read(8)
     except OSError as error:
-        raise SourceFault(f"it cannot be read: {(error.strerror or '').lower()}") from None
+        raise Unreadable(error) from None
     for magic, name in COMPRESSED.items():
         if head.startswith(magic):
             raise SourceFault(f"it is compressed ({name}); decompress it, a tree has plain logs")
@@ -155,11 +163,15 @@ NEVER = (".*", "__pycache__", "*.pyc")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One file in a folder: its path below the folder, and the file or why it is left out."""
+    """One file in a folder: its path below the folder, and the file or why it is not taken.
+
+    Without what is `unreadable` the folder would not be whole.
+    """
 
     below: str
     source: Source | None
     why: str = ""
+    unreadable: bool = False
 
 
 def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator[Found]:
@@ -171,7 +183,7 @@ def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator
             with os.scandir(folder / below) as entries:
                 items = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            yield Found(below or ".", None, f"it cannot be read: {(error.strerror or '').lower()}")
+            yield Found(below, None, str(Unreadable(error)), unreadable=True)
             continue
         inner = []
         for entry in items:
@@ -198,7 +210,7 @@ def _found(folder: Path, path: str, base: Path) -> Found:
     try:
         return Found(path, source_of(folder / path, base, follow=False))
     except SourceFault as fault:
-        return Found(path, None, str(fault))
+        return Found(path, None, str(fault), isinstance(fault, Unreadable))
 
 
 def same_content(first: Source, second: Source) -> bool:

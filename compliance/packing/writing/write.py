@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import sync_names
 from podium.compliance.files.durable import sync_tree
-from podium.compliance.files.staging import Leftover, leftovers, staging
+from podium.compliance.files.staging import Leftover, discard, leftovers, staging
 from podium.compliance.packing.planning.plan import Entry
 from podium.compliance.packing.writing.copying import Copied, SourceChanged, copy_all
 from podium.compliance.packing.writing.swap import put_in_place, recover
@@ -126,7 +125,7 @@ def clear(target: Path, workshop: Path) -> list[Leftover]:
     found = leftovers(target, workshop)
     for each in found:
         recover(each.folder, target)
-        shutil.rmtree(each.folder, ignore_errors=True)
+        discard(each.folder)
     return found
 
 

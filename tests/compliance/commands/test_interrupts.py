@@ -74,6 +74,39 @@ def test_an_interrupt_of_the_start_is_one_line(call: str, good: LogBuilder, tmp_
     check_moments([*CALLS[call], "check", str(tmp_path), "--round", "5.1"], 12)
 
 
+EARLY = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == {name!r}:
+            exec("raise KeyboardInterrupt")
+
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", ["", ".interrupts", ".exit_codes", ".cli", ".commands.registry"])
+def test_an_interrupt_of_an_import_is_one_line(call: str, name: str, tmp_path: Path) -> None:
+    """Also of those that bring the handler, where it comes up as Python's own exception.
+
+    Raised in an `exec`, it would make Python end by the signal even where it was caught.
+    """
+    early = EARLY.format(name=f"podium.compliance{name}")
+    (tmp_path / "sitecustomize.py").write_text(early)
+    path = os.pathsep.join([str(tmp_path), str(ROOT / "src")])
+    done = subprocess.run(
+        CALLS[call],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert (done.returncode, done.stderr) == (Exit.INTERRUPTED, "podium: interrupted\n")
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="signals are looked at in /proc")
 @pytest.mark.parametrize("call", CALLS)
@@ -111,8 +144,12 @@ def test_a_shell_that_ignores_interrupts_is_obeyed(
 
 def test_a_program_that_imports_podium_keeps_its_own_handling() -> None:
     code = (
-        "import signal, sys; before = signal.getsignal(signal.SIGINT), sys.unraisablehook; "
-        "import podium, podium.compliance.cli as cli; cli.run(['--version']); "
-        "assert before == (signal.getsignal(signal.SIGINT), sys.unraisablehook)"
+        "import signal, sys; "
+        "own = lambda: (signal.getsignal(signal.SIGINT), sys.unraisablehook); "
+        "before, hook = own(), sys.excepthook; "
+        "import podium, podium.compliance.cli as cli; "
+        "assert hook is sys.excepthook; "
+        "cli.run(['--version']); "
+        "assert before == own()"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

@@ -70,12 +70,12 @@ class Faulty(Listener):
         if self.left >= 0:
             return
         self.fired, self.path = True, call.path
+        if self.fault.number:
+            raise OSError(self.fault.number, os.strerror(self.fault.number), call.path)
         if self.source:
             with contextlib.suppress(OSError), open(call.path, "ab") as stream:
                 stream.write(b"one line more\n")
                 self.changed.add(call.path)
-        elif self.fault.number:
-            raise OSError(self.fault.number, os.strerror(self.fault.number), call.path)
         else:
             call.most = 1
 
@@ -308,12 +308,18 @@ def test_every_call_of_a_small_command_may_fail(command: str, name: str) -> None
     assert every_call_fails(command, name) >= 1
 
 
+OF_OTHERS = ("rename", "symlink", "chmod", "readv", "write", "read", "preadv")
+"""Calls of other commands, or of a pack where the disk cannot copy by itself.
+
+A pack gives each file its permissions as it makes it.
+"""
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*WRITING, *READING])
 def test_every_call_of_a_pack_may_fail(name: str) -> None:
     failed = every_call_fails("pack", name)
-    # These are calls of other commands, or of a pack where the disk cannot copy by itself
-    assert failed >= 1 or name in ("rename", "symlink", "readv", "write", "read", "preadv")
+    assert failed >= 1 or name in OF_OTHERS
 
 
 def test_a_disk_that_fails_while_it_unpacks_is_no_fault_of_the_bundle() -> None:
@@ -329,6 +335,22 @@ def test_a_disk_that_fails_while_it_unpacks_is_no_fault_of_the_bundle() -> None:
         assert said.err.startswith(f"podium: {output} cannot be made: src/")
         assert said.err.endswith(": No space left on device\n")
         assert not output.exists()
+    finally:
+        state.teardown()
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+def test_code_that_cannot_be_read_is_not_packed_without_it(number: int) -> None:
+    state = Faults()
+    try:
+        words = ("pack", str(state.work), "--replace", ".", "--jobs", "1")
+        listener = Faulty(Fault(("scandir",), 0, number), state.work / "src")
+        with watched(state.place, listener):
+            said = called(*words)
+        assert listener.fired
+        assert said.status == 1
+        assert f"it cannot be read: {os.strerror(number).lower()}" in " ".join(said.out.split())
+        assert not (state.work / "packed/Acme").exists()
     finally:
         state.teardown()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -43,6 +44,19 @@ from tests.locations import GOLDEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+# --- json ---
+
+
+@pytest.mark.parametrize(
+    "raw", ["\x7f", "\x9b31m", "\u202e", "\u2066a", "\x1b[2J", "\u200f", "\ud800"]
+)
+def test_json_escapes_what_a_terminal_would_obey(raw: str) -> None:
+    said = renderer("json")(report([finding("a", message=f"é {raw} b", actual=raw)], "a"))
+    assert raw not in said
+    (found,) = json.loads(said)["findings"]
+    assert (found["message"], found["actual"]) == (f"é {raw} b", raw)
+
 
 # --- golden output: PODIUM_GOLDEN=write regenerates it; then read the difference ------------------
 

@@ -1,0 +1,73 @@
+"""`benchmarks/hostile.py` notices what it looks for: faults, hangs, processes that die or grow."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.locations import ROOT
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="it forks, and looks into /proc")
+
+
+@pytest.fixture
+def hostile(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script as a module, whose inputs misbehave at some numbers."""
+    spec = importlib.util.spec_from_file_location("hostile", ROOT / "benchmarks/hostile.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "hostile", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def misbehaving(hostile: Any) -> Any:
+    def read_one(calls: object, seed: int, number: int) -> Any:
+        if number == 3:
+            time.sleep(60)
+        if number == 5:
+            os._exit(1)
+        large = bytearray(300 << 20) if number == 7 else b""
+        seconds, megabytes = (6.0 if number == 9 else 0.1), hostile.peak()
+        del large
+        told = ["exit status 3"] if number == 11 else []
+        return hostile.Read(number, "log", 3 if told else 1, seconds, megabytes, told)
+
+    return read_one
+
+
+@linux
+def test_each_fault_costs_one_input_and_is_counted(
+    hostile: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(hostile, "PATIENCE", 2.0)
+    monkeypatch.setattr(hostile, "MEGABYTES", 250)
+    monkeypatch.setattr(hostile, "CHUNK", 8)
+    monkeypatch.setattr(hostile, "read_one", misbehaving(hostile))
+    monkeypatch.setattr(hostile, "Calls", lambda _: None)
+    tally = hostile.run(16, 1, 2, tmp_path, time.monotonic() + 60)
+    assert sorted(tally.faults) == [
+        "11 (log): exit status 3",
+        "3: took more than 2 s",
+        "5: ended the process",
+    ]
+    assert tally.ends == {("log", 1): 13, ("log", 3): 1}
+    assert (tally.slow, tally.large) == (2, 1)
+    assert tally.largest.number == 7
+    assert tally.slowest.number == 9
+    assert os.listdir(tmp_path) == []
+
+
+@linux
+def test_nothing_is_begun_after_its_time(
+    hostile: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tally = hostile.run(16, 1, 2, tmp_path, time.monotonic() - 1)
+    assert not tally.ends

@@ -1,0 +1,1 @@
+"""Targets of coverage-guided fuzzing, their seeds, and the command that runs them."""
