@@ -26,7 +26,7 @@ ALLOWED = {
 ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
     "git": ("compliance/packing/git/",),
-    "jinja2": ("compliance/report/render/html.py",),
+    "jinja2": ("compliance/report/render/html.py", "compliance/review/html.py"),
     "scipy": ("rules/convergence/",),
     "numpy": ("rules/convergence/", "reference_runs/"),
     "detect_secrets": ("compliance/repository/secret",),
