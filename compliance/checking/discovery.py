@@ -70,7 +70,8 @@ def find(
     """Find every file to judge below the paths, and by which rules; none is judged yet.
 
     `for_scores` is to take the facts of loose logs, too, `traced` to take what a review compares;
-    `known` are verdicts there are already, by the paths of their files. Raises NothingToJudge where a path does not exist or holds nothing.
+    `known` are verdicts there are already, by the paths of their files. Raises NothingToJudge where
+    a path does not exist or holds nothing.
     """
     # A Python caller may have changed a podium.toml between two calls
     forget()

@@ -1,4 +1,4 @@
-"""Curves of all results of a benchmark as small multiples: Altair's charts, drawn as SVG offline."""
+"""Curves of all results of a benchmark as small multiples, drawn offline as SVG by Altair."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _rows(kind: _Kind, result: ResultEntry) -> Iterator[dict[str, Any]]:
 
 
 def _reference(result: ResultEntry, title: str, farthest: float) -> Iterator[dict[str, Any]]:
-    """Where the reference converges, two deviations to each side, and no sooner than its minimum."""
+    """Where the reference converges, and two deviations to each side."""
     mean, deviation = result.rcp.mean, result.deviation
     # Logs count in epochs what the reference has in samples, or the other way round
     if mean is None or not 1 / 3 < farthest / mean < 3:

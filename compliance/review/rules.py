@@ -157,7 +157,7 @@ CONFIG_DISAGREES = own(
     "review.config-disagrees",
     says="what a configuration file sets is what the log says",
     why="the code handed in must be that of the runs",
-    message="{file}:{at} sets {key} to {value}; the logs say {logged}",
+    message="{file}:{at} sets {setting} to {value}; the logs say {logged}",
     help="ask which of the two the runs used; have the code, or the log, corrected",
     cites="submission rules, Source code requirements for training inspection",
     bad="config_ex_n8.sh has OPT_BASE_LEARNING_RATE=0.5, and the logs 8e-05",

@@ -72,6 +72,7 @@ def _disagreeing(files: Code, home: str, results: list[Result]) -> Iterator[Find
                         _PROFILE,
                         result.place.display_path,
                         key=key,
+                        setting=key,
                         file=shown,
                         at=line,
                         value=f"{value:g}",

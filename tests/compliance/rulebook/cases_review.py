@@ -120,17 +120,13 @@ def peers(times: float) -> Build:
     return build
 
 
-def converging(step: int) -> Build:
-    """One of three runs reaches the target after so many evaluations of nine."""
-    found = [6.0 + n / 1e6 for n in range(step - 1)] + [5.5 + n / 1e6 for n in range(10 - step)]
-    return with_log(lambda log: learning(log, UNEVEN, found))
-
-
-def all_converging(samples: int) -> Build:
-    """Every run reaches the target at so many samples."""
+def converging(samples: int, batch: int) -> Build:
+    """Every run reaches the target at so many samples, at a batch size."""
 
     def change(log: LogBuilder) -> LogBuilder:
-        return log.meta("eval_accuracy", samples_count=samples, only=8)
+        for place in range(9):
+            log = log.meta("eval_accuracy", samples_count=samples * (place + 1) // 8, only=place)
+        return log.set("global_batch_size", batch)
 
     def build(place: Path) -> None:
         relearned(submission(place), 0, change=change)
@@ -209,8 +205,8 @@ CASES: dict[str, Case] = {
         ("review.regular-times", with_log(ticking(EVEN)), with_log(ticking(UNEVEN))),
         ("review.pace", with_log(paced(0.4)), with_log(paced(0.95))),
         ("review.too-fast", peers(3.0), peers(1.05)),
-        ("review.outside-band", converging(1), alone),
-        ("review.near-miss", all_converging(335_000), alone),
+        ("review.outside-band", converging(368_640, 4608), converging(493_056, 4608)),
+        ("review.near-miss", converging(314_400, 1152), converging(320_000, 1152)),
         ("review.seeds-reused", seeded(share=True), seeded(share=False)),
         ("review.missing-run", at_minutes(0, 42, 84, 170), at_minutes(0, 42, 84, 126)),
         (
