@@ -31,30 +31,33 @@ def anonymised(review: Review, files: Manifest, material: Material) -> tuple[Rev
 
 
 def _names(material: Material) -> dict[str, str]:
-    """The word for each name, those of one submitter alike."""
+    """The word for each name; what else logs and descriptions call one has the same word."""
     own = [material.results, *(each.results for each in material.earlier)]
-    submitters: dict[str, set[str]] = {}
-    systems: dict[tuple[str, str], set[str]] = {}
+    submitters: dict[str, set[str]] = {home.submitter: set() for home in material.homes}
+    systems: dict[str, set[str]] = {}
     for result in (each for results in own for each in results):
         place, described = result.place, result.description
-        names = submitters.setdefault(place.submitter, {place.submitter})
-        names |= {run.facts.org or "" for run in result.runs}
-        ones = systems.setdefault((place.submitter, place.system), {place.system})
+        called = submitters.setdefault(place.submitter, set())
+        called |= {run.facts.org or "" for run in result.runs}
+        # Two submitters may have a system of one name, which no text tells apart
+        ones = systems.setdefault(place.system, set())
         ones |= {run.facts.platform or "" for run in result.runs}
         if described is not None:
-            names.add(described.submitter)
+            called.add(described.submitter)
             ones.add(described.system_name)
-    for home in material.homes:
-        submitters.setdefault(home.submitter, {home.submitter})
-    words: dict[str, str] = {}
-    numbers = _numbered(submitters)
-    for submitter, names in submitters.items():
-        words |= {name: f"submitter-{numbers[submitter]:02}" for name in names if name}
-    numbered = _numbered(" / ".join(key) for key in systems)
-    for key, names in systems.items():
-        word = f"system-{numbered[' / '.join(key)]:03}"
-        words |= {name: word for name in names if name and name not in words}
-    return words | {plain_name(name): word for name, word in words.items()}
+    words = _words(submitters, "submitter-{:02}")
+    words = _words(systems, "system-{:03}") | words
+    return {plain_name(name): word for name, word in words.items()} | words
+
+
+def _words(called: Mapping[str, set[str]], form: str) -> dict[str, str]:
+    numbers = _numbered(name for name in called if name)
+    words = {name: form.format(number) for name, number in numbers.items()}
+    # A name of one's own goes before what others call theirs
+    for name in numbers:
+        for other in sorted(called[name] - {""}):
+            words.setdefault(other, words[name])
+    return words
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from podium.compliance.report.terminal import clean
 from podium.compliance.review.charts import Picture
 from podium.compliance.review.model import Objection, ResultEntry, Review
-from podium.compliance.review.objections import letter, plain_name
+from podium.compliance.review.objections import about, letter, plain_name
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -224,7 +224,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_final,
     )
-    filters: dict[str, Callable[..., str]] = {"short": _short, "clock": _clock}
+    filters: dict[str, Callable[..., str]] = {"short": _short, "clock": _clock, "about": about}
     environment.filters.update(filters)
     return environment
 

@@ -86,6 +86,11 @@ def plain_name(text: str) -> str:
     return name or "none"
 
 
+def about(objection: Objection) -> str:
+    """What an objection is about, in a word: its rule, where a rule found it."""
+    return objection.rule or "a reviewer's own"
+
+
 Says = Callable[[str], str]
 """What a rule demands, in one sentence, by its id; empty where nothing is known of it."""
 
@@ -97,11 +102,13 @@ def letter(objection: Objection, title: str, says: Says, most: int = 20) -> str:
     """
     places = len(objection.evidence)
     many = f" ({places} places)" if places > 1 else ""
-    lines = [f"**{title} review, {escape(objection.submitter)}: {objection.rule}{many}**", ""]
+    lines = [f"**{title} review, {escape(objection.submitter)}: {about(objection)}{many}**", ""]
     lines += ["We looked at your submission and found:", ""]
     for each in objection.evidence[:most]:
         at = each.path if each.line is None else f"{each.path}:{each.line}"
         lines += _indented(f"{at}: {each.message}")
+    if not places:
+        lines += _indented(objection.message)
     if places > most:
         lines.append(f"    … and {places - most} more places, listed in review.json")
     lines.append("")
@@ -131,7 +138,7 @@ def letters(
     if not asked:
         lines += ["Nothing is open.", ""]
     for each in asked:
-        lines += [f"## {each.rule}", "", f"`{each.id}`: {each.severity}, {each.state}", ""]
+        lines += [f"## {about(each)}", "", f"`{each.id}`: {each.severity}, {each.state}", ""]
         lines += [letter(each, title, says)]
     settled = [each for each in own if each.state not in ("open", "answered")]
     if settled:

@@ -51,7 +51,7 @@ SAME_LEARNING = policy(
     bad="two logs have the seeds 17 and 18, and the same losses and evaluations",
     good="their losses differ",
 )
-CLOCK_BACK = own(
+CLOCK_BACK = policy(
     "review.clock-back",
     says="the clock of a log runs forward",
     why="a clock that is set back makes a run shorter than it was",
@@ -61,7 +61,7 @@ CLOCK_BACK = own(
     bad="an evaluation is logged an hour before the one above it",
     good="each evaluation is logged after the one above it",
 )
-CLOCK_STANDS = own(
+CLOCK_STANDS = policy(
     "review.clock-stands",
     says="evaluations of different progress have different times",
     why="no training takes no time: times that are equal were not taken by a clock",
@@ -72,7 +72,7 @@ CLOCK_STANDS = own(
     bad="three evaluations in a row have the same time",
     good="they are minutes apart",
 )
-REGULAR_TIMES = own(
+REGULAR_TIMES = policy(
     "review.regular-times",
     says="times between evaluations scatter as those of machines do",
     why="intervals that are equal to the millisecond were computed, not measured",
@@ -83,7 +83,7 @@ REGULAR_TIMES = own(
     bad="eight evaluations are 60.000 s apart, each from the next",
     good="the intervals differ by tens of milliseconds",
 )
-PACE = own(
+PACE = policy(
     "review.pace",
     Severity.NOTE,
     says="a run keeps its pace",
@@ -107,7 +107,7 @@ TOO_FAST = own(
     bad="one of six results on an accelerator trains three times as fast as the others",
     good="all six are within a fifth of their median",
 )
-OUTSIDE_BAND = own(
+OUTSIDE_BAND = policy(
     "review.outside-band",
     Severity.NOTE,
     says="no run converges far sooner than the reference",
@@ -119,7 +119,7 @@ OUTSIDE_BAND = own(
     bad="one run converges at half of the reference's samples",
     good="it converges within three deviations of the reference",
 )
-NEAR_MISS = own(
+NEAR_MISS = policy(
     "review.near-miss",
     Severity.NOTE,
     says="a result is clear of the least that the reference allows",
@@ -131,7 +131,7 @@ NEAR_MISS = own(
     bad="a result converges 0.1 % above the minimum",
     good="it converges 5 % above it",
 )
-SEEDS_REUSED = own(
+SEEDS_REUSED = policy(
     "review.seeds-reused",
     says="results draw their seeds anew",
     why="seeds that come again were chosen, perhaps for what they give",
@@ -141,7 +141,7 @@ SEEDS_REUSED = own(
     bad="the runs of two results have the same large seeds",
     good="each result has seeds of its own",
 )
-MISSING_RUN = own(
+MISSING_RUN = policy(
     "review.missing-run",
     Severity.NOTE,
     says="runs that follow each other leave no room for another",
@@ -153,7 +153,7 @@ MISSING_RUN = own(
     bad="of ten runs made back to back two have the time of a whole run between them",
     good="each follows the one before within a minute",
 )
-CONFIG_DISAGREES = own(
+CONFIG_DISAGREES = policy(
     "review.config-disagrees",
     says="what a configuration file sets is what the log says",
     why="the code handed in must be that of the runs",

@@ -9,7 +9,7 @@ from podium.compliance.report.markdown_text import code, escape
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.review.html import MOST_FIRST
 from podium.compliance.review.model import Objection, Review
-from podium.compliance.review.objections import weight
+from podium.compliance.review.objections import about, weight
 from podium.compliance.review.write import title_of
 
 MOST_UNASKED = 10
@@ -54,7 +54,7 @@ def _opened(review: Review) -> list[Objection]:
 def _objection(each: Objection, width: int) -> Iterator[str]:
     places = f", {len(each.evidence)} places" if len(each.evidence) > 1 else ""
     change = f", {each.change.kind}" if each.change is not None else ""
-    head = f"{each.severity} {each.submitter}: {each.rule or 'own'}{places}{change}"
+    head = f"{each.severity} {each.submitter}: {about(each)}{places}{change}"
     yield from wrap(clean(head), width, "  - ", "    ")
     place = each.evidence[0] if each.evidence else None
     if place is not None:
@@ -88,8 +88,8 @@ def markdown(review: Review) -> str:
     if opened:
         lines += ["", "| objection | places | found |", "|---|--:|---|"]
     for each in opened:
-        about = f"{each.severity} {escape(each.submitter)} {code(each.rule or 'own')}"
-        lines.append(f"| {about} | {len(each.evidence)} | {escape(each.message)} |")
+        head = f"{each.severity} {escape(each.submitter)} {code(about(each))}"
+        lines.append(f"| {head} | {len(each.evidence)} | {escape(each.message)} |")
     if review.against is not None:
         lines += ["", "## Since the last review", ""]
         counts = Counter(review.against.counts)

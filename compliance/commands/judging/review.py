@@ -22,6 +22,7 @@ from podium.compliance.exit_codes import Exit
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
     from podium.compliance.review.html import RuleTexts
+    from podium.compliance.review.manifest import Manifest
     from podium.compliance.review.model import Review
 
 EXAMPLES = examples(
@@ -109,14 +110,18 @@ def review(
             progress=progress,
         )
     if output is not None:
-        from podium.compliance.review.write import write_review
-
-        undrawn = write_review(output, made, files, _texts(outcome), curves=not no_curves)
-        if undrawn:
-            warn(undrawn)
+        _write(output, made, files, _texts(outcome), curves=not no_curves)
     _print(made, format)
     opened = any(each.state in ("open", "answered") for each in made.objections)
     raise typer.Exit(Exit.FOUND if opened else Exit.CLEAN)
+
+
+def _write(folder: Path, made: Review, files: Manifest, texts: RuleTexts, *, curves: bool) -> None:
+    from podium.compliance.review.write import write_review
+
+    undrawn = write_review(folder, made, files, texts, curves=curves)
+    if undrawn:
+        warn(undrawn)
 
 
 def _texts(outcome: Outcome) -> RuleTexts:
