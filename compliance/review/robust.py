@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -25,14 +24,3 @@ def robust_z(values: Sequence[float]) -> list[float]:
     distance = median([abs(value - middle) for value in values])
     deviation = max(MAD_TO_DEVIATION * distance, LEAST_RELATIVE * abs(middle))
     return [(value - middle) / deviation if deviation else 0.0 for value in values]
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which a share of all lie, between neighbours by proportion; NaN of none."""
-    if not values:
-        return math.nan
-    ordered = sorted(values)
-    at = share * (len(ordered) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
