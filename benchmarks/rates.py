@@ -3,7 +3,8 @@
     python benchmarks/rates.py CORPUS [--output FILE]
 
 CORPUS holds folders of rounds, such as training_results_v5.0, as they were published. Each round is
-judged by the policy profile; a finding of any severity counts unless it is waived. Of a rule it is
+judged by the policy profile and reviewed without earlier rounds; a finding of any severity counts
+unless it is waived. Of a rule it is
 counted on how many results, or submissions, it fires, and how many it is about: those of the rounds
 that have the rule, of its division and benchmark. The corpus has no code, so that nothing is said
 of rules on code and repositories. Writes compliance/rulebook/rates.json.
@@ -18,9 +19,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from podium.compliance.checking.options import Options
-from podium.compliance.checking.session import check_paths
 from podium.compliance.report.data import Outcome, ResultEntry
+from podium.compliance.review.anomalies.every import anomalies
+from podium.compliance.review.material import read_round
 from podium.compliance.rulebook import rates
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.tables.rule import Rule
@@ -30,13 +34,19 @@ from podium.rules.checks import Check
 from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
-OF_RESULTS = ("log", "result", "seeds", "power", "rcp", "throughput")
+OF_RESULTS = ("log", "result", "seeds", "power", "rcp", "throughput", "review")
 """Families of rules that are about one result or its logs, whatever its benchmark."""
 
 OF_SUBMISSIONS = ("system", "tree", "params")
 """Families of rules that are about a submission as a whole."""
 
-WITHOUT_CODE = ("seeds.source", "seeds.source-line")
+OF_DESCRIPTIONS = ("review.description-changes",)
+"""Rules of other families that are about a submission as well."""
+
+WITHOUT_CODE = (
+    *("seeds.source", "seeds.source-line"),
+    *("review.config-disagrees", "review.shared-code"),
+)
 """Rules of these families that need the code."""
 
 
@@ -122,7 +132,7 @@ def unit_of(rule: Rule) -> str:
     """What a rule is counted on: results or submissions; empty where it is not counted."""
     if not isinstance(rule.source, FixedRule):
         return "results"
-    if rule.table in OF_SUBMISSIONS:
+    if rule.table in OF_SUBMISSIONS or rule.id in OF_DESCRIPTIONS:
         return "submissions"
     return "results" if rule.table in OF_RESULTS and rule.id not in WITHOUT_CODE else ""
 
@@ -148,7 +158,9 @@ def measure(corpus: Path) -> Measured:
     """Judge every round of a corpus."""
     measured = Measured()
     for rules, folder in rounds_in(corpus):
-        measured.add(rules, check_paths([folder], Options(rules.usage, rules.name)))
+        material = read_round(folder, (), Options(rules.usage, rules.name))
+        findings = [*material.outcome.findings, *anomalies(material)]
+        measured.add(rules, replace(material.outcome, findings=findings))
     return measured
 
 

@@ -64,12 +64,14 @@ def find(
     options: Options,
     *,
     for_scores: bool = False,
+    traced: bool = False,
     known: Mapping[str, Judged] | None = None,
 ) -> DiscoveredInputs:
     """Find every file to judge below the paths, and by which rules; none is judged yet.
 
-    `for_scores` is to take the facts of loose logs, too; `known` are verdicts there are already, by
-    the paths of their files. Raises NothingToJudge where a path does not exist or holds nothing.
+    `for_scores` is to take the facts of loose logs, too, `traced` to take what a review compares;
+    `known` are verdicts there are already, by the paths of their files. Raises NothingToJudge where
+    a path does not exist or holds nothing.
     """
     # A Python caller may have changed a podium.toml between two calls
     forget()
@@ -85,7 +87,7 @@ def find(
     # Not strict: the choices of the packages follow, which are no tasks
     pairs = zip(found, choices, strict=False)
     tasks = [
-        task_for(t, c, options.profile, with_facts=for_scores)
+        task_for(t, c, options.profile, with_facts=for_scores, traced=traced)
         for t, c in pairs
         if t.path not in judged
     ]
@@ -100,10 +102,11 @@ def gather(
     progress: Progress | None = None,
     *,
     for_scores: bool = False,
+    traced: bool = False,
     known: Mapping[str, Judged] | None = None,
 ) -> DiscoveredInputs:
     """Find and judge every file below the paths, each by itself; see `find`."""
-    gathered = find(paths, options, for_scores=for_scores, known=known)
+    gathered = find(paths, options, for_scores=for_scores, traced=traced, known=known)
     for _ in judge_rest(gathered, options.jobs, progress):
         pass
     return gathered

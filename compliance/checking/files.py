@@ -32,7 +32,7 @@ BYTES_PER_SECOND = 1 << 18
 class Task(msgspec.Struct, frozen=True):
     """One file to judge, as it is passed to a process; `submission` is the folder of its package.
 
-    A link that `leads_out` of that is not followed.
+    A link that `leads_out` of that is not followed. `traced`: its facts are to have a trace.
     """
 
     path: str
@@ -45,6 +45,7 @@ class Task(msgspec.Struct, frozen=True):
     with_facts: bool
     submission: str
     leads_out: bool
+    traced: bool = False
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -61,7 +62,9 @@ class Judged(msgspec.Struct, frozen=True):
     verified: bool
 
 
-def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bool) -> Task:
+def task_for(
+    target: Target, choice: Choice, profile: Profile, *, with_facts: bool, traced: bool = False
+) -> Task:
     """What there is to do for one file; a log of a package always gives its facts."""
     rules = choice.rules
     return Task(
@@ -74,6 +77,7 @@ def task_for(target: Target, choice: Choice, profile: Profile, *, with_facts: bo
         with_facts or bool(target.submission),
         target.submission,
         target.leads_out,
+        traced,
     )
 
 
@@ -141,6 +145,7 @@ def _judge(task: Task) -> Judged:
                 task.profile,
                 task.display_path,
                 with_facts=task.with_facts,
+                traced=task.traced,
             )
     # One file that podium fails on must not hide what is wrong with the others
     except Exception as error:

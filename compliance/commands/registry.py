@@ -38,6 +38,10 @@ PANELS = {
             "judging.watch:watch",
             "Judge logs while they are written: progress, findings, expected end.",
         ),
+        "review": Command(
+            "judging.review:review",
+            "Review a round: compare results, find anomalies, write objections and follow them.",
+        ),
     },
     "Score and converge": {
         "score": Command(

@@ -26,7 +26,11 @@ def comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
     Raises UsageFault in the verifier's profile, NothingToJudge where a tree holds no logs.
     """
     # Read once for all comparisons: to judge every log of a whole round takes by far the longest
-    earlier = read_earlier(trees, options)
+    return comparisons(read_earlier(trees, options))
+
+
+def comparisons(earlier: Earlier) -> list[Comparator]:
+    """Comparisons with earlier trees that are read already."""
     return [_with(earlier, compare) for compare in (resubmitted, borrowed, followed)]
 
 

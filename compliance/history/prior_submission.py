@@ -94,18 +94,22 @@ def read_earlier(trees: Sequence[Path], options: Options) -> Earlier:
     for path in trees:
         # By the round of the submission the logs of an earlier one would be misjudged
         alone = replace(options, round=None)
-        gathered = gather([path], alone, for_scores=True)
-        earlier.results += _results(gathered, alone, path)
-        # The choices go on with those of the packages, which are no targets: hence not strict
-        for target, choice in zip(gathered.targets, gathered.choices, strict=False):
-            facts = gathered.judged[target.path].verdict.facts
-            if facts is None:
-                continue
-            place = place_of(Path(target.folder), target.display_path)
-            display_path = f"{path}/{target.display_path}"
-            before = Before(display_path, place.submitter, _title(choice), place.description)
-            earlier.runs.add(facts.fingerprint, before)
+        add_tree(earlier, path, gather([path], alone, for_scores=True), alone)
     return earlier
+
+
+def add_tree(earlier: Earlier, path: Path, gathered: DiscoveredInputs, options: Options) -> None:
+    """Add a tree whose logs are judged already, with the facts of each."""
+    earlier.results += _results(gathered, options, path)
+    # The choices go on with those of the packages, which are no targets: hence not strict
+    for target, choice in zip(gathered.targets, gathered.choices, strict=False):
+        facts = gathered.judged[target.path].verdict.facts
+        if facts is None:
+            continue
+        place = place_of(Path(target.folder), target.display_path)
+        display_path = f"{path}/{target.display_path}"
+        before = Before(display_path, place.submitter, _title(choice), place.description)
+        earlier.runs.add(facts.fingerprint, before)
 
 
 def _results(gathered: DiscoveredInputs, options: Options, path: Path) -> Iterator[EarlierResult]:

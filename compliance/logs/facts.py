@@ -20,6 +20,7 @@ from podium.rules.model.round import Round
 from podium.rules.run import Run, metadata_of
 
 if TYPE_CHECKING:
+    from podium.compliance.logs.trace import Trace
     from podium.compliance.repository.secrets import Secrets
 
 
@@ -72,6 +73,7 @@ class Facts(msgspec.Struct):
     `checkpoints`, of benchmarks that evaluate after the run: how many it scored until the target
     was reached, and how many there were. `logged_at` has the source line of each of the `settings`,
     such as `train.py:12`, empty where the log gives none; there are none in the verifier's profile.
+    `trace` is what a review compares, None where nobody asked for it.
     """
 
     run: RunFacts
@@ -90,6 +92,7 @@ class Facts(msgspec.Struct):
     secrets: Secrets | None = None
     sources: dict[str, int] = msgspec.field(default_factory=dict)
     logged_at: tuple[str, ...] = ()
+    trace: Trace | None = None
 
 
 def gather(
@@ -99,8 +102,10 @@ def gather(
     profile: Profile,
     name: str,
     ids: set[str],
+    *,
+    traced: bool = False,
 ) -> Facts:
-    """The facts of one log; `ids` are those of its error findings.
+    """The facts of one log; `ids` are those of its error findings. `traced`: with its trace.
 
     What only the policy asks for stays unsaid in the verifier's profile.
     """
@@ -130,6 +135,7 @@ def gather(
         secrets=secrets_finder()(log),
         sources=sources_of(run),
         logged_at=_logged_at(run, facts.settings.keys),
+        trace=tracer()(whole) if traced else None,
     )
 
 
@@ -157,6 +163,14 @@ def secrets_finder() -> Callable[[Log], Secrets | None]:
     from podium.compliance.repository.secrets import secrets_of
 
     return secrets_of
+
+
+@cache
+def tracer() -> Callable[[Run], Trace]:
+    """What makes the trace of a run, loaded when asked for: only a review asks."""
+    from podium.compliance.logs.trace import trace_of
+
+    return trace_of
 
 
 def _whole_run(log: Log, run: Run, rules: Round, profile: Profile) -> Run:

@@ -50,14 +50,20 @@ def judge_log(
     path: str,
     *,
     with_facts: bool = False,
+    traced: bool = False,
 ) -> LogVerdict:
-    """All findings about one log; `with_facts` also what the checks of a submission need of it."""
+    """All findings about one log; `with_facts` also what the checks of a submission need of it.
+
+    `traced`: its facts come with what a review compares.
+    """
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
     official = verdict.official
     if with_facts:
         gather = _gather()
-        verdict.facts = gather(log, judgement.run, rules, profile, path, _errors(verdict))
+        verdict.facts = gather(
+            log, judgement.run, rules, profile, path, _errors(verdict), traced=traced
+        )
         if official is not None:
             from podium.compliance.logs.facts import as_official
 

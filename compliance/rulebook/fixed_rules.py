@@ -18,6 +18,7 @@ from podium.compliance.results import (
     throughput,
 )
 from podium.compliance.results import plausibility_rules as result_plausibility
+from podium.compliance.review import rules as review_rules
 from podium.compliance.scoring import rules as score_rules
 from podium.compliance.submission import code_rules, layout_rules
 from podium.compliance.systems import plausibility_rules
@@ -47,5 +48,6 @@ FIXED_RULES: tuple[FixedRule, ...] = (
     *waiver_rules.RULES,
     *repository_rules.RULES,
     *live_rules.RULES,
+    *review_rules.RULES,
 )
 """Every RULES tuple, in the order pages list them."""

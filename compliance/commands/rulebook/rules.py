@@ -42,6 +42,7 @@ class Schema(StrEnum):
     RECORD = "record"
     CONFIG = "config"
     RECEIPT = "receipt"
+    REVIEW = "review"
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
@@ -258,7 +259,7 @@ def drift(
 def schema(
     of: SchemaArgument,
 ) -> None:
-    """Print the JSON Schema of a report, a log record, podium.toml or a receipt."""
+    """Print the JSON Schema of a report, a log record, podium.toml, a receipt or a review."""
     from podium.compliance.report.console import print_text
     from podium.compliance.report.json_text import json_text
 
@@ -278,6 +279,10 @@ def _schema(of: Schema) -> dict[str, Any]:
         from podium.compliance.packing.receipt import receipt_schema
 
         return receipt_schema()
+    if of is Schema.REVIEW:
+        from podium.compliance.review.model import review_schema
+
+        return review_schema()
     from podium.compliance.report.models import Report
 
     # The contract's name is `schema`; the field is `schema_`, as models have a method of that name

@@ -28,6 +28,7 @@ from tests.compliance.rulebook import (
     cases_live,
     cases_power,
     cases_rcp,
+    cases_review,
     cases_scoring,
     cases_systems,
 )
@@ -438,6 +439,7 @@ _FOLDERS = (
     cases_live.CASES,
     cases_power.CASES,
     cases_rcp.CASES,
+    cases_review.CASES,
     cases_scoring.CASES,
     cases_systems.CASES,
 )

@@ -1,0 +1,1 @@
+"""What is out of the way in a round: one module for each kind, each a generator of findings."""
