@@ -133,7 +133,11 @@ def times(group: Group) -> str:
 def following_text(group: Group) -> str:
     """Say how many findings a group has caused."""
     number = len(group.following)
-    return f"{plural(number, 'finding')} {'follows' if number == 1 else 'follow'} from it"
+    text = f"{plural(number, 'finding')} {'follows' if number == 1 else 'follow'} from it"
+    theirs = sum(each.official for each in group.following)
+    if not theirs or group.official:
+        return text
+    return f"{text}; the official verifier rejects for {theirs} of these"
 
 
 def spot(finding: Finding) -> str:
