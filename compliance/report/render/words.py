@@ -92,6 +92,11 @@ def plural(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def there_are(number: int, one: str) -> str:
+    """Say how many there are: there is 1 run, there are 2 runs."""
+    return f"there {'is' if number == 1 else 'are'} {plural(number, one)}"
+
+
 def placed(path: str, base: str) -> str:
     """Join a folder and a path below it; either may be empty."""
     if not base or path.startswith("/"):

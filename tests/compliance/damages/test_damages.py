@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -75,6 +78,23 @@ def test_a_damage_is_told_of(damage: Damage, tree: Path) -> None:
     assert (report["official_verdict"] == "rejected") is theirs
     if theirs:
         assert "verifier" in report["rejected_by"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_annotations_point_at_what_there_is(
+    damage: Damage, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed(tree, damage.changes)
+    for folder in (tree.parent, tree, tree / "systems"):
+        if not folder.is_dir():
+            continue
+        monkeypatch.chdir(folder)
+        path = os.path.relpath(tree)
+        done = podium("check", path, *damage.arguments, "--format", "github")
+        named = re.findall(r"^::(?:error|warning|notice) file=([^,:]*)", done.stdout, re.MULTILINE)
+        # Of the working directory itself nothing is named
+        assert named or "title=" in done.stdout.partition("\n")[0]
+        assert [each for each in named if not os.path.lexists(unquote(each))] == []
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
