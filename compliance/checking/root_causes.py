@@ -13,6 +13,7 @@ from enum import Enum, auto
 import msgspec
 from msgspec.structs import replace
 
+from podium.compliance.inputs.tree_rules import UNKNOWN_FILE
 from podium.compliance.logs.log_rules import (
     BAD_TIME,
     NO_RECORDS,
@@ -23,6 +24,7 @@ from podium.compliance.logs.log_rules import (
 )
 from podium.compliance.logs.log_rules import MISSING_FIELD as MISSING_FIELD_OF_LINE
 from podium.compliance.report.grouping import RANK
+from podium.compliance.repository.repository_rules import DOT
 from podium.compliance.results.consistency_rules import COPIED_RUN, OTHER_DIVISION
 from podium.compliance.results.run_rules import (
     BROKEN_RUN_DROPPED,
@@ -111,6 +113,7 @@ LINKS: tuple[Link, ...] = (
     Link(SEED_NOT_INTEGER.id, ("seed.not-integer",)),
     Link(SOURCE_NOT_FOUND.id, (SEED_SOURCE.id,), Reach.RESULT, _same_file),
     Link(COPIED_RUN.id, ("seeds.*",)),
+    Link(DOT.id, (UNKNOWN_FILE.id,)),
     Link(MISSPELT_FIELD.id, (MISSING_FIELD.id,), when=_right_name),
     # Logs of the other division are judged by its rules, which need not be meant
     Link(

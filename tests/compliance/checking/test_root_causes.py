@@ -183,3 +183,15 @@ def test_fields_behind_a_fault_of_syntax_may_not_be_missing(tmp_path: Path) -> N
         "system.not-json",
         "system.missing-field",
     }
+
+
+def test_a_hidden_file_among_the_logs_is_told_once(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    tree.write(f"{tree.folder()}/.DS_Store", "x")
+    tree.write(f"{tree.folder()}/notes.doc", "x")
+    report = tree.check()
+    assert {(found.id, Path(found.path).name) for found in own(report)} == {
+        ("repo.leading-dot", ".DS_Store"),
+        ("tree.unknown-file", "notes.doc"),
+    }
+    assert report.official_verdict == "rejected"
