@@ -68,6 +68,11 @@ def _only_warned(_: Finding, finding: Finding) -> bool:
     return finding.severity is Severity.WARNING
 
 
+def _without_a_mean(cause: Finding, finding: Finding) -> bool:
+    # Where the runs have a mean, the factor that brings it to the reference's is known
+    return cause.actual is None and _only_warned(cause, finding)
+
+
 def _right_name(cause: Finding, finding: Finding) -> bool:
     return finding.key == cause.expected
 
@@ -127,9 +132,10 @@ LINKS: tuple[Link, ...] = (
     # Without the right number of runs there is no test of convergence, and no factor without it
     Link(TOO_FEW_RUNS.id, (RCP_FAILED.id,), Reach.RESULT),
     *(
-        Link(rule, (UNSUPPORTED_SCALING.id,), Reach.RESULT, _only_warned)
-        for rule in (RCP_FAILED.id, RCP_MISSING.id, TOO_MANY_RUNS.id)
+        Link(rule, (UNSUPPORTED_SCALING.id,), Reach.RESULT, _without_a_mean)
+        for rule in (RCP_FAILED.id, RCP_MISSING.id)
     ),
+    Link(TOO_MANY_RUNS.id, (UNSUPPORTED_SCALING.id,), Reach.RESULT, _only_warned),
 )
 """The first that holds names the cause; what was marked before keeps its own."""
 
