@@ -100,6 +100,10 @@ def judge_divisions(
             described=described,
             count=len(runs),
             logged=" or ".join(sorted({repr(run.facts.run.division) for run in runs})),
-            first=runs[0].display_path,
-            line_of_first=line_of(runs[0].path, "submission_division"),
+            first=_where(runs[0], "submission_division"),
         )
+
+
+def _where(run: Run, key: str) -> str:
+    line = line_of(run.path, key)
+    return run.display_path if line is None else f"{run.display_path}:{line}"

@@ -232,7 +232,7 @@ DIVISION_MISMATCH = policy(
     says="a description has the division that the logs of its system have",
     why="closed and open results are published apart",
     message="`division` is {described!r}; all {count} logs of the system say {logged}, such as "
-    "{first}:{line_of_first}",
+    "{first}",
     help="a result is of one division: correct the description, or the logs if they are wrong",
     cites=CITES,
     expected="{logged}",
