@@ -109,6 +109,12 @@ def read_json(text: str | bytes, decode: Callable[[str], Any] = json.loads) -> A
     return decode(text)
 
 
+def syntax_problem(error: json.JSONDecodeError) -> str:
+    """What a decoder says is wrong, in lower case; without the "starting at" that some end in."""
+    text = error.msg.removesuffix(" at").removesuffix(" starting")
+    return f"{text[:1].lower()}{text[1:]}"
+
+
 def value_end(text: str, start: int) -> int:
     """Where the JSON value at `start` ends; the end of the text where its brackets are open."""
     if text[start : start + 1] not in ("[", "{"):

@@ -33,14 +33,15 @@ from podium.compliance.inputs.round_selection import Choice, RoundRequest, forge
 class DiscoveredInputs(msgspec.Struct, frozen=True):
     """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
 
-    `packages` are the submissions, or the results of some; `nearly` look like some, `linked`
-    are links to folders beside them.
+    `packages` are the submissions, or the results of some; `undescribed` lack `systems` to be some
+    and `resultless` lack `results`, `linked` are links to folders beside them.
     """
 
     targets: list[Target]
     packages: list[Package]
     choices: list[Choice]
-    nearly: list[str]
+    undescribed: list[str]
+    resultless: list[str]
     linked: list[str]
     judged: dict[str, Judged]
     tasks: list[Task]
@@ -91,8 +92,17 @@ def find(
         for t, c in pairs
         if t.path not in judged
     ]
-    nearly, linked = nearly_submissions(held), linked_folders(held)
-    return DiscoveredInputs(found, packages, choices, nearly, linked, judged, tasks, disks)
+    return DiscoveredInputs(
+        found,
+        packages,
+        choices,
+        nearly_submissions(held, "systems"),
+        nearly_submissions(held, "results"),
+        linked_folders(held),
+        judged,
+        tasks,
+        disks,
+    )
 
 
 @fewer_collections()

@@ -88,7 +88,7 @@ def check_paths(
         # Taken out: the listings of a whole round would stay in memory to the end
         session.take_submission(package, rules, gathered.disks.pop(package.root, None))
     session.take_files()
-    session.take_folders(gathered.nearly, gathered.linked)
+    session.take_folders(gathered)
     session.take_rounds(wish, gathered)
     session.finish()
     found = session.outcome(rules_of(gathered.choices, options.profile))
@@ -111,6 +111,7 @@ class _Session:
         self.submissions: list[SubmissionEntry] = []
         self.results: list[ResultEntry] = []
         self.unjudged: list[str] = []
+        self.described: dict[str, str] = {}
         # Errors of the official verifier, and the logs whose errors it lets pass
         self.rejecting: list[tuple[Finding, Severity]] = []
         self.tolerated: set[str] = set()
@@ -151,6 +152,10 @@ class _Session:
             and (display_path := self.judged[path].display_path) not in counted
         }
         self.findings += judged.findings
+        for folder in tree.results:
+            described = tree.systems.get(folder.system)
+            place = "" if described is None else tree.place(described)
+            self.described[tree.place(folder.path)] = place
         self.tolerated |= judged.tolerated | apart
         official = self._officially(tree, rules, judged)
         entry, results = judged.entry, judged.results
@@ -227,13 +232,18 @@ class _Session:
         own = self.options.profile is Profile.VERIFIER and one.verified
         return one.verdict if own else one.verdict.official
 
-    def take_folders(self, nearly: list[str], linked: list[str]) -> None:
+    def take_folders(self, gathered: DiscoveredInputs) -> None:
         """Tell of folders judged as loose logs that look like submissions, and of links to some."""
+        folders = (gathered.undescribed, gathered.resultless, gathered.linked)
         # The official program is started for one submission, and looks at nothing beside it
-        if (nearly or linked) and self.options.profile is Profile.POLICY:
-            from podium.compliance.submission.layout_rules import linked_folder, no_systems
+        if not any(folders) or self.options.profile is not Profile.POLICY:
+            return
+        from podium.compliance.submission import layout_rules
 
-            self.findings += [*map(no_systems, nearly), *map(linked_folder, linked)]
+        logs = [one.display_path for one in self.judged.values()]
+        self.findings += [layout_rules.no_systems(each, logs) for each in gathered.undescribed]
+        self.findings += map(layout_rules.no_results, gathered.resultless)
+        self.findings += map(layout_rules.linked_folder, gathered.linked)
 
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:
@@ -277,6 +287,14 @@ class _Session:
             round=one.round if self.several else None,
         )
 
+    def _traced(self, findings: list[Finding]) -> list[Finding]:
+        # Facts that several rules report are those of results: loose logs have none
+        if not self.described or not findings:
+            return findings
+        from podium.compliance.checking.root_causes import traced
+
+        return traced(findings, self.described)
+
     def outcome(self, rules: Rules) -> Outcome:
         """The report."""
         judged_officially = any(one.official_verdict for one in self.files) or any(
@@ -286,7 +304,7 @@ class _Session:
         report = conclude(
             rules,
             self.files,
-            marked(self.findings, self.rejecting),
+            self._traced(marked(self.findings, self.rejecting)),
             submissions=self.submissions,
             results=self.results,
             official_verdict=verdict_of(errors) if judged_officially else None,

@@ -69,9 +69,9 @@ class Target(msgspec.Struct, frozen=True):
 class PathContents(msgspec.Struct, frozen=True):
     """What a PATH holds: its kind, the submissions in it, and folders that nearly are some.
 
-    `nearly` have the `results` of a submission, but not its `systems`; `linked` are links to
-    folders in a round, which are not followed; `spooled` is the file that holds standard input.
-    `scope` is the folder of results that PATH names, below the one submission that it lies in.
+    `nearly` have the `results` of a submission or its described `systems`, not both; `linked` are
+    links to folders in a round, which are not followed; `spooled` is the file that holds standard
+    input. `scope` is the folder of results that PATH names, below the submission that it lies in.
     """
 
     kind: Kind
@@ -137,9 +137,14 @@ def _contents(path: Path, request: RoundRequest | None) -> PathContents:
     return PathContents(
         Kind.ROUND if found else Kind.LOOSE,
         found,
-        tuple(each for each in nearly if (each / "results").is_dir()),
+        tuple(each for each in nearly if _begun(each)),
         tuple(links) if found else (),
     )
+
+
+def _begun(folder: Path) -> bool:
+    """Whether a folder has one part of a submission; of systems those that are described."""
+    return (folder / "results").is_dir() or any((folder / "systems").glob("*.json"))
 
 
 def _results_scope(path: Path, request: RoundRequest | None) -> PathContents | None:
@@ -230,9 +235,11 @@ def _package(root: Path, path: Path, what: PathContents, *, alone: bool) -> Pack
     return Package(root, "" if shown == "." else shown)
 
 
-def nearly_submissions(contents: Mapping[Path, PathContents]) -> list[str]:
-    """Folders that lack only `systems` to be submissions, as a report shows them."""
-    return _displayed(contents, lambda what: what.nearly)
+def nearly_submissions(contents: Mapping[Path, PathContents], lacking: str) -> list[str]:
+    """Folders that lack only one of a submission's folders, as a report shows them."""
+    return _displayed(
+        contents, lambda what: (each for each in what.nearly if not (each / lacking).is_dir())
+    )
 
 
 def linked_folders(contents: Mapping[Path, PathContents]) -> list[str]:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from podium.compliance.logs.log_rules import BROKEN_COMPRESSION, NO_RECORDS, UNREADABLE_FILE
 from podium.rules.checks.lifecycle import repeated_by_ranks
+from podium.rules.checks.pairing import without_outcome
 from podium.rules.finding import Finding
 from podium.rules.fixed.former_ids import matches
 
@@ -17,6 +18,7 @@ FOLLOWS: Mapping[str, tuple[str, ...]] = {
     BROKEN_COMPRESSION.id: (),
     NO_RECORDS.id: ("*",),
     repeated_by_ranks.id: ("pairing.*", "progress.*", "epoch.*", "evaluation.*", "run.*"),
+    without_outcome.id: ("evaluation.off-schedule",),
 }
 """What follows from a fault, as globs of rule ids; the first fault that a log has is the cause."""
 

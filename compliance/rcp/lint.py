@@ -128,9 +128,9 @@ def _run_count(rules: Round, point: Point) -> Iterator[Finding]:
         TOO_FEW_RUNS,
         point,
         severity=Severity.ERROR if none_left else None,
-        given=given,
+        given=plural(given, "run"),
         needed=needed,
-        missing=needed - given,
+        missing=plural(needed - given, "run"),
         detail=f"; none is left once {drop} at each end are dropped" if none_left else "",
     )
 

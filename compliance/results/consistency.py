@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from podium.compliance.inputs.source_files import open_plain
 from podium.compliance.logs.facts import NO_SETTINGS, Settings
 from podium.compliance.report.terminal import join_limited
 from podium.compliance.results.consistency_rules import (
@@ -17,7 +18,8 @@ from podium.compliance.results.consistency_rules import (
 )
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Result, Run
-from podium.logging_spec.reader.read import read_log
+from podium.logging_spec.reader.log import HEAD, Log
+from podium.logging_spec.reader.read import parse_log, read_log
 from podium.rules.finding import Finding, Severity
 from podium.rules.run import as_number
 
@@ -49,19 +51,26 @@ def _as_its_folder(
         yield OTHER_BENCHMARK.found(
             context.profile,
             run.display_path,
+            line=line_of(run.path, "submission_benchmark"),
             key="submission_benchmark",
             logged=facts.benchmark,
             benchmark=verdict.folder.benchmark,
         )
-    if facts.division and division and facts.division != division:
+    if contradicts(facts.division, division):
         yield OTHER_DIVISION.found(
             context.profile,
             run.display_path,
+            line=line_of(run.path, "submission_division"),
             key="submission_division",
             severity=None if context.rules.package.one_division else Severity.WARNING,
             logged=facts.division,
             described=division,
         )
+
+
+def contradicts(logged: str | None, described: str) -> bool:
+    """Whether a log is of another division than its description; capitals alone decide nothing."""
+    return bool(logged and described and logged.strip().casefold() != described)
 
 
 def _settings(verdict: ResultVerdict, path: str, context: JudgingContext) -> Iterator[Finding]:
@@ -111,11 +120,21 @@ def _named(runs: Sequence[Run], lines: Mapping[str, int | None]) -> str:
 
 
 def line_of(path: Path, key: str) -> int | None:
-    """The line of a log that gives a key first: read again, as hardly any result is mixed."""
-    for line, record in read_log(path).all_records():
-        if record.key == key:
-            return line
+    """The line of a log that gives a key first: read again, as hardly any result needs it."""
+    # Of a long log what runs declare stands at the beginning
+    for read in (_beginning, read_log):
+        for line, record in read(path).all_records():
+            if record.key == key:
+                return line
     return None
+
+
+def _beginning(path: Path) -> Log:
+    try:
+        with open_plain(path) as stream:
+            return parse_log(stream.read(HEAD))
+    except OSError:
+        return Log()
 
 
 def _are_the_same(settings: list[Settings]) -> bool:

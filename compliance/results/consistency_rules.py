@@ -5,7 +5,7 @@ from __future__ import annotations
 from podium.compliance.inputs.tree_rules import STRUCTURE
 from podium.rules.citations import OWN
 from podium.rules.finding import Severity
-from podium.rules.fixed.edits import RESULT, SYSTEM, copy, set_to
+from podium.rules.fixed.edits import RESULT, copy, set_to
 from podium.rules.fixed.fixed_rule import FixedRule, note, own, policy
 
 RUNS = "training rules, Benchmark Results"
@@ -31,7 +31,7 @@ OTHER_DIVISION = policy(
     help="state the same division in both",
     cites=DIVISIONS,
     varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
-    bad=(set_to(SYSTEM, "division", "open"),),
+    bad=(set_to(_FIRST, "submission_division", "open"),),
 )
 MIXED_SETTINGS = policy(
     "result.mixed-settings",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
 from msgspec.structs import replace
 
+from podium.compliance.report.render.words import plural, there_are
 from podium.rules.catalogue import find_round
+from podium.rules.constraints.formula import show
 from podium.rules.convergence.data import Point, points_of
 from podium.rules.convergence.facts import RunFacts
 from podium.rules.convergence.method import Case, Reference, References, references_of
@@ -171,8 +172,11 @@ class _Judge:
     def _mixed(self) -> str:
         names = {run.benchmark for run in self.runs}
         if len({run.batch_size for run in self.runs}) > 1:
-            sizes = Counter(run.batch_size for run in self.runs)
-            each = ", ".join(f"{size} in {count} runs" for size, count in sizes.most_common())
+            sizes: dict[float | None, list[RunFacts]] = {}
+            for run in self.runs:
+                sizes.setdefault(run.batch_size, []).append(run)
+            often = sorted(sizes.items(), key=lambda item: -len(item[1]))
+            each = ", ".join(f"{_size(size)} in {_named(runs)}" for size, runs in often)
             return f"global_batch_size differs between runs ({each}): all must have the same"
         if len(names) > 1:
             listed = ", ".join(sorted(str(name) for name in names))
@@ -240,7 +244,7 @@ class _Judge:
         # The official verifier tests whatever number of runs there is
         if self.profile is Profile.VERIFIER or len(self.runs) >= needed:
             return ""
-        return f"there are {len(self.runs)} runs; a result needs {needed}"
+        return f"{there_are(len(self.runs), 'run')}; a result needs {needed}"
 
     def _points(self, reference: Reference) -> tuple[Reference, ...]:
         if not reference.interpolated:
@@ -255,3 +259,13 @@ class _Judge:
         if self.case == "below_range":
             return f"{text}: submit reference runs at this batch size"
         return f"{text}: the review committee must decide"
+
+
+def _size(size: float | None) -> str:
+    return "none" if size is None else show(size)
+
+
+def _named(runs: Sequence[RunFacts]) -> str:
+    """One run by its file, several by their number."""
+    name = runs[0].name.rpartition("/")[2]
+    return name if name and len(runs) == 1 else plural(len(runs), "run")

@@ -80,6 +80,7 @@ def _run_count(verdict: ResultVerdict, where: str, context: JudgingContext) -> I
             context.profile,
             where,
             given=given,
+            present=plural(given, "run"),
             least="at least " if weak else "",
             needed=needed,
             runs=plural(needed - given, "more run"),

@@ -14,7 +14,7 @@ TOO_FEW_RUNS = both(
     "result.too-few-runs",
     says="a result has the number of runs that its benchmark needs",
     why="the score is a mean over runs without the fastest and slowest: fewer do not define it",
-    message="the result has {given} runs; must have {least}{needed}",
+    message="the result has {present}; must have {least}{needed}",
     help="add {runs} of {benchmark}",
     expected="{needed}",
     actual="given",

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from podium.compliance.report.render.words import there_are
 from podium.compliance.results.factor import Factor
 from podium.rules.catalogue import find_round
 from podium.rules.convergence.facts import RunFacts
@@ -94,7 +95,7 @@ def score_result(
     elif profile is Profile.POLICY and len(runs) > needed and rules.package.median_window:
         chosen, outside = median_window(runs, needed, dropped)
     if len(chosen) < needed:
-        problems.append(f"there are {len(chosen)} runs; a result needs {needed}")
+        problems.append(f"{there_are(len(chosen), 'run')}; a result needs {needed}")
     score = _score(chosen, needed, dropped, factor or Factor(), problems)
     return replace(score, runs=_parts(runs, outside, dropped))
 
@@ -191,7 +192,7 @@ def score_throughput(
     problems = []
     needed = find_round(usage, round_name).benchmark(benchmark).runs
     if len(runs) < needed:
-        problems.append(f"there are {len(runs)} instances; throughput needs {needed}")
+        problems.append(f"{there_are(len(runs), 'instance')}; throughput needs {needed}")
     failed = sorted(run.name for run in runs if not run.counts)
     if failed:
         problems.append(f"must be pruned, as they did not converge: {', '.join(failed)}")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from podium.compliance.results.model import JudgingContext
+from podium.compliance.inputs.layout import Tree
+from podium.compliance.results.consistency import contradicts, line_of
+from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.result import Result, Run
+from podium.compliance.systems.reader import line_of as line_of_field
+from podium.compliance.systems.reader import read_description
+from podium.compliance.systems.rules import DIVISION_MISMATCH
 from podium.rules.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -21,7 +26,6 @@ class LogAgreement:
 
     def __init__(self, context: JudgingContext) -> None:
         common = context.rules.scopes("", "")[0].keys
-        self._one_division = context.rules.package.one_division
         # From 4.1 on no rule asks for the key, and logs still carry values of old
         self._with_status = "submission_status" in common
         self._known: dict[tuple[str, LogFacts], list[Finding]] = {}
@@ -36,7 +40,8 @@ class LogAgreement:
             for difference in self._differences(result.place.system, description, logged):
                 if (difference.id, difference.actual) not in reported:
                     reported.add((difference.id, difference.actual))
-                    yield replace(difference, path=run.display_path)
+                    line = line_of(run.path, difference.key or "")
+                    yield replace(difference, path=run.display_path, line=line)
 
     def _logged(self, result: Result) -> dict[LogFacts, Run]:
         """What the logs say of their system, and the first run that says it."""
@@ -46,7 +51,6 @@ class LogAgreement:
         for run in result.runs:
             facts = run.facts
             logged = LogFacts(
-                facts.run.division,
                 facts.org,
                 facts.platform,
                 facts.status,
@@ -63,12 +67,43 @@ class LogAgreement:
         """The differences, without a path yet: they are those of every log that says the same."""
         known = self._known.get((system, logged))
         if known is None:
-            from podium.compliance.systems.agreement import Weights, agrees_with_logs
+            from podium.compliance.systems.agreement import agrees_with_logs
 
-            weights = Weights(
-                None if self._one_division else Severity.WARNING,
-                None if self._with_status else Severity.NOTE,
-            )
-            known = agrees_with_logs(description, logged, "", weights)
+            status = None if self._with_status else Severity.NOTE
+            known = agrees_with_logs(description, logged, "", status)
             self._known[system, logged] = known
         return known
+
+
+def judge_divisions(
+    tree: Tree, results: Iterable[ResultVerdict], context: JudgingContext
+) -> Iterator[Finding]:
+    """Descriptions that no log of their system agrees with in the division: one finding each.
+
+    Where some logs do agree, the others are at fault, and `result.other-division` names each.
+    """
+    of_system: dict[str, list[ResultVerdict]] = {}
+    for each in results:
+        of_system.setdefault(each.folder.system, []).append(each)
+    for system, verdicts in of_system.items():
+        described = verdicts[0].result.described_division
+        runs = [run for each in verdicts for run in each.result.runs]
+        if not runs or not all(contradicts(run.facts.run.division, described) for run in runs):
+            continue
+        path = tree.systems[system]
+        yield DIVISION_MISMATCH.found(
+            context.profile,
+            tree.place(path),
+            line=line_of_field(read_description(tree.root / path), "division"),
+            key="division",
+            severity=None if context.rules.package.one_division else Severity.WARNING,
+            described=described,
+            count=len(runs),
+            logged=" or ".join(sorted({repr(run.facts.run.division) for run in runs})),
+            first=_where(runs[0], "submission_division"),
+        )
+
+
+def _where(run: Run, key: str) -> str:
+    line = line_of(run.path, key)
+    return run.display_path if line is None else f"{run.display_path}:{line}"

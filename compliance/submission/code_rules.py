@@ -98,6 +98,7 @@ SOURCE_NOT_FOUND = policy(
     message="no file of that name came with the code: the log names {files}",
     help="add the files, or redacted versions of them with the same line numbers",
     cites=REPLICATION,
+    actual="absent",
     bad=(rename(f"{_OURS}/train.py", f"{_OURS}/other.py"),),
 )
 SOURCE_TOO_SHORT = policy(

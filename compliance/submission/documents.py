@@ -223,7 +223,7 @@ def _sources(sources: dict[str, tuple[int, Run]], code: Code) -> Iterator[Findin
     if absent and code.whole:
         first = next(iter(absent.values()))
         files = join_limited(list(absent), 4)
-        yield SOURCE_NOT_FOUND.found(_PROFILE, first.display_path, files=files)
+        yield SOURCE_NOT_FOUND.found(_PROFILE, first.display_path, files=files, absent=list(absent))
 
 
 def _seed_lines(runs: list[Run], code: Code) -> Iterator[Finding]:

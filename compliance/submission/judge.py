@@ -23,17 +23,13 @@ from podium.compliance.results.result import Result, Run
 from podium.compliance.results.seeds import check_seeds
 from podium.compliance.results.summary import result_entry
 from podium.compliance.results.throughput import judge_throughput
-from podium.compliance.submission.agreement import LogAgreement
+from podium.compliance.submission.agreement import LogAgreement, judge_divisions
 from podium.compliance.submission.copies import SubmissionIndex
 from podium.compliance.submission.documents import judge_documents
 from podium.compliance.submission.layout_rules import judge_tree, reported
 from podium.compliance.submission.together import Comparator, judge_alone, judge_together
-from podium.compliance.systems.check import (
-    SystemVerdict,
-    judge_description,
-    read_description,
-    unread_description,
-)
+from podium.compliance.systems.check import SystemVerdict, judge_description
+from podium.compliance.systems.reader import line_of, read_description, unread_description
 from podium.compliance.waivers.bypass_flags import RCP, SEEDS, Params
 from podium.compliance.waivers.suppressions import NOTHING_LEFT_OUT, Suppressions
 from podium.compliance.waivers.waivers import WAIVERS_FILE
@@ -118,6 +114,8 @@ class _Submission:
         for system, path in tree.systems.items():
             self._system(system, path)
         results = [self._result(folder) for folder in tree.results]
+        if not context.verifier:
+            self.findings += judge_divisions(tree, results, context)
         if tree.scope:
             self.findings += judge_alone(tree, results, context)
             self.findings = self.suppressions.mark(self.findings)
@@ -203,7 +201,9 @@ class _Submission:
             from podium.compliance.systems.agreement import agrees_with_folder
 
             where = tree.place(path)
-            self.findings += agrees_with_folder(verdict.description, tree.submitter, where)
+            for found in agrees_with_folder(verdict.description, tree.submitter, where):
+                line = line_of(document, found.key or "")
+                self.findings.append(replace(found, line=line))
 
     # --- results ---
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -13,7 +15,7 @@ from podium.compliance.inputs.tree_rules import LINKED_FOLDER, STRUCTURE
 from podium.compliance.results.model import JudgingContext
 from podium.rules.finding import Finding, Profile, Severity, StatedBy
 from podium.rules.fixed.edits import RESULT, SYSTEM, copy, remove, rename
-from podium.rules.fixed.fixed_rule import FixedRule, both, note, policy
+from podium.rules.fixed.fixed_rule import FixedRule, both, policy
 
 NO_RESULTS = policy(
     "tree.no-results",
@@ -47,15 +49,18 @@ NO_RESULTS_OF_SYSTEM = policy(
     cites=STRUCTURE,
     bad=(copy(SYSTEM, "systems/spare.json"),),
 )
-NO_SYSTEMS = note(
+NO_SYSTEMS = policy(
     "tree.no-systems",
+    Severity.ERROR,
     says="a folder with results has systems beside them",
     why="without descriptions of its systems a folder is no submission: its logs are judged, but "
-    "not the number of runs, their seeds or what they reach together",
+    "not the number of runs, their seeds or what they reach together; the official verifier ends "
+    "without a verdict on it",
     message="the folder has results, but no systems: its logs are judged one by one, not as a "
     "submission",
     help="describe each system in systems/<system>.json: podium doctor says how",
     cites=STRUCTURE,
+    varies="a note where no log lies in results/<system>/<benchmark>, as those of a submission do",
     bad=(remove("systems"),),
 )
 
@@ -76,9 +81,22 @@ def judge_tree(tree: Tree, context: JudgingContext) -> Iterator[Finding]:
     yield from reported(tree, context)
 
 
-def no_systems(folder: str) -> Finding:
-    """A folder that would be a submission if it had `systems`: a note, as its logs are judged."""
-    return NO_SYSTEMS.found(Profile.POLICY, folder)
+_OF_A_RESULT = re.compile(r"results/[^/]+/(?:(?:strong|weak)/)?[^/]+/[^/]+")
+
+
+def no_systems(folder: str, logs: Iterable[str]) -> Finding:
+    """A folder that would be a submission if it had `systems`.
+
+    A note where none of the logs lies in its `results` as those of a submission do.
+    """
+    submitted = any(_OF_A_RESULT.fullmatch(os.path.relpath(log, folder)) for log in logs)
+    severity = None if submitted else Severity.NOTE
+    return NO_SYSTEMS.found(Profile.POLICY, folder, severity=severity)
+
+
+def no_results(folder: str) -> Finding:
+    """A folder with descriptions of systems, and logs elsewhere than in `results`."""
+    return NO_RESULTS.found(Profile.POLICY, os.path.normpath(f"{folder}/results"))
 
 
 def linked_folder(link: str) -> Finding:

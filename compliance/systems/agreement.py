@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from podium.compliance.systems.fields import LOG_STATUS, letters
 from podium.compliance.systems.rules import (
-    DIVISION_MISMATCH,
     NAME_MISMATCH,
     PLATFORM_MISMATCH,
     SIZE_MISMATCH,
@@ -31,7 +30,6 @@ class LogFacts(NamedTuple):
     several that ran side by side, so that it may have fewer nodes than the system.
     """
 
-    division: str | None = None
     org: str | None = None
     platform: str | None = None
     status: str | None = None
@@ -40,31 +38,21 @@ class LogFacts(NamedTuple):
     weak: bool = False
 
 
-class Weights(NamedTuple):
-    """How much differences weigh in a round: None as their rules say."""
-
-    division: Severity | None = None
-    status: Severity | None = None
-
-
-AS_RULED = Weights()
-
-
 def agrees_with_logs(
-    description: SystemDescription, facts: LogFacts, path: str, weights: Weights = AS_RULED
+    description: SystemDescription, facts: LogFacts, path: str, status: Severity | None = None
 ) -> list[Finding]:
-    """What a log says otherwise than the description: division, organisation, platform, size.
+    """What a log says otherwise than the description: organisation, platform, status, size.
 
     Organisations are compared as sets of partners, by their letters, and one may be the shorter
     name of the other; platforms by a number of nodes or accelerators before an `x`, and by any
     word in common with the description's names. Status agrees by category, whatever the spelling.
-    Findings are at `path`, that of the log.
+    Findings are at `path`, that of the log; `status` is how much the status weighs in the round,
+    None for what its rule says.
     """
     return [
-        *_division(description, facts, path, weights.division),
         *_org(description, facts, path),
         *_platform(description, facts, path),
-        *_status(description, facts, path, weights.status),
+        *_status(description, facts, path, status),
         *_size(description, facts, path),
     ]
 
@@ -132,23 +120,6 @@ def _core(name: str) -> str:
 
 
 # --- comparisons ----------------------------------------------------------------------------------
-
-
-def _division(
-    description: SystemDescription, facts: LogFacts, path: str, severity: Severity | None
-) -> Iterator[Finding]:
-    described, logged = description.division, facts.division
-    # Capitals alone are no contradiction: published trees write Closed and Open, too
-    if described is None or logged is None or described == logged.strip().casefold():
-        return
-    yield DIVISION_MISMATCH.found(
-        Profile.POLICY,
-        path,
-        key="submission_division",
-        severity=severity,
-        logged=logged,
-        described=described,
-    )
 
 
 def _org(description: SystemDescription, facts: LogFacts, path: str) -> Iterator[Finding]:

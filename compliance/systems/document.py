@@ -37,13 +37,17 @@ def syntax_fault(
 
 
 class Document(msgspec.Struct):
-    """What a file says: of a `text` without fault `lines` is empty: see `reader.line_of`."""
+    """What a file says: of a `text` without fault `lines` is empty: see `reader.line_of`.
+
+    `cut`: what follows some fault could not be read, so that fields may stand there unseen.
+    """
 
     fields: dict[str, Any] = msgspec.field(default_factory=dict)
     lines: dict[str, int] = msgspec.field(default_factory=dict)
     faults: list[TextFault] = msgspec.field(default_factory=list)
     is_object: bool = False
     text: str = ""
+    cut: bool = False
 
     @property
     def named(self) -> Collection[str]:

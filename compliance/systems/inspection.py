@@ -12,6 +12,8 @@ import difflib
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from podium.compliance.systems.document import Document, TextFault
 from podium.compliance.systems.fields import (
     CANONICAL,
@@ -43,6 +45,7 @@ from podium.compliance.systems.rules import (
     EMPTY_FIELD,
     MISSING_FIELD,
     MISSPELT_FIELD,
+    NOT_JSON,
     PLACEHOLDER,
     VERIFIER_CRASH,
 )
@@ -189,9 +192,11 @@ class _Inspection:
         detail: str = "",
         severity: Severity | None = None,
     ) -> Iterator[Finding]:
-        yield from self._found(
+        for found in self._found(
             MISSING_FIELD, each.name, stated_by, severity, field=each.name, detail=detail, how=how
-        )
+        ):
+            # It may stand behind the fault of syntax
+            yield replace(found, caused_by=NOT_JSON.id) if self.document.cut else found
 
     def _neither_given(self) -> bool:
         """Whether the policy, too, misses the count of cores and of virtual processors."""

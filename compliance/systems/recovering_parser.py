@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from bisect import bisect_right
@@ -16,6 +15,7 @@ from podium.logging_spec.limits import (
     BeyondLimitError,
     read_json,
     shallow,
+    syntax_problem,
     too_deep,
     too_long,
     value_end,
@@ -51,8 +51,10 @@ class Parser:
         self.loose = json.JSONDecoder(parse_constant=self._constant, strict=False)
 
     def parse(self) -> None:
-        with contextlib.suppress(_Stop):
+        try:
             self.top()
+        except _Stop:
+            self.document.cut = True
 
     def top(self) -> None:
         self.blank()
@@ -74,7 +76,7 @@ class Parser:
         try:
             value = read_json(self.text[self.at :], self.strict.raw_decode)[0]
         except json.JSONDecodeError as error:
-            self.fault(self.at + error.pos, error.msg, "begin with { and end with }")
+            self.fault(self.at + error.pos, syntax_problem(error), "begin with { and end with }")
         except BeyondLimitError as error:
             self.fault(self.at, str(error), FLAT)
         else:
@@ -111,7 +113,8 @@ class Parser:
         try:
             key, self.at = self.loose.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
-            self.fault(error.pos, f"the field's name cannot be read: {error.msg}", QUOTE)
+            problem = f"the field's name cannot be read: {syntax_problem(error)}"
+            self.fault(error.pos, problem, QUOTE)
             self.resume()
             return True
         line = self.line(start)
@@ -148,7 +151,7 @@ class Parser:
         try:
             document.fields[key], self.at = self.decoded()
         except json.JSONDecodeError as error:
-            problem = f"the value of `{key}` cannot be read: {error.msg}"
+            problem = f"the value of `{key}` cannot be read: {syntax_problem(error)}"
             self.fault(error.pos, problem, QUOTE, key)
             return False
         except BeyondLimitError as error:

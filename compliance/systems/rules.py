@@ -78,6 +78,7 @@ MISSPELT_FIELD = FixedRule(
     severity=Severity.ERROR,
     in_verifier=None,  # its profile reports the field that is missing
     cites=CITES,
+    expected="{field}",
     actual="given",
     bad=(drop(SYSTEM, "division"), set_to(SYSTEM, "divison", "closed")),
     varies="a warning where only the policy or only the official verifier demands the field; "
@@ -228,14 +229,15 @@ SUBMITTER_MISMATCH = policy(
 DIVISION_MISMATCH = policy(
     "system.division-mismatch",
     Severity.ERROR,
-    says="a description and the logs of its system name the same division",
+    says="a description has the division that the logs of its system have",
     why="closed and open results are published apart",
-    message="the log says division {logged!r}, the system description {described!r}",
-    help="a result is of one division: correct the one that is wrong",
+    message="`division` is {described!r}; all {count} logs of the system say {logged}, such as "
+    "{first}",
+    help="a result is of one division: correct the description, or the logs if they are wrong",
     cites=CITES,
-    expected="{described}",
-    actual="logged",
-    bad=(set_to(_LOG, "submission_division", "open"),),
+    expected="{logged}",
+    actual="described",
+    bad=(set_to(SYSTEM, "division", "open"),),
     varies="a warning up to training 3.1 and in HPC 0.7, where results were accepted so",
 )
 

@@ -8,7 +8,14 @@ from typing import Any
 
 import msgspec
 
-from podium.logging_spec.limits import TOO_DEEP, TOO_LONG, shallow, too_deep, too_long
+from podium.logging_spec.limits import (
+    TOO_DEEP,
+    TOO_LONG,
+    shallow,
+    syntax_problem,
+    too_deep,
+    too_long,
+)
 from podium.logging_spec.reader.log import Fault, LineFault, Log, decode, text_of
 from podium.logging_spec.reader.record import Record
 
@@ -61,7 +68,7 @@ def _examine(payload: bytes, position: int, log: Log) -> Record | None:
     try:
         found = json.loads(text)
     except json.JSONDecodeError as error:
-        where = f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1}"
+        where = f"{syntax_problem(error)} at character {error.pos + 1}"
         log.faults.append(_broken_json(body, where, position))
         return None
     # The official reader ends here, too: Python's parser goes some thousand levels deep

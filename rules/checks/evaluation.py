@@ -213,9 +213,32 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 
 
 @check(
+    "evaluation.before-run",
+    key="eval_accuracy",
+    says="no evaluation comes before run_start",
+    cites=CITES,
+    bad=excerpt(
+        at(0, "eval_accuracy", 3.2, samples_count=24_576),
+        at(44, "run_start"),
+        at(60, "run_stop", status="success"),
+    ),
+    good=excerpt(
+        at(0, "run_start"),
+        at(59, "eval_accuracy", 3.2, samples_count=24_576),
+        at(60, "run_stop", status="success"),
+    ),
+    by_benchmark=True,
+    watches=(on("run_start", "run_stop", *OUTCOMES, when=stopped),),
+)
+def before_run(run: Run, context: Context) -> Iterator[Violation]:
+    """What is evaluated before the clock starts was trained before it, too."""
+    yield from _untimed(run, context, early=True)
+
+
+@check(
     "evaluation.untimed",
     key="eval_accuracy",
-    says="evaluations lie between run_start and run_stop",
+    says="no evaluation comes after run_stop",
     cites=CITES,
     # A note, since accepted HPC logs go on evaluating after run_stop
     severity=Severity.NOTE,
@@ -234,33 +257,37 @@ def stop_before_target(run: Run, context: Context) -> Iterator[Violation]:
 )
 def untimed(run: Run, context: Context) -> Iterator[Violation]:
     """Evaluation is on the clock unless the benchmark evaluates checkpoints after the run."""
+    yield from _untimed(run, context, early=False)
+
+
+def _untimed(run: Run, context: Context, *, early: bool) -> Iterator[Violation]:
     start, stop = run.first("run_start"), run.first("run_stop")
     # Where run_stop is not after run_start nothing can lie between: that is a fault of its own
     if start is None or stop is None or context.offline or stop.time_ms <= start.time_ms:
         return
-    records = run.records
-    places = evaluations(run)
-    when = [records[index].time_ms for index in places]
-    if not when or start.time_ms <= min(when) <= max(when) <= stop.time_ms:
-        return
-    early = [i for i, time_ms in zip(places, when, strict=True) if time_ms < start.time_ms]
-    late = [i for i, time_ms in zip(places, when, strict=True) if time_ms > stop.time_ms]
-    for found, side, marker in ((early, "before", start), (late, "after", stop)):
-        if found:
-            off = abs(records[found[0]].time_ms - marker.time_ms)
-            yield Violation(
-                found[0],
-                f"{outcome_key(run)} is {minutes(off)} {side} {marker.key} ({len(found)} of "
-                f"{len(places)} evaluations are); must be between run_start and run_stop",
-                "between run_start and run_stop",
-                len(found),
-                "evaluate while the clock runs",
-            )
+    records, places = run.records, evaluations(run)
+    marker, side = (start, "before") if early else (stop, "after")
+    if early:
+        found = [index for index in places if records[index].time_ms < start.time_ms]
+    else:
+        found = [index for index in places if records[index].time_ms > stop.time_ms]
+    if found:
+        off = abs(records[found[0]].time_ms - marker.time_ms)
+        yield Violation(
+            found[0],
+            f"{outcome_key(run)} is {minutes(off)} {side} {marker.key} ({len(found)} of "
+            f"{len(places)} evaluations {'is' if len(found) == 1 else 'are'}); must be between "
+            "run_start and run_stop",
+            "between run_start and run_stop",
+            len(found),
+            "evaluate while the clock runs",
+        )
 
 
 CHECKS = (
     off_schedule,
     after_target,
     stop_before_target,
+    before_run,
     untimed,
 )

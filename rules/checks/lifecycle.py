@@ -99,7 +99,7 @@ def repeated_by_ranks(run: Run, context: Context) -> Iterator[Violation]:
         if any(count % times_over for count in values.values()):
             return
     yield Violation(
-        starts[1],
+        min(found[1] for found in run.where.values()),
         f"every record is logged {times_over} times; must be logged once",
         "once",
         times_over,

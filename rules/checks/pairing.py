@@ -143,6 +143,57 @@ def unstarted(run: Run, context: Context) -> Iterator[Violation]:
 
 
 @check(
+    "pairing.evaluation-without-outcome",
+    key="eval_accuracy",
+    says="every evaluation that began and ended has its outcome in the log",
+    cites=CITES,
+    stated_by=StatedBy.PODIUM,
+    bad=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_accuracy", 3.4, samples_count=12_288),
+        at(2, "eval_stop", samples_count=12_288),
+        at(3, "eval_start", samples_count=24_576),
+        at(4, "eval_stop", samples_count=24_576),
+    ),
+    good=excerpt(
+        at(1, "eval_start", samples_count=12_288),
+        at(2, "eval_accuracy", 3.4, samples_count=12_288),
+        at(2, "eval_stop", samples_count=12_288),
+        at(3, "eval_start", samples_count=24_576),
+        at(4, "eval_accuracy", 3.3, samples_count=24_576),
+        at(4, "eval_stop", samples_count=24_576),
+    ),
+    by_benchmark=True,
+)
+def without_outcome(run: Run, context: Context) -> Iterator[Violation]:
+    """An outcome that is not in the log may have been taken out: the run goes by another one then.
+
+    An evaluation that run_stop cuts short need have none.
+    """
+    key = outcome_key(run)
+    starts, outcomes = marks_of(run, "eval_start"), marks_of(run, key)
+    if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
+        return
+    lost = starts.not_among(outcomes)
+    stops = marks_of(run, "eval_stop") if lost else None
+    if stops is None or stops.unit != starts.unit:
+        return
+    ended = {*stops.values}
+    lost = [each for each in lost if each[1] in ended]
+    # Some logs count the samples of eval_start another way: then no start has an outcome
+    if lost and len(lost) < len(starts.values):
+        yield Violation(
+            lost[0][0],
+            f"no {key} is logged for the evaluation at {where_is((starts.unit, lost[0][1]))} "
+            f"({len(lost)} of {len(starts.values)} evaluations), which began and ended; must be "
+            "logged for each",
+            f"{key} at the position of each eval_start",
+            len(lost),
+            f"log {key} between eval_start and eval_stop of every evaluation",
+        )
+
+
+@check(
     "pairing.evaluation-positions",
     key="eval_stop",
     says="eval_start and eval_stop of one evaluation give the same position",
@@ -256,6 +307,7 @@ CHECKS = (
     left_open,
     stop_without_start,
     unstarted,
+    without_outcome,
     evaluation_positions,
     block_positions,
     final_position,

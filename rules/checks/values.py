@@ -65,6 +65,11 @@ def _odd_numbers(value: Any) -> bool:
     )
 
 
+def _of(bad: list[int], found: list[int]) -> str:
+    """How many records are bad, where there is more than one of the key."""
+    return f" ({len(bad)} of {len(found)} records)" if len(found) > 1 else ""
+
+
 def _odd(_: Run, record: Record) -> bool:
     return _odd_numbers(record.value)
 
@@ -94,8 +99,7 @@ def not_a_number(run: Run, _: Context) -> Iterator[Violation]:
                 value = records[bad[0]].value
                 yield Violation(
                     bad[0],
-                    f"{key} is {show(value)} ({len(bad)} of {len(found)} records); must be a "
-                    "finite number",
+                    f"{key} is {show(value)}{_of(bad, found)}; must be a finite number",
                     "a finite number",
                     show(value),
                     f"find out why {key} is no number",
@@ -261,8 +265,7 @@ def seed_not_integer(run: Run, context: Context) -> Iterator[Violation]:
         value = records[bad[0]].value
         yield Violation(
             bad[0],
-            f"seed is {show(value)} ({len(bad)} of {len(run.where['seed'])} records); must be an "
-            "integer",
+            f"seed is {show(value)}{_of(bad, run.where['seed'])}; must be an integer",
             "an integer",
             show(value),
             "log the seed as the random generator takes it",

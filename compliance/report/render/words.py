@@ -92,6 +92,11 @@ def plural(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
+def there_are(number: int, one: str) -> str:
+    """Say how many there are: there is 1 run, there are 2 runs."""
+    return f"there {'is' if number == 1 else 'are'} {plural(number, one)}"
+
+
 def placed(path: str, base: str) -> str:
     """Join a folder and a path below it; either may be empty."""
     if not base or path.startswith("/"):
@@ -133,7 +138,11 @@ def times(group: Group) -> str:
 def following_text(group: Group) -> str:
     """Say how many findings a group has caused."""
     number = len(group.following)
-    return f"{plural(number, 'finding')} {'follows' if number == 1 else 'follow'} from it"
+    text = f"{plural(number, 'finding')} {'follows' if number == 1 else 'follow'} from it"
+    theirs = sum(each.official for each in group.following)
+    if not theirs or group.official:
+        return text
+    return f"{text}; the official verifier rejects for {theirs} of these"
 
 
 def spot(finding: Finding) -> str:

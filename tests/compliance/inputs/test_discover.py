@@ -67,11 +67,35 @@ def test_submissions_of_0_5_may_lie_deeper(tmp_path: Path) -> None:
 def test_later_folders_without_systems_are_loose_logs(profile: str, tmp_path: Path) -> None:
     tree = undescribed(usual(tmp_path))
     report = tree.check(profile)
-    assert (report.submissions, report.results, report.verdict) == ([], [], "accepted")
-    notes = [(f.path, f.severity) for f in of_rule(report, ALONE)]
-    assert notes == ([(".", "note")] if profile == "policy" else [])
-    assert len(report.files) == 3
-    assert tree.check(profile, strict=True).verdict == "accepted"
+    assert (report.submissions, report.results) == ([], [])
+    # The official verifier ends without a verdict on what is laid out as a submission
+    told = [(f.path, f.severity) for f in of_rule(report, ALONE)]
+    assert told == ([(".", "error")] if profile == "policy" else [])
+    assert report.verdict == ("rejected" if profile == "policy" else "accepted")
+    assert [file.verdict for file in report.files] == ["pass"] * 3
+
+
+def test_logs_that_merely_lie_in_results_are_noted(tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    other = tmp_path / "work" / "results" / "today"
+    shutil.copytree(tree.root / tree.folder(), other)
+    report = check(tmp_path / "work", round="5.1")
+    assert [(f.path, f.severity) for f in of_rule(report, ALONE)] == [(".", "note")]
+    assert check(tmp_path / "work", round="5.1", strict=True).verdict == "accepted"
+
+
+@pytest.mark.parametrize("name", ["Results", "result"])
+def test_results_under_another_name_are_told_of(name: str, tmp_path: Path) -> None:
+    tree = usual(tmp_path)
+    (tree.root / "results").rename(tree.root / name)
+    report = tree.check()
+    assert [(f.path, f.severity) for f in of_rule(report, "tree.no-results")] == [
+        ("results", "error")
+    ]
+    # Only descriptions make a folder `systems` one of a submission's
+    shutil.rmtree(tree.root / "systems")
+    (tree.root / "systems").mkdir()
+    assert of_rule(tree.check(), "tree.no-results") == []
 
 
 def test_a_submitter_of_a_round_without_systems_is_told_of(tmp_path: Path) -> None:

@@ -150,6 +150,38 @@ def seen(browser: str, folder: Path, source: str, act: str = "") -> str:
     return done.stdout
 
 
+def complaints(browser: str, folder: Path, source: str) -> list[str]:
+    """What the browser writes to its console about a page: errors, and what the policy forbids."""
+    file = folder / "page.html"
+    file.write_text(source, encoding="utf-8")
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile")
+    done = subprocess.run(
+        [browser, *flags, "--enable-logging=stderr", "--virtual-time-budget=2000", file.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "told"),
+    [
+        ("", ""),
+        ("<script>nothing_of_that_name()</script>", "nothing_of_that_name is not defined"),
+        ('<img src="https://example.org/a.png">', "Content Security Policy"),
+    ],
+)
+def test_the_page_gives_the_console_nothing_to_say(
+    browser: str, tmp_path: Path, spoilt: str, told: str
+) -> None:
+    source = page.render(big_round()).replace("</body>", f"{spoilt}</body>")
+    found = complaints(browser, tmp_path, source)
+    assert bool(found) is bool(spoilt)
+    assert all(told in line for line in found)
+
+
 def choose(name: str, value: str) -> str:
     """A script in which a person fills in a field of the filter."""
     return (

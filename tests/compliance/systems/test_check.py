@@ -601,11 +601,9 @@ def differs(facts: LogFacts, **changes: Any) -> list[str]:
 
 
 def test_agreement_with_logs() -> None:
-    agrees = LogFacts("closed", "EXAMPLE labs", "8xEX", "onprem", 8, 8)
+    agrees = LogFacts("EXAMPLE labs", "8xEX", "onprem", 8, 8)
     assert differs(agrees) == []
     assert differs(LogFacts()) == []
-    assert differs(LogFacts(division="open")) == ["system.division-mismatch"]
-    assert differs(LogFacts(division="CLOSED")) == []
     assert differs(LogFacts(org="Other")) == ["system.submitter-mismatch"]
     assert differs(LogFacts(org="SUBMISSION_ORG_PLACEHOLDER")) == ["system.submitter-mismatch"]
     assert differs(LogFacts(platform="8xSUBMISSION_PLATFORM_PLACEHOLDER")) == [

@@ -78,9 +78,10 @@ def test_what_is_evaluated_after_the_run_is_on_no_clock() -> None:
     assert log.move("run_stop", 12).faults() == []
 
 
-def test_evaluations_before_the_run_are_noted() -> None:
-    log = GoodLog(POINTS).add(at(-0.5, "eval_accuracy", 9.9, samples_count=0))
-    assert log.drop("eval_start").faults() == ["evaluation.untimed"]
+@pytest.mark.parametrize(("minute", "faults"), [(-0.01, ["evaluation.before-run"]), (0, [])])
+def test_evaluations_before_the_run_are_warned_of(minute: float, faults: list[str]) -> None:
+    log = GoodLog(POINTS).add(at(minute, "eval_accuracy", 9.9, samples_count=0))
+    assert log.drop("eval_start").faults() == faults
 
 
 @pytest.mark.parametrize(

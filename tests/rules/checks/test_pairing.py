@@ -54,6 +54,29 @@ def test_every_outcome_belongs_to_an_evaluation(good: Make) -> None:
     assert log.faults() == ["pairing.unstarted-evaluation"]
 
 
+def test_every_evaluation_that_ended_has_its_outcome(good: Make) -> None:
+    log = good()
+    del log.records[nth(log, "eval_accuracy", 1)]
+    [found] = log.violations()["pairing.evaluation-without-outcome"]
+    assert found.position == nth(log, "eval_start", 1)
+    assert "no eval_accuracy is logged for the evaluation at samples_count 24576 (1 of 3" in (
+        found.message
+    )
+
+
+def test_an_evaluation_that_is_cut_short_needs_no_outcome(good: Make) -> None:
+    log = good().add(at(30.5, "eval_start", samples_count=49_152))
+    assert "pairing.evaluation-without-outcome" not in log.faults()
+
+
+def test_outcomes_that_count_otherwise_are_left_alone(good: Make) -> None:
+    log = good()
+    for record in log.records:
+        if record.key == "eval_accuracy" and isinstance(record.metadata, dict):
+            record.metadata["samples_count"] += 1
+    assert "pairing.evaluation-without-outcome" not in log.faults()
+
+
 def test_starts_that_count_otherwise_are_left_alone(good: Make) -> None:
     log = (
         good()

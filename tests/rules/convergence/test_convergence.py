@@ -215,12 +215,18 @@ def test_faulty_results_say_what_is_wrong(profile: Profile) -> None:
     assert (two.verdict, two.case) == ("fail", "none")
     assert "2 of 5 runs did not converge; at most 1 may" in two.messages[0]
     assert judge([16.0] * 5, profile, None).verdict == "fail"
-    mixed = runs([16.0] * 4, 128, "resnet") + runs([16.0], 256, "resnet")
+    odd = [replace(run, name="results/a/result_4.txt") for run in runs([16.0], 256, "resnet")]
+    mixed = runs([16.0] * 4, 128, "resnet") + odd
     found = judge_convergence(
         find_round("training", "4.0"), "resnet", mixed, profile, points=example()
     )
     assert found.verdict == "fail"
-    assert "128 in 4 runs, 256 in 1 runs" in found.messages[0]
+    assert "(128 in 4 runs, 256 in result_4.txt)" in found.messages[0]
+    unnamed = [replace(run, name="") for run in mixed]
+    found = judge_convergence(
+        find_round("training", "4.0"), "resnet", unnamed, profile, points=example()
+    )
+    assert "(128 in 4 runs, 256 in 1 run)" in found.messages[0]
     assert judge_convergence(find_round("training", "4.0"), "resnet", [], profile).verdict == "fail"
 
 
