@@ -74,6 +74,7 @@ def test_each_test_of_the_folder_is_named() -> None:
 
 
 UNNAMED = {
+    ("tests/security/test_clone.py", "test_a_newer_git_is_not_refused"),
     ("tests/security/test_archive.py", "test_a_folder_may_come_after_what_is_in_it_but_once"),
     ("tests/security/test_clone.py", "test_settings_that_the_surroundings_pass_are_kept"),
 }

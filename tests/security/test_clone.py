@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from podium.compliance.cli import run
+from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.packing.git.clone import Clone
-from podium.compliance.packing.git.isolation import overrides
+from podium.compliance.packing.git.isolation import overrides, refuse_old
 from tests.compliance.clones import BRANCH, Review, alone, git
 from tests.compliance.packs import Loose
 
@@ -298,6 +299,17 @@ def test_hooks_of_a_configuration_are_off_by_name() -> None:
     found = overrides(listing)
     assert ("hook.a b.enabled", "false") in found
     assert ("hook.c.d.enabled", "false") in found
+
+
+@pytest.mark.parametrize("version", ["git version 2.30.9", "git version 1.99.1", "", "2.x"])
+def test_a_git_that_would_not_heed_the_settings_is_refused(version: str) -> None:
+    with pytest.raises(UsageFault, match=r"too old; install git 2\.31"):
+        refuse_old(version)
+
+
+@pytest.mark.parametrize("version", ["git version 2.31.0", "git version 3.0.rc1 (Apple 1)"])
+def test_a_newer_git_is_not_refused(version: str) -> None:
+    refuse_old(version)
 
 
 def test_a_link_in_the_submitters_place_is_not_written_through(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podium.compliance.errors import UsageFault
-from podium.compliance.packing.git.isolation import LISTING, environment, overrides
+from podium.compliance.packing.git.isolation import LISTING, environment, overrides, refuse_old
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Clone:
             GIT_SEQUENCE_EDITOR="true",
             LC_ALL="C",
         )
+        refuse_old(self.run("version"))
         pairs = overrides(self.run(*LISTING))
         self.repo.git.update_environment(**environment(pairs, os.environ))
         self.run("rev-parse", "--is-inside-work-tree")

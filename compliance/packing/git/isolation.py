@@ -16,6 +16,9 @@ from podium.compliance.report.terminal import clean
 LISTING = ("config", "--list", "--show-scope", "-z")
 """The words of the git command whose output `overrides` reads; it runs no program itself."""
 
+_OLDEST = (2, 31)
+"""The first git that takes settings from its surroundings; an older one would not heed them."""
+
 _ALWAYS = {
     # The user's own settings must not change a byte of a log, nor quote names in listings
     "core.autocrlf": "false",
@@ -74,6 +77,14 @@ _REFUSED = {
     r"core\.worktree": "has git write to another folder",
 }
 """Keys that nothing can stand for."""
+
+
+def refuse_old(version: str) -> None:
+    """Raise UsageFault for a git that cannot be kept from what a clone names."""
+    found = re.search(r"(\d+)\.(\d+)", version)
+    if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise UsageFault(f"{clean(version.strip()) or 'git'} is too old; install git {oldest}")
 
 
 def overrides(listing: str) -> list[tuple[str, str]]:
