@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from podium.rules.catalogue import find_round
 REVIEW_FILE, MANIFEST_FILE = "review.json", "files.json"
 LARGEST = 1 << 28
 
+PLAIN = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*")
+"""Ids of objections: names of files, of one folder."""
+
 
 class Before(msgspec.Struct, frozen=True):
     """A review made before: what it found, the files it saw, and the objections' states since."""
@@ -46,6 +50,12 @@ def read_before(folder: Path) -> Before:
     review = _read(folder / REVIEW_FILE, Review)
     if review.anonymous:
         raise UsageFault(f"{folder} is anonymous; --against needs the review with names")
+    odd = next((each.id for each in review.objections if not PLAIN.fullmatch(each.id)), None)
+    if odd is not None:
+        # It will be the name of a file
+        raise UsageFault(
+            f"{folder / REVIEW_FILE} names an objection {clean(odd)!r}; it has no file"
+        )
     files = _read(folder / MANIFEST_FILE, dict[str, str])
     records = read_records(folder)
     return Before(review, files, records, with_records(review.objections, records))

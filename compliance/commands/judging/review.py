@@ -29,7 +29,7 @@ EXAMPLES = examples(
     "podium review training_results_v5.1 --output review",
     "podium review v5.1 --earlier training_results_v5.0 --output review",
     "podium review v5.1 --against review --output review-2",
-    "podium review v5.1 --anonymous --output for-the-press-kit",
+    "podium review v5.1 --anonymous --output without-names",
 )
 
 

@@ -232,3 +232,17 @@ def test_a_folder_that_is_no_review_is_refused(
     words = ["review", str(tmp_path / "first" / NAME), "--against", str(reviewed)]
     assert cli.run(words) == Exit.USAGE
     assert "is no review that podium wrote" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", ".hidden", "a/b", ""])
+def test_an_objection_cannot_name_a_file_elsewhere(
+    reviewed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    made = found(reviewed)
+    made["objections"][0]["id"] = name
+    (reviewed / "review.json").write_text(json.dumps(made))
+    after = tmp_path / "after"
+    words = ["review", str(tmp_path / "first" / NAME), "--against", str(reviewed)]
+    assert cli.run([*words, "--output", str(after)]) == Exit.USAGE
+    assert "names an objection" in capsys.readouterr().err
+    assert not after.exists()
