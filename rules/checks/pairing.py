@@ -175,6 +175,9 @@ def without_outcome(run: Run, context: Context) -> Iterator[Violation]:
     if starts is None or outcomes is None or starts.unit != outcomes.unit or context.offline:
         return
     lost = starts.not_among(outcomes)
+    # An outcome at another position is not lost: `pairing.unstarted-evaluation` says so
+    if lost and outcomes.not_among(starts):
+        return
     stops = marks_of(run, "eval_stop") if lost else None
     if stops is None or stops.unit != starts.unit:
         return

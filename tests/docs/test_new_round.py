@@ -14,6 +14,8 @@ from tests.compliance.drift.upstream import Release
 from tests.docs.pages import Copy, blocks, copied
 from tests.locations import ROOT
 
+pytestmark = pytest.mark.long  # the page's commands take most of a minute
+
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Copy:

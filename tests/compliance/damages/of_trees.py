@@ -226,7 +226,7 @@ REST = (
         (link(f"{OURS}/data", "nothing"),),
         "repo.broken-link",
         f"{OURS}/data",
-        "Po",
+        "o",
     ),
     Damage(
         "a link to this machine",

@@ -80,6 +80,7 @@ def test_a_damage_is_told_of(damage: Damage, tree: Path) -> None:
         assert "verifier" in report["rejected_by"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_annotations_point_at_what_there_is(
     damage: Damage, tree: Path, monkeypatch: pytest.MonkeyPatch
@@ -97,6 +98,7 @@ def test_annotations_point_at_what_there_is(
         assert [each for each in named if not os.path.lexists(unquote(each))] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_the_official_programs_judge_the_damage_as_told(damage: Damage, tree: Path) -> None:
     changed(tree, damage.changes)

@@ -101,6 +101,7 @@ PLANTED: dict[str, tuple[str, Callable[[Release], Release], str, str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_changed_row_is_found_and_no_other(release: Release, name: str) -> None:
     key, plant, ours, theirs = PLANTED[name]

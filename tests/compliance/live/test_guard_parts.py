@@ -32,6 +32,7 @@ AT_END = {
     "pairing.stop-without-start",
     "pairing.unstarted-evaluation",
     "pairing.evaluation-positions",
+    "pairing.evaluation-without-outcome",
     "pairing.block-positions",
     "log.misspelt-key",
     "log.repeated-by-ranks",
