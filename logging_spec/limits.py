@@ -63,8 +63,14 @@ def too_deep(text: str | bytes) -> bool:
 
 def any_too_deep(texts: list[bytes]) -> bool:
     """Whether one of several texts goes deeper than the limit."""
+    # Each level has two brackets
     long = [text for text in texts if len(text) > 2 * DEEPEST]
-    return any(map(too_deep, long))
+    # All at once, as every log comes by: of each text its opening brackets are left
+    brackets = b"\n".join(long).translate(None, _NO_BRACKETS)
+    return max(map(len, brackets.split(b"\n"))) > DEEPEST and any(map(too_deep, long))
+
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[{\n"))
 
 
 def _deeper(tokens: Iterator[str] | Iterator[bytes]) -> bool:
