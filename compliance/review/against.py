@@ -121,7 +121,7 @@ def _met(objection: Objection, *, there: bool) -> Objection:
         return replace(objection, change=Change(kind="standing"))
     paths = sorted({each.path for each in objection.evidence})
     change = Change(kind="fixed" if there else "gone", fixed=paths)
-    if objection.state in ("open", "answered"):
+    if objection.is_open:
         today = datetime.date.today().isoformat()
         return replace(objection, state="fixed", by="podium", date=today, change=change)
     return replace(objection, change=change)

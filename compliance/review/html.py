@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean
 from podium.compliance.review.charts import Picture
 from podium.compliance.review.model import Objection, ResultEntry, Review
@@ -101,7 +102,7 @@ class _Pages:
 
     def index(self) -> str:
         review = self.review
-        opened = [each for each in review.objections if each.state in ("open", "answered")]
+        opened = [each for each in review.objections if each.is_open]
         by_home = {entry.path: _counts(review, entry.path) for entry in review.submissions}
         submissions = [
             {"entry": entry, "file": self.files[entry.path], **by_home[entry.path]}
@@ -173,11 +174,7 @@ def _first(objection: Objection) -> tuple[bool, bool, int, str]:
 
 
 def _counts(review: Review, path: str) -> dict[str, int]:
-    opened = [
-        each
-        for each in review.objections
-        if each.submission == path and each.state in ("open", "answered")
-    ]
+    opened = [each for each in review.objections if each.submission == path and each.is_open]
     return {
         "errors": sum(each.severity == "error" for each in opened),
         "anomalies": sum(each.anomaly for each in opened),
@@ -188,7 +185,7 @@ def _counts(review: Review, path: str) -> dict[str, int]:
 def _asked(objections: Sequence[Objection], path: str) -> int:
     """How many open objections have evidence in a result."""
     return sum(
-        each.state in ("open", "answered")
+        each.is_open
         and any(place.path == path or place.path.startswith(f"{path}/") for place in each.evidence)
         for each in objections
     )
@@ -224,7 +221,12 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_final,
     )
-    filters: dict[str, Callable[..., str]] = {"short": _short, "clock": _clock, "about": about}
+    filters: dict[str, Callable[..., str]] = {
+        "short": _short,
+        "clock": _clock,
+        "about": about,
+        "plural": plural,
+    }
     environment.filters.update(filters)
     return environment
 

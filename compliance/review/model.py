@@ -170,6 +170,11 @@ class Objection(msgspec.Struct, frozen=True, kw_only=True):
     comment: str = ""
     change: Change | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer, or for a decision on one."""
+        return self.state in ("open", "answered")
+
 
 class SubmissionEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One submission and what is asked about it."""

@@ -133,14 +133,14 @@ def letters(
 ) -> str:
     """All that a submitter is asked, ready to be sent: one part for each objection."""
     own = [each for each in objections if each.submitter == submitter]
-    asked = [each for each in own if each.state in ("open", "answered")]
+    asked = [each for each in own if each.is_open]
     lines = [f"# {escape(submitter)}: objections in review of {title}", "", notice, ""]
     if not asked:
         lines += ["Nothing is open.", ""]
     for each in asked:
         lines += [f"## {about(each)}", "", f"`{each.id}`: {each.severity}, {each.state}", ""]
         lines += [letter(each, title, says)]
-    settled = [each for each in own if each.state not in ("open", "answered")]
+    settled = [each for each in own if not each.is_open]
     if settled:
         lines += ["## Settled", ""]
         lines += [f"- `{each.id}`: {each.state}" for each in settled]

@@ -70,7 +70,7 @@ def review_round(
 def _submissions(material: Material, objections: Sequence[Objection]) -> list[SubmissionEntry]:
     outcome = material.outcome
     results = Counter(result.place.submitter for result in material.results)
-    asked = Counter(each.submission for each in objections if each.state in ("open", "answered"))
+    asked = Counter(each.submission for each in objections if each.is_open)
     faults = {each.path: each.message for each in outcome.findings if each.id in OWN_FAULTS}
     return [
         SubmissionEntry(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from podium.compliance.report.markdown_text import code, escape
+from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, wrap
 from podium.compliance.review.html import MOST_FIRST
 from podium.compliance.review.model import Objection, Review
@@ -39,14 +40,17 @@ def text(review: Review, width: int) -> str:
 
 
 def _summary(review: Review) -> str:
-    return (
-        f"{len(review.submissions)} submissions, {len(review.results)} results, "
-        f"{len(_opened(review))} open objections, {len(review.notes)} notes"
+    counts = (
+        (len(review.submissions), "submission"),
+        (len(review.results), "result"),
+        (len(_opened(review)), "open objection"),
+        (len(review.notes), "note"),
     )
+    return ", ".join(plural(*each) for each in counts)
 
 
 def _opened(review: Review) -> list[Objection]:
-    opened = [each for each in review.objections if each.state in ("open", "answered")]
+    opened = [each for each in review.objections if each.is_open]
     # Of a round: the gravest of all submitters first
     return sorted(opened, key=lambda each: (*weight(each)[1:], each.submitter))
 

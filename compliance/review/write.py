@@ -45,7 +45,7 @@ def write_review(
     """
     refuse_occupied(folder)
     undrawn = drawable() if curves else "Curves were not asked for."
-    with draft_folder(folder, durable=False) as draft:
+    with draft_folder(folder) as draft:
         drawn: dict[str, Sequence[Picture]] = {}
         if not undrawn:
             drawn = _draw(draft / "charts", review)

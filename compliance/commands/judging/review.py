@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import refuse_inside, rulebook, warn
+from podium.compliance.commands.delivery import name_leftovers, refuse_inside, rulebook, warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     JobsOption,
@@ -98,6 +98,7 @@ def review(
     if output is not None:
         # A round takes a while to read: what cannot be written is refused before
         refuse_occupied(output)
+        name_leftovers(output)
     before = None if against is None else read_before(against)
     options = Options(usage, round, jobs=processes(jobs))
     with progress_bar(quiet) as progress:
@@ -112,7 +113,7 @@ def review(
     if output is not None:
         _write(output, made, files, _texts(outcome), curves=not no_curves)
     _print(made, format)
-    opened = any(each.state in ("open", "answered") for each in made.objections)
+    opened = any(each.is_open for each in made.objections)
     raise typer.Exit(Exit.FOUND if opened else Exit.CLEAN)
 
 

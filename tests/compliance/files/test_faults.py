@@ -174,7 +174,7 @@ class Faults(RuleBasedStateMachine):
         with watched(self.place, listener), clock_set_back(back):
             said = called(*words)
         self.fired = listener.fired
-        self._judge(said, words, listener, target)
+        self._judge(said, words, listener)
         left = state_of(target)
         if left != old:
             # Only ever the whole: a second call finds nothing to do, or is refused for it
@@ -187,7 +187,7 @@ class Faults(RuleBasedStateMachine):
         assert repeated.status == 0, (repeated, said, fault)
         assert state_of(target) is not None
 
-    def _judge(self, said: Said, words: tuple[str, ...], listener: Faulty, target: Path) -> None:
+    def _judge(self, said: Said, words: tuple[str, ...], listener: Faulty) -> None:
         about = (words[0], str(listener.fault), listener.path, said)
         if not listener.fired:
             assert said.status == 0, about
@@ -236,6 +236,14 @@ class Faults(RuleBasedStateMachine):
         file = self.place / "n8.json"
         words = ("system", "init", str(file), "--round", "5.1", "--no-probe", "--quiet")
         self._call((*words, "--replace"), file, fault)
+
+    @rule(fault=st.one_of(writing, short))
+    def review(self, fault: Fault | None) -> None:
+        tree, output = self.work / "packed/Acme", self.place / "review"
+        shutil.rmtree(output, ignore_errors=True)
+        assert called("pack", str(self.work), "--replace", ".", "--quiet").status == 0
+        words = ("review", str(tree), "--output", str(output), "--no-curves", "--quiet")
+        self._call((*words, "--jobs", "1"), output, fault)
 
     @rule(fault=st.one_of(st.none(), reading))
     def watch(self, fault: Fault | None) -> None:
@@ -299,11 +307,19 @@ def every_call_fails(command: str, name: str) -> int:
         state.teardown()
 
 
-SMALL = ("bundle", "unpack", "init", "describe_system")
+SMALL = ("bundle", "unpack", "init", "describe_system", "review")
 
 
-@pytest.mark.parametrize("command", SMALL)
-@pytest.mark.parametrize("name", ["write", "fsync", "replace", "open"])
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (command, name)
+        for command in SMALL
+        for name in ("write", "fsync", "replace", "open")
+        # What a review cannot open is a finding of it
+        if (command, name) != ("review", "open")
+    ],
+)
 def test_every_call_of_a_small_command_may_fail(command: str, name: str) -> None:
     assert every_call_fails(command, name) >= 1
 
