@@ -4,8 +4,7 @@ The four parts `compliance`, `rules`, `logging_spec` and `reference_runs` are fo
 the repository, linked here, so that what is installed is one package.
 """
 
-from __future__ import annotations
-
+# Not even `__future__` is imported before this: it is a module, and an interrupt may come up in it
 import sys
 
 # Asked before all that takes time to import, where an interrupt would be a traceback. A program
@@ -15,17 +14,24 @@ if sys.argv[:1] and (
     or (sys.argv[0] == "-m" and "podium" in sys.orig_argv)
 ):
 
-    def _one_line(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    def _end(kind: type[BaseException] | None) -> None:
         """End an interrupt of the imports below, which bring what handles all later ones."""
-        if kind is not KeyboardInterrupt:
-            sys.__excepthook__(kind, error, trace)
-            return
-        import os
+        if kind is KeyboardInterrupt:
+            import os
 
-        os.write(2, b"podium: interrupted\n")
-        os._exit(130)
+            os.write(2, b"podium: interrupted\n")
+            os._exit(130)
 
-    sys.excepthook = _one_line
+    def _one_line(kind: type[BaseException], error: BaseException, trace: object) -> None:
+        _end(kind)
+        sys.__excepthook__(kind, error, trace)  # type: ignore[arg-type]
+
+    def _unraisable(event: "sys.UnraisableHookArgs") -> None:
+        # Of what Python does beside an import an interrupt would be printed and forgotten
+        _end(event.exc_type)
+        sys.__unraisablehook__(event)
+
+    sys.excepthook, sys.unraisablehook = _one_line, _unraisable
     from podium.compliance.interrupts import take_over
 
     take_over()
@@ -50,7 +56,7 @@ if TYPE_CHECKING:
     from podium.logging_spec.reader.read import read_log as read_log
     from podium.rules.catalogue import Rounds
 
-    rounds: Rounds
+    rounds: "Rounds"
 
 _HOMES = {
     "ComplianceError": "compliance.errors",
@@ -70,8 +76,8 @@ __all__ = [*_HOMES, "__version__"]
 
 def _guard_of_round(
     round: str,  # noqa: A002 - the name that rules go by
-    **options: Unpack[round_guard.RoundOptions],
-) -> Guard:
+    **options: "Unpack[round_guard.RoundOptions]",
+) -> "Guard":
     from podium.compliance.live.guard import Guard
 
     return Guard(round, **options)
