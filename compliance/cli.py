@@ -9,7 +9,7 @@ from contextlib import suppress
 from podium.compliance.errors import ComplianceError, interrupted
 from podium.compliance.exit_codes import Exit
 from podium.compliance.files.streams import OutputRefused, drop_output, open_streams
-from podium.compliance.interrupts import ignore, raise_once, take_over
+from podium.compliance.interrupts import ignore, raise_once, take_over, was_raised
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ def _failed(error: Exception) -> int:
     """The exit status after an exception of click, or of podium itself."""
     import typer
 
-    if isinstance(error, typer.Abort) or interrupted(error):
+    if isinstance(error, typer.Abort) or interrupted(error) or was_raised():
         return Exit.INTERRUPTED
     # Some versions of typer use click, others a copy of it: its errors are those that `show`.
     if hasattr(error, "show"):

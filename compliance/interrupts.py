@@ -54,7 +54,12 @@ def ignore(status: int) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-_status = 0
+def was_raised() -> bool:
+    """Whether a KeyboardInterrupt came up: some libraries make another error of it."""
+    return _raised
+
+
+_status, _raised = 0, False
 
 
 def _leave() -> None:
@@ -72,6 +77,8 @@ def _end(_number: int = 0, _frame: FrameType | None = None) -> None:
 
 
 def _raise(_number: int, _frame: FrameType | None) -> None:
+    global _raised
+    _raised = True
     signal.signal(signal.SIGINT, _end)
     raise KeyboardInterrupt
 

@@ -56,5 +56,8 @@ def _nearest(schedule: Schedule, batch: float, first: float) -> Due | None:
     """The grid whose first evaluation is the nearest, by ratio, to the one that a run made."""
     # Epochs and samples lie two orders of magnitude apart: a shift by some evaluations does not
     # make the one look like the other
-    starting = [due for due in schedule.due(batch) if due.first]
-    return min(starting, key=lambda due: abs(math.log(first / (due.first or 1))), default=None)
+    # What a log gives as its batch size and its samples may lead below zero
+    starting = [(due.first, due) for due in schedule.due(batch) if due.first and due.first > 0]
+    if first <= 0 or not starting:
+        return None
+    return min(starting, key=lambda each: abs(math.log(first / each[0])))[1]

@@ -105,7 +105,8 @@ def _text(value: Any) -> str | None:
         return None
     if isinstance(value, int | float):
         # Written as 8.0, a count is one that `podium system check` reports
-        return str(int(value)) if float(value).is_integer() else str(value)
+        whole = isinstance(value, float) and value.is_integer()
+        return str(int(value)) if whole else str(value)
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return ", ".join(f"{name} {number}" for name, number in value.items())
