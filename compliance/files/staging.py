@@ -1,6 +1,7 @@
 """Folders in which files are made before they take their place, and those that a kill left behind.
 
-A folder counts as podium's own only by its name and a marker in it that names what it was made for.
+A folder counts as podium's own only by its name and a marker in it that names what it was made for;
+an empty one, whose process ended before it wrote the marker, by its name alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ PREFIX = ".podium-stage."
 MARKER = ".podium-stage"
 """The file in such a folder that holds the path of what is made in it."""
 
-_NAME = re.compile(re.escape(PREFIX) + r".*\.[a-z0-9_]{8}", re.DOTALL)
+_RANDOM = 8
+"""Characters that tempfile adds to a name."""
+_NAME = re.compile(re.escape(PREFIX) + rf".*\.[a-z0-9_]{{{_RANDOM}}}", re.DOTALL)
 _LONGEST = 40
 """Characters of the target's name that the folder's name repeats: names of files have a limit."""
 
@@ -40,10 +43,7 @@ def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
     system only.
     """
     place = within or target.absolute().parent
-    # A name that is no UTF-8 is cut between characters all the same
-    prefix = f"{PREFIX}{target.name[:_LONGEST]}."
-    folder = Path(tempfile.mkdtemp(dir=place, prefix=prefix))
-    marker = -1
+    folder, marker = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target))), -1
     try:
         marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(marker, _path(target))
@@ -83,6 +83,9 @@ def _abandoned(folder: Path, target: Path) -> bool:
     try:
         if folder.is_symlink():
             return False
+        if not os.listdir(folder):
+            # Ended before it wrote the marker; nothing is lost with it
+            return folder.name[:-_RANDOM] == _prefix(target)
         marker = os.open(folder / MARKER, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return False
@@ -93,6 +96,11 @@ def _abandoned(folder: Path, target: Path) -> bool:
         return False
     finally:
         os.close(marker)
+
+
+def _prefix(target: Path) -> str:
+    # A name that is no UTF-8 is cut between characters all the same
+    return f"{PREFIX}{target.name[:_LONGEST]}."
 
 
 def _path(target: Path) -> bytes:

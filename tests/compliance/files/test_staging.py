@@ -37,6 +37,16 @@ def test_what_a_kill_leaves_is_known_by_the_file_it_was_for(draft: Draft, tmp_pa
     assert leftovers(tmp_path / "Acme.tar.gz") == []
 
 
+def test_a_kill_before_the_marker_leaves_an_empty_folder_that_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "Acme.tar"
+    left = tmp_path / f"{PREFIX}Acme.tar.71vlefa8"
+    left.mkdir()
+    assert [each.folder for each in leftovers(path)] == [left]
+    assert leftovers(tmp_path / "Acme.tar.gz") == leftovers(tmp_path / "Acme") == []
+    (left / "mine").touch()
+    assert leftovers(path) == []
+
+
 def test_what_another_call_is_making_is_no_leftover(tmp_path: Path) -> None:
     path = tmp_path / "Acme.tar"
     with draft_file(path):
