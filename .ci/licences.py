@@ -9,7 +9,6 @@ words pyproject.toml translates; packages that state none are named there with t
 
 from __future__ import annotations
 
-import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
+from license_expression import ExpressionError, get_spdx_licensing
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def needed(name: str, extras: frozenset[str]) -> Iterator[tuple[str, Distribution | None]]:
     """(name, what is installed of it) of all that a package needs with some extras, once each."""
     waiting, seen = [(name, extras)], {(canonicalize_name(name), extras)}
-    told = {canonicalize_name(name)}
+    found = {canonicalize_name(name)}
     while waiting:
         name, extras = waiting.pop()
         try:
@@ -38,8 +38,8 @@ def needed(name: str, extras: frozenset[str]) -> Iterator[tuple[str, Distributio
                 if key not in seen:
                     seen.add(key)
                     waiting.append(key)
-                    if key[0] not in told:
-                        told.add(key[0])
+                    if key[0] not in found:
+                        found.add(key[0])
                         yield wanted.name, _installed(wanted.name)
         except PackageNotFoundError:
             continue
@@ -75,40 +75,16 @@ def stated(found: Distribution, words: Mapping[str, str], known: Mapping[str, st
 
 def accepts(expression: str, accepted: Mapping[str, str]) -> bool:
     """Whether an SPDX expression is satisfied by accepted licences; an unknown word is none."""
+    # A licence with an exception is one that the list names so, not its two halves
+    spdx = get_spdx_licensing()
     try:
-        left, rest = _either(_tokens(expression), accepted)
-    except (IndexError, ValueError):
+        terms = spdx.parse(expression, strict=True)
+    except ExpressionError:
         return False
-    return left and not rest
-
-
-def _tokens(expression: str) -> list[str]:
-    return re.findall(r"[()]|[^\s()]+", re.sub(r"(\S+)\s+WITH\s+(\S+)", r"\1-with-\2", expression))
-
-
-def _either(tokens: list[str], accepted: Mapping[str, str]) -> tuple[bool, list[str]]:
-    left, tokens = _both(tokens, accepted)
-    while tokens and tokens[0].upper() == "OR":
-        right, tokens = _both(tokens[1:], accepted)
-        left = left or right
-    return left, tokens
-
-
-def _both(tokens: list[str], accepted: Mapping[str, str]) -> tuple[bool, list[str]]:
-    left, tokens = _one(tokens, accepted)
-    while tokens and tokens[0].upper() == "AND":
-        right, tokens = _one(tokens[1:], accepted)
-        left = left and right
-    return left, tokens
-
-
-def _one(tokens: list[str], accepted: Mapping[str, str]) -> tuple[bool, list[str]]:
-    if tokens[0] != "(":
-        return tokens[0] in accepted, tokens[1:]
-    inner, rest = _either(tokens[1:], accepted)
-    if rest[0] != ")":
-        raise ValueError(tokens)
-    return inner, rest[1:]
+    if terms is None:
+        return False
+    known = {each: spdx.TRUE if str(each) in accepted else spdx.FALSE for each in terms.literals}
+    return bool(terms.subs(known).simplify() == spdx.TRUE)
 
 
 def problems(rules: Mapping[str, Any], extras: frozenset[str]) -> Iterator[str]:

@@ -179,9 +179,11 @@ def set_aside(tree: Tree) -> Tree:
     """The tree that the next pack puts back: that of a stage, under the name `old`."""
     for path in tree:
         head, found, _ = path.partition("/old/")
-        ours = head.startswith(f"work/packed/{PREFIX}Acme.")
+        folder, _, stage = head.rpartition("/")
+        ours = folder == "work/packed" and stage.startswith(f"{PREFIX}Acme.")
         # By it the next pack knows the folder; what it says, the tests of leftovers look at
-        if found and ours and tree.get(f"{head}/{MARKER}", b"").endswith(b"/work/packed/Acme"):
+        marker = tree.get(f"{head}/{MARKER}", b"")
+        if found and ours and marker.endswith(f"/{folder}/Acme".encode()):
             return below(tree, f"{head}/old")
     return {}
 
