@@ -59,7 +59,7 @@ def _called(arguments: list[str]) -> int:
         raise_once()
         # click must not end the process itself: each end has one of podium's statuses
         status = command(arguments, prog_name="podium", standalone_mode=False)
-    # While an output that takes no more can still be told of: at exit Python complains by itself
+    # While an output that takes no more can still be reported: at exit Python complains by itself
     sys.stdout.flush()
     return int(status or 0)
 

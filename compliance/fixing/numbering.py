@@ -76,9 +76,9 @@ def _changes(disk: Disk, folder: ResultFolder, moved: dict[str, str]) -> Iterato
         # The measurements of a run lie in a folder of its name
         if folder.power and stem in powered:
             base = f"{folder.path}/{POWER}"
-            told = (f"it holds the measurements of {name}",)
+            why = (f"it holds the measurements of {name}",)
             target = f"{base}/{to.removesuffix('.txt')}"
-            yield Change(Action.RENAME, f"{base}/{stem}", told, target)
+            yield Change(Action.RENAME, f"{base}/{stem}", why, target)
 
 
 def _numbered(names: list[str]) -> bool:

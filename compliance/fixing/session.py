@@ -10,8 +10,8 @@ from podium.compliance.errors import NothingToJudge, UsageFault
 from podium.compliance.fixing.apply import apply, lies_in
 from podium.compliance.fixing.change import Action, Change, FixOutcome, Left, Plan
 from podium.compliance.fixing.descriptions import fixed_description, fixed_text
-from podium.compliance.fixing.leavings import leavings
 from podium.compliance.fixing.numbering import renames
+from podium.compliance.fixing.temporary import temporary_files
 from podium.compliance.inputs.discover import Kind, Package, kinds_of, submissions
 from podium.compliance.inputs.layout import POWER, Tree, scan
 from podium.compliance.inputs.listing import Disk
@@ -77,7 +77,7 @@ class _Whole:
     def plans(self) -> Iterator[Plan]:
         """Every change, names last: until then each path is that of the tree as it was read."""
         tree = scan(self.package, self.rules, Disk(self.root))
-        yield from leavings(tree.disk, tree.scope)
+        yield from temporary_files(tree.disk, tree.scope)
         described = {*tree.systems.values()} if not tree.scope else set()
         for path in (*sorted(described), *_json_files(tree)):
             yield from _edits(self.root, path, self.rules, described=path in described)

@@ -60,7 +60,7 @@ class Group(msgspec.Struct, frozen=True):
         return len({finding.path for finding in self.findings})
 
     def values(self) -> list[tuple[str, int]]:
-        """The values found instead, and how often each; empty where all agree or none is told."""
+        """The values found instead, and how often each; empty where all agree or none is given."""
         if self.alike:
             return []
         counts = Counter(_shown(finding.actual) for finding in self.findings)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 MOST = 3
-"""Patterns up to which places are told exactly; where there are more, stars join them."""
+"""Patterns up to which places are named exactly; where there are more, stars join them."""
 
 _NUMBERED = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
 _NUMBER = re.compile("[0-9]+")

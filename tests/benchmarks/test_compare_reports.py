@@ -23,16 +23,16 @@ RENAMES = r"""
 place = "rank"
 
 [[texts]]
-before = '(\w+) is told of'
+before = '(\w+) is seen'
 after = '\1 is reported'
 """
 
 REPORT: dict[str, Any] = {
     "verdict": "accepted",
     "counts": {"errors": 0, "place": 1},
-    "files": [{"path": "told of", "minutes": 1.5}, {"path": "b.txt", "minutes": 2}],
+    "files": [{"path": "seen", "minutes": 1.5}, {"path": "b.txt", "minutes": 2}],
     "findings": [
-        {"id": "old.id", "path": "a.txt", "line": 3, "message": "a seed is told of", "cites": ""},
+        {"id": "old.id", "path": "a.txt", "line": 3, "message": "a seed is seen", "cites": ""},
         {"id": "other", "path": "b.txt", "line": None, "message": "no seed", "cites": "rules"},
     ],
 }
@@ -102,7 +102,7 @@ def test_without_the_table_it_does(tmp_path: Path) -> None:
         ({"verdict": "rejected"}, 'verdict: "accepted" -> "rejected"'),
         ({"counts_errors": 1}, "counts.errors: 0 -> 1"),
         ({"files_1_minutes": 2.0}, "files[1].minutes: 2 -> 2.0"),
-        ({"files_0_path": "reported"}, 'files[0].path: "told of" -> "reported"'),
+        ({"files_0_path": "reported"}, 'files[0].path: "seen" -> "reported"'),
         ({"files_1": {"path": "b.txt"}}, "files[1].minutes: only before: 2"),
         ({"findings": REPORT["findings"][:1]}, 'findings: only before: {"cites": "rules"'),
         ({"findings_1_line": 4}, 'findings: only before: {"cites": "rules"'),

@@ -39,8 +39,8 @@ def misbehaving(hostile: Any, hangs: bool) -> Any:
         large = bytearray(300 << 20) if number == 7 else b""
         seconds, megabytes = (6.0 if number == 9 else 0.1), hostile.peak() - before
         del large
-        told = ["exit status 3"] if number == 11 else []
-        return hostile.Read(number, "log", 3 if told else 1, seconds, megabytes, told)
+        faults = ["exit status 3"] if number == 11 else []
+        return hostile.Read(number, "log", 3 if faults else 1, seconds, megabytes, faults)
 
     return read_one
 

@@ -202,7 +202,7 @@ def in_folder(folder: Path, base: Path, exclude: Sequence[str] = ()) -> Iterator
 def _unwanted(path: str, name: str, exclude: Sequence[str]) -> str:
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in NEVER):
         hidden = name.startswith(".")
-        return "its name begins with a dot" if hidden else "python's own leavings"
+        return "its name begins with a dot" if hidden else "Python's own cache"
     return "excluded" if excluded(path, exclude) else ""
 
 

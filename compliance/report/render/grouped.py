@@ -49,7 +49,7 @@ _MANY_KEYS = 3
 
 
 class Detail(IntEnum):
-    """How much is told of groups of one severity."""
+    """How much is printed of groups of one severity."""
 
     BLOCK = 0  # places, an example with its help, who states it
     LINE = 1  # one line for each group
@@ -80,7 +80,7 @@ def grouped_lines(
 ) -> Iterator[str]:
     """The table and the groups in lines of at most `width` columns, at most MOST_LINES.
 
-    The first steps of LADDER that fit say how much is told of each severity.
+    The first steps of LADDER that fit say how much is printed of each severity.
     """
     page = _Grouped(report, groups, width, paint)
     head = [*page.table()]
@@ -90,12 +90,12 @@ def grouped_lines(
         body = [*islice(page.sections(details), max(room, 0) + 1)]
         if len(body) <= room:
             break
-    told = details == LADDER[0] and all(_told_whole(group) for group in groups)
-    parts = [head, body, foot, [] if told else wrap(EVERYTHING, width)]
+    whole = details == LADDER[0] and all(_is_whole(group) for group in groups)
+    parts = [head, body, foot, [] if whole else wrap(EVERYTHING, width)]
     yield from _with_gaps([part for part in parts if part])
 
 
-def _told_whole(group: Group) -> bool:
+def _is_whole(group: Group) -> bool:
     return len(group.findings) == 1 and not group.following and not group.excuse
 
 

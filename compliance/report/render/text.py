@@ -100,7 +100,7 @@ class _Page:
         self.bodies: dict[tuple[object, ...], list[str]] = {}
 
     def by_file(self, report: Outcome, groups: Sequence[Group] = ()) -> Iterator[str]:
-        """All findings by file; what follows from another one is told behind it, given groups."""
+        """All findings by file; given groups, what follows from another is printed behind it."""
         following = {id(each) for group in groups for each in group.following}
         self.behind = {id(group.findings[-1]): group for group in groups if group.following}
         entries = {entry.path: entry for entry in report.files}

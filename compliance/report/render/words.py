@@ -152,7 +152,7 @@ def spot(finding: Finding) -> str:
 
 
 def remarks_of(group: Group) -> list[tuple[str, str]]:
-    """What follows the example's message, with labels; who states it is told of all findings."""
+    """What follows the example's message, with labels; who states it is said for all findings."""
     first, number = group.first, group.official
     found = remarks(first)
     text = STATED[first.stated_by]

@@ -49,7 +49,7 @@ def probe_accelerators(root: Path) -> Found:
         found.set("accelerators_per_node", 0)
     else:
         seen = f"{visible} on the PCI bus" if visible else "none known"
-        found.notes.append(f"no program here tells of accelerators ({seen})")
+        found.notes.append(f"no program here reports accelerators ({seen})")
     return found
 
 

@@ -42,7 +42,7 @@ def _processors(found: Found, psutil: object, root: Path) -> None:
 
 
 def _sockets(root: Path) -> int | None:
-    """Processors, counted by the packages that the kernel tells of; None where it tells nothing."""
+    """Processors, counted by the packages that the kernel reports; None where it reports none."""
     packages = {
         text
         for path in root.glob("sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id")

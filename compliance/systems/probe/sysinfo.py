@@ -70,7 +70,7 @@ def _take_nodes(found: Found, nodes: list[Any], path: Path) -> None:
     """The one kind of node and its one kind of accelerator; of several, a person must choose."""
     kinds = [node for node in nodes if isinstance(node, dict)]
     if len(kinds) != 1:
-        found.notes.append(f"{path.name} tells of {len(kinds)} kinds of nodes: none is taken over")
+        found.notes.append(f"{path.name} names {len(kinds)} kinds of nodes: none is taken over")
         return
     _take(found, kinds[0])
     listed = kinds[0].get("accelerator_info")
@@ -78,7 +78,7 @@ def _take_nodes(found: Found, nodes: list[Any], path: Path) -> None:
     if len(cards) == 1:
         _take(found, cards[0])
     elif cards:
-        found.notes.append(f"{path.name} tells of {len(cards)} kinds of accelerators")
+        found.notes.append(f"{path.name} names {len(cards)} kinds of accelerators")
 
 
 def _take(found: Found, data: dict[str, Any]) -> None:

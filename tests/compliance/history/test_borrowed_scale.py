@@ -50,8 +50,8 @@ def beside(tree: Submission, nodes: Mapping[str, int], **fields: str) -> None:
         other.result(system, start=500 + 50 * number)
 
 
-def told(tree: Submission, first: Submission) -> dict[str, Finding]:
-    """What is told of borrowing, by rule; each at most once."""
+def borrowing(tree: Submission, first: Submission) -> dict[str, Finding]:
+    """The findings on borrowing, by rule; each at most once."""
     found = compared(tree.root, first.place).findings
     ours = [finding for finding in found if finding.id in (CHANGED, UNPROVEN)]
     assert len({finding.id for finding in ours}) == len(ours)
@@ -62,7 +62,7 @@ def reviewed(
     tmp_path: Path, first: Mapping[str, int], now: Mapping[str, int], minutes: float = 60
 ) -> dict[str, Finding]:
     before = submission(tmp_path / "first", first, FIRST)
-    return told(submission(tmp_path / "now", now, BORROWED, minutes=minutes), before)
+    return borrowing(submission(tmp_path / "now", now, BORROWED, minutes=minutes), before)
 
 
 def test_at_the_same_scale_all_is_well(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_no_scale_is_larger_than_what_was_proven(tmp_path: Path) -> None:
 def test_another_benchmark_proves_a_scale(tmp_path: Path, nodes: int, rules: set[str]) -> None:
     before = submission(tmp_path / "first", {"a": 8}, FIRST)
     beside(before, {"c": 16})
-    assert set(told(submission(tmp_path / "now", {"a": nodes}, BORROWED), before)) == rules
+    assert set(borrowing(submission(tmp_path / "now", {"a": nodes}, BORROWED), before)) == rules
 
 
 def test_another_machine_or_submitter_proves_nothing(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_another_machine_or_submitter_proves_nothing(tmp_path: Path) -> None:
     other.root.rename(other.place / "Bmce")
     before = submission(tmp_path / "first", {"a": 8}, FIRST)
     beside(before, {"c": 16}, accelerator_model_name="Another 9000")
-    assert set(told(submission(tmp_path / "now", {"a": 16}, BORROWED), before)) == {UNPROVEN}
+    assert set(borrowing(submission(tmp_path / "now", {"a": 16}, BORROWED), before)) == {UNPROVEN}
 
 
 @pytest.mark.parametrize(("minutes", "rules"), [(61, {CHANGED}), (60, {CHANGED}), (59, set())])
@@ -132,20 +132,20 @@ def test_sizes_are_not_other_systems_too(tmp_path: Path) -> None:
 
 def test_without_other_settings_nothing_is_borrowed(tmp_path: Path) -> None:
     before = submission(tmp_path / "first", {"a": 8}, FIRST)
-    assert told(submission(tmp_path / "now", {"a": 16}, FIRST), before) == {}
+    assert borrowing(submission(tmp_path / "now", {"a": 16}, FIRST), before) == {}
 
 
 @pytest.mark.parametrize(("round_", "rules"), [("0.7", set()), ("1.0", {UNPROVEN})])
 def test_the_rules_speak_of_scale_from_1_0_on(tmp_path: Path, round_: str, rules: set[str]) -> None:
     before = submission(tmp_path / "first", {"a": 8}, 0.001, round_, benchmark="bert")
     tree = submission(tmp_path / "now", {"a": 16}, 0.002, round_, benchmark="bert")
-    assert set(told(tree, before)) == rules
+    assert set(borrowing(tree, before)) == rules
 
 
 def test_without_accelerators_nodes_are_counted(tmp_path: Path) -> None:
     none = {"accelerators_per_node": "0"}
     before = submission(tmp_path / "first", {"a": 8}, FIRST, **none)
-    finding = told(submission(tmp_path / "now", {"a": 9}, BORROWED, **none), before)[UNPROVEN]
+    finding = borrowing(submission(tmp_path / "now", {"a": 9}, BORROWED, **none), before)[UNPROVEN]
     assert finding.message.startswith("scale 9, while settings changed; the logs submitted first")
     assert " prove 8 at most" in finding.message
 
@@ -181,7 +181,7 @@ def test_all_instances_prove_the_scale_together(
     tmp_path: Path, pruned: int, nodes: int, rules: set[str]
 ) -> None:
     before = instances(tmp_path / "first", FIRST, 64, pruned=pruned)
-    found = told(instances(tmp_path / "now", BORROWED, nodes), before)
+    found = borrowing(instances(tmp_path / "now", BORROWED, nodes), before)
     # Its own scale became smaller, too
     assert set(found) == rules | {CHANGED}
     if rules:
@@ -194,9 +194,9 @@ def test_borrowed_instances_stand_beside_the_first(
 ) -> None:
     before = instances(tmp_path / "first", FIRST, 40)
     tree = instances(tmp_path / "now", BORROWED, nodes, "beside")
-    assert set(told(tree, before)) == rules
+    assert set(borrowing(tree, before)) == rules
 
 
 def test_what_is_described_bounds_what_is_proven(tmp_path: Path) -> None:
     before = instances(tmp_path / "first", FIRST, 16)
-    assert set(told(instances(tmp_path / "now", BORROWED, 17), before)) == {UNPROVEN}
+    assert set(borrowing(instances(tmp_path / "now", BORROWED, 17), before)) == {UNPROVEN}

@@ -85,7 +85,7 @@ def test_an_executable_script_stays_one_and_a_link_stays_a_link(loose: Loose) ->
     assert link["sha256"] == hashlib.sha256(b"go.sh").hexdigest()
 
 
-def test_hidden_files_and_pythons_leavings_stay_behind(
+def test_hidden_files_and_pythons_cache_are_left_out(
     loose: Loose, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for path in ("src/.env", "src/__pycache__/a.pyc", "src/data/big.bin", "src/keep/a.py"):

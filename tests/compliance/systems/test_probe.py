@@ -230,7 +230,7 @@ def test_no_program_but_something_on_the_bus_is_left_to_a_person(fake: Fake, roo
     put(root, {"bus/pci/devices/0000:3b:00.0/class": "0x030200"})
     found = probe_accelerators(root)
     assert found.fields == {}
-    assert found.notes == ["no program here tells of accelerators (1 on the PCI bus)"]
+    assert found.notes == ["no program here reports accelerators (1 on the PCI bus)"]
     assert probe_accelerators(root / "absent").fields == {}
 
 

@@ -225,7 +225,7 @@ def test_its_grouped_form_is_taken_over_where_all_nodes_are_alike(
     place.write_text(json.dumps(grouped | {"node_types": [kind, kind]}))
     init(file, "--replace", "--from", str(place))
     assert "accelerators_per_node" in marked(file)
-    assert "tells of 2 kinds of nodes" in capsys.readouterr().out
+    assert "names 2 kinds of nodes" in capsys.readouterr().out
 
 
 def test_a_line_in_a_raw_log_is_taken_over(tmp_path: Path) -> None:

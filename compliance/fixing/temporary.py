@@ -27,7 +27,7 @@ _OF_EDITORS = (
 _SCRIPTS = (".sh", ".bash")
 
 
-def leavings(disk: Disk, scope: str) -> Iterator[Plan]:
+def temporary_files(disk: Disk, scope: str) -> Iterator[Plan]:
     """Junk to remove and permissions to set, in the whole tree or one folder of it."""
     for path, folder in disk.walk(scope):
         if folder.problem:
