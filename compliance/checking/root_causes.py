@@ -25,8 +25,8 @@ from podium.compliance.logs.log_rules import (
 from podium.compliance.logs.log_rules import MISSING_FIELD as MISSING_FIELD_OF_LINE
 from podium.compliance.report.grouping import RANK
 from podium.compliance.repository.repository_rules import DOT
-from podium.compliance.results.consistency_rules import COPIED_RUN, OTHER_DIVISION
-from podium.compliance.results.run_rules import (
+from podium.compliance.results.rules.consistency_rules import COPIED_RUN, OTHER_DIVISION
+from podium.compliance.results.rules.run_rules import (
     BROKEN_RUN_DROPPED,
     NOT_CONVERGED,
     RCP_FAILED,
@@ -36,11 +36,11 @@ from podium.compliance.results.run_rules import (
     TOO_MANY_RUNS,
     UNSUPPORTED_SCALING,
 )
-from podium.compliance.results.seed_rules import NONE as NO_SEED
-from podium.compliance.results.seed_rules import NOT_INTEGER as SEED_NOT_INTEGER
-from podium.compliance.results.seed_rules import SOURCE as SEED_SOURCE
-from podium.compliance.results.seed_rules import SOURCE_EXTENSIONS
-from podium.compliance.results.seed_rules import UNREADABLE_LOG as UNREADABLE_SEEDS
+from podium.compliance.results.rules.seed_rules import NONE as NO_SEED
+from podium.compliance.results.rules.seed_rules import NOT_INTEGER as SEED_NOT_INTEGER
+from podium.compliance.results.rules.seed_rules import SOURCE as SEED_SOURCE
+from podium.compliance.results.rules.seed_rules import SOURCE_EXTENSIONS
+from podium.compliance.results.rules.seed_rules import UNREADABLE_LOG as UNREADABLE_SEEDS
 from podium.compliance.submission.code_rules import SOURCE_NOT_FOUND
 from podium.compliance.systems.agreement import same_organisation
 from podium.compliance.systems.rules import (

@@ -13,7 +13,7 @@ from podium.compliance.inputs.round_selection import RoundRequest
 from podium.compliance.logs.judge import judge_log
 from podium.compliance.logs.log_rules import NO_RECORDS
 from podium.compliance.report.terminal import join_limited
-from podium.compliance.results.run_rules import TOO_MANY_FAILED_RUNS
+from podium.compliance.results.rules.run_rules import TOO_MANY_FAILED_RUNS
 from podium.logging_spec.reader.read import read_log
 from podium.rules.catalogue import USAGES, rounds_of
 from podium.rules.citations import OWN

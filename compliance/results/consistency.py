@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from podium.compliance.inputs.source_files import open_plain
 from podium.compliance.logs.facts import NO_SETTINGS, Settings
 from podium.compliance.report.terminal import join_limited
-from podium.compliance.results.consistency_rules import (
+from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.results.result import Result, Run
+from podium.compliance.results.rules.consistency_rules import (
     MIXED_SETTINGS,
     OTHER_BENCHMARK,
     OTHER_CODE,
     OTHER_DIVISION,
 )
-from podium.compliance.results.model import JudgingContext, ResultVerdict
-from podium.compliance.results.result import Result, Run
 from podium.logging_spec.reader.log import HEAD, Log
 from podium.logging_spec.reader.read import parse_log, read_log
 from podium.rules.finding import Finding, Severity

@@ -17,7 +17,7 @@ from podium.compliance.results.factor import MARGIN, normalising
 from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.compliance.results.plausibility import plausible
 from podium.compliance.results.result import Result, Run
-from podium.compliance.results.run_rules import (
+from podium.compliance.results.rules.run_rules import (
     BAD_SCALING,
     BROKEN_RUN_DROPPED,
     INVALID_LOG_NAME,

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from podium.compliance.results.model import JudgingContext, ResultVerdict
-from podium.compliance.results.plausibility_rules import (
+from podium.compliance.results.result import Run
+from podium.compliance.results.rules.plausibility_rules import (
     CHECKPOINTS_LEFT_OUT,
     EARLY_RUNS,
     FUTURE_RUNS,
     OLD_RUNS,
     UNEVEN_SPEED,
 )
-from podium.compliance.results.result import Run
 from podium.rules.checks.lifecycle import EARLIEST_MS
 from podium.rules.convergence.spread import uneven
 from podium.rules.finding import Finding

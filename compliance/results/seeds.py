@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from podium.compliance.logs.seeds import SeededRun, SeedRecord
 from podium.compliance.results.consistency import shortened
-from podium.compliance.results.seed_rules import (
+from podium.compliance.results.rules.seed_rules import (
     NO_PLACE,
     NONE,
     NOT_INTEGER,

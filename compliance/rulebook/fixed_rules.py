@@ -10,14 +10,9 @@ from podium.compliance.logs import log_rules
 from podium.compliance.power import rules as power_rules
 from podium.compliance.rcp import rules as rcp_rules
 from podium.compliance.repository import repository_rules
-from podium.compliance.results import (
-    batch,
-    consistency_rules,
-    run_rules,
-    seed_rules,
-    throughput,
-)
-from podium.compliance.results import plausibility_rules as result_plausibility
+from podium.compliance.results import batch, throughput
+from podium.compliance.results.rules import consistency_rules, run_rules, seed_rules
+from podium.compliance.results.rules import plausibility_rules as result_plausibility
 from podium.compliance.review import rules as review_rules
 from podium.compliance.scoring import rules as score_rules
 from podium.compliance.submission import code_rules, layout_rules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podium.compliance.inputs.tree_rules import STRUCTURE
-from podium.compliance.results.seed_rules import CITES as RANDOM_NUMBERS
+from podium.compliance.results.rules.seed_rules import CITES as RANDOM_NUMBERS
 from podium.rules.fixed.edits import remove, rename, write
 from podium.rules.fixed.fixed_rule import FixedRule, note, policy
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 
 from podium.compliance.logs.facts import Facts, RunFingerprint
-from podium.compliance.results.consistency_rules import (
+from podium.compliance.results.model import JudgingContext, ResultVerdict
+from podium.compliance.results.rules.consistency_rules import (
     COPIED_RUN,
     OVERLAPPING_RUNS,
     SAME_SCORE,
 )
-from podium.compliance.results.model import JudgingContext, ResultVerdict
 from podium.rules.finding import Finding, Severity
 from podium.rules.run import MINUTE_MS
 

@@ -1,0 +1,1 @@
+"""The rules on the runs of one result, as values."""
