@@ -8,7 +8,7 @@ N       ?=
 SECONDS ?= 600
 CODE    := compliance logging_spec rules reference_runs
 
-.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs rates schema clean
+.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs site rates schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ docs: $(STAMP)  ## regenerate the rule pages, the manual page and the record sch
 	$(BIN)/podium rules pages --write
 	$(BIN)/podium man > docs/podium.1
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
+
+site: $(STAMP)  ## build the site of the documentation in build/site, without a network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 rates: $(STAMP)  ## how often each rule fires on the published submissions in CORPUS
 	$(BIN)/python benchmarks/rates.py $(CORPUS)

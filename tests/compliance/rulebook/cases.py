@@ -314,7 +314,7 @@ def _more_runs(tree: Submission) -> None:
     tree.log(3)
 
 
-def _early(log: LogBuilder) -> LogBuilder:
+def early(log: LogBuilder) -> LogBuilder:
     """A run that reaches the target at a fraction of the samples that it took."""
     for place in range(len(log.where("eval_accuracy"))):
         log = log.meta("eval_accuracy", only=place, samples_count=1152, epoch_num=1152)
@@ -354,7 +354,7 @@ _CASES: Mapping[str, tuple[Judge, Judge]] = {
     "result.other-code": (_two_versions(13), _two_versions(11)),
     "result.uneven-speed": (_logs(_slower), _NOTHING),
     "result.checkpoints-left-out": (_diffusion(without=512_640), _diffusion(without=0)),
-    "rcp.failed": (_all_runs(_early), _NOTHING),
+    "rcp.failed": (_all_runs(early), _NOTHING),
     "rcp.missing": (_all_runs(lambda log: log.set("global_batch_size", 100_000)), _NOTHING),
     # No file system takes a name of 256 bytes.
     "repo.long-name": (

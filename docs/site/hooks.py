@@ -1,0 +1,77 @@
+"""Pages of the site that do not lie in docs/: from elsewhere in the repository, or made from code.
+
+mkdocs calls the functions whose names begin with `on_`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT), str(Path(__file__).parent)]
+
+import commands  # noqa: E402 - found by the path set above
+import python  # noqa: E402
+import symptoms  # noqa: E402
+
+ELSEWHERE = {
+    "README.md": "index.md",
+    **{name: name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")},
+    **{
+        path.relative_to(ROOT).as_posix(): path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "rules/pages").rglob("*.md"))
+    },
+}
+"""Paths in the repository, and on the site."""
+
+MADE = {"commands.md": commands.page, "symptoms.md": symptoms.page, "python.md": python.page}
+
+SHIM = "https://unpkg.com/iframe-worker/shim"
+"""What the theme loads so that its search works from file://; `worker.js` stands in for it."""
+
+_LINK = re.compile(r"(\]\()([^)#:\s]+)(#[^)\s]*)?(\))")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that do not lie in docs/."""
+    for source, name in ELSEWHERE.items():
+        text = (ROOT / source).read_text(encoding="utf-8")
+        files.append(File.generated(config, name, content=text))
+    for name, page in MADE.items():
+        files.append(File.generated(config, name, content=page()))
+    script = (Path(__file__).parent / "worker.js").read_text(encoding="utf-8")
+    files.append(File.generated(config, "assets/worker.js", content=script))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Let links lead to where pages lie on the site."""
+    name = page.file.src_uri
+    source = {where: path for path, where in ELSEWHERE.items()}.get(name, f"docs/{name}")
+
+    def to_site(match: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), match[2]))
+        where = ELSEWHERE.get(path) or path.removeprefix("docs/")
+        link = posixpath.relpath(where, posixpath.dirname(name) or ".")
+        return f"{match[1]}{link}{match[3] or ''}{match[4]}"
+
+    # This Markdown knows no backslash before an angle bracket
+    return _LINK.sub(to_site, markdown).replace("\\<", "&lt;")
+
+
+def on_post_page(output: str, page: Page, **_: object) -> str:
+    """Let no page ask for anything from elsewhere."""
+    here = posixpath.dirname(page.file.dest_uri) or "."
+    return output.replace(SHIM, posixpath.relpath("assets/worker.js", here))
+
+
+def on_post_template(output: str, **_: object) -> str:
+    """The page for addresses that are not there lies at the top."""
+    return output.replace(SHIM, "assets/worker.js")
