@@ -30,7 +30,7 @@ test: $(STAMP)  ## the quick test suite
 	$(BIN)/python -m pytest -m 'not long' -n 2
 
 test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from five seeds
-	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m long -n 2 --dist worksteal --durations=25
 
 kills: $(STAMP)  ## kill loggers and commands N times (2000) at random moments
 	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python -m tests.kills.harness $(N)

@@ -256,7 +256,7 @@ def test_a_fault_is_seen(status: int, said: str, wrong: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(2, 6))
+@pytest.mark.parametrize("seed", [2, 3])
 def test_no_hostile_input_is_a_fault_of_podium_in_a_long_run(seed: int, calls: Calls) -> None:
     check_logs(5_000, seed)
     check_calls(2_500, seed, calls)

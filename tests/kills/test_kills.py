@@ -50,8 +50,8 @@ def test_an_interrupt_may_show_the_traceback_of_pythons_start_only(
 
 
 @pytest.mark.long
-def test_five_hundred_kills() -> None:
-    tally = run(500, seed=11)
+def test_three_hundred_kills() -> None:
+    tally = run(300, seed=11)
     assert tally.faults == []
     assert {name.split()[0] for name in tally.kills} == {
         *("logger", "mllog", "pack", "bundle", "unpack", "init", "system")

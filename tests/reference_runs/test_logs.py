@@ -182,12 +182,13 @@ QUICK = [
     *unet3d_cases(),
 ]
 
+# Whole runs only of what has no short one: the others' are those that learn from five seeds
 LONG = [
     *runs(
         "cosmoflow",
         "closed",
         TARGET,
-        rounds=("1.0", "2.0"),
+        rounds=rounds_of("cosmoflow", "0.7"),
         by=by_policy(SAMPLES, *TARGET),
         short=SHORT["cosmoflow"],
         converges=False,
@@ -201,9 +202,6 @@ LONG = [
         short=SHORT["cosmoflow"],
         converges=False,
     ),
-    *runs("cosmoflow", "closed", rounds=("3.0",), by=by_policy(SAMPLES), seed=2, converges=True),
-    *runs("deepcam", "open", rounds=("1.0", "3.0"), converges=True),
-    *runs("dlrm_dcnv2", "closed", ("eval_samples",), rounds=("6.0",), converges=True),
     *runs("llama2_70b_lora", "closed", converges=True),
     *runs("llama31_8b", "open", converges=True),
     *runs("llama31_8b", "closed", OF_8B, converges=True),
@@ -223,9 +221,6 @@ LONG = [
         by=by_policy((*OF_405B, STEPS), "opt_end_learning_rate"),
         converges=True,
     ),
-    *runs("resnet", "closed", rounds=("2.1", "4.0"), converges=True),
-    *runs("retinanet", "closed", rounds=("2.1", "5.1"), converges=True),
-    *runs("rgat", "closed", by=by_policy(SAMPLES), converges=True),
     *runs(
         "rnnt",
         "closed",
@@ -236,7 +231,6 @@ LONG = [
     ),
     *runs("rnnt", "closed", rounds=("3.1",), seed=2, converges=True),
     *runs("transformer", "closed", by=by_policy(["eval_samples"]), seed=2, converges=True),
-    *runs("unet3d", "closed", rounds=("4.0",), by=by_policy(OF_UNET3D), converges=True),
 ]
 
 
