@@ -8,7 +8,7 @@ N       ?=
 SECONDS ?= 600
 CODE    := compliance logging_spec rules reference_runs
 
-.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs site rates schema clean
+.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs site release rates schema clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,10 @@ docs: $(STAMP)  ## regenerate the rule pages, the manual page and the record sch
 
 site: $(STAMP)  ## build the site of the documentation in build/site, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+release: $(STAMP)  ## build, check and try what is released, in dist/; of a tagged commit
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	$(BIN)/python .ci/release.py
 
 rates: $(STAMP)  ## how often each rule fires on the published submissions in CORPUS
 	$(BIN)/python benchmarks/rates.py $(CORPUS)

@@ -1,0 +1,102 @@
+"""What a release demands of its commit, and the workflows that make one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.locations import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A clean commit with the script, a version and a change log that names it."""
+    for name in (".ci/release.py", "compliance/version.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    (tmp_path / "compliance/version.py").write_text('VERSION = "1.2.3"\n')
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.3 - 2026-11-24\n\n- Faster.\n")
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message", "Release 1.2.3")
+    git(tmp_path, "tag", "v1.2.3")
+    return tmp_path
+
+
+def git(place: Path, *words: str) -> None:
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *who, *words], cwd=place, check=True)
+
+
+def refused(place: Path) -> str:
+    """What is printed where no release is made."""
+    done = subprocess.run(
+        [sys.executable, ".ci/release.py", "--output", str(place / "dist")],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert not (place / "dist").exists()
+    return done.stderr
+
+
+def test_a_commit_without_the_versions_tag_is_not_released(repository: Path) -> None:
+    git(repository, "tag", "--delete", "v1.2.3")
+    git(repository, "tag", "v1.2.2")
+    assert "the commit has no tag v1.2.3; it has v1.2.2" in refused(repository)
+
+
+def test_a_change_that_is_not_committed_is_not_released(repository: Path) -> None:
+    (repository / "more.py").touch()
+    assert "changes that are not committed" in refused(repository)
+
+
+@pytest.mark.parametrize("heading", ["## Unreleased", "## 1.2.3", "## 1.2.30 - 2026-11-24"])
+def test_a_version_that_the_changelog_does_not_date_is_not_released(
+    repository: Path, heading: str
+) -> None:
+    (repository / "CHANGELOG.md").write_text(f"# Changelog\n\n{heading}\n\n- Faster.\n")
+    git(repository, "commit", "--quiet", "--all", "--amend", "--message", "Release 1.2.3")
+    git(repository, "tag", "--force", "v1.2.3")
+    assert "CHANGELOG.md has no section `## 1.2.3 - YYYY-MM-DD`" in refused(repository)
+
+
+def test_a_commit_that_is_ready_is_built(repository: Path) -> None:
+    # Here there is nothing to build: that is what stops it, after all that is demanded
+    assert "-m build" in refused(repository)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_what_the_makefile_has(path: Path) -> None:
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    made = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    called = {
+        target
+        for job in jobs.values()
+        for step in job["steps"]
+        if step.get("run", "").startswith("make ")
+        for target in step["run"].split()[1:]
+    }
+    assert called
+    assert called <= {*made}
+
+
+def test_every_supported_python_is_tested_and_named() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', text)
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
+    assert jobs["test"]["strategy"]["matrix"]["python"] == named
+    script = (ROOT / ".ci/release.py").read_text(encoding="utf-8")
+    assert all(f'"{each}"' in script for each in named)
