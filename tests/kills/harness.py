@@ -207,8 +207,10 @@ def ended_well(status: int, said: str) -> bool:
     A traceback is Python's own only where no line of it is podium's: Python was still starting.
     """
     if "Traceback" in said:
-        # 1 is that of a Python that could not load what it needs itself
-        return status in (-signal.SIGINT, 1) and OWN not in said
+        # 1 is that of a Python that could not load what it needs itself. An interrupt that came up
+        # in a callback of its imports it forgets, says so, and starts podium all the same
+        ends = 0 if said.startswith(FORGOTTEN) else 1
+        return status in (-signal.SIGINT, ends) and OWN not in said
     # Interrupted before Python has a handler, the kernel ends it without a word
     if status == -signal.SIGINT:
         return not said
@@ -217,6 +219,7 @@ def ended_well(status: int, said: str) -> bool:
 
 OWN, INTERRUPTED = "/podium/", "podium: interrupted\n"
 """What a traceback through podium's own files has in it, and what an interrupt says."""
+FORGOTTEN = "Exception ignored in: "
 
 
 @dataclass

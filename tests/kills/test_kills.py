@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.kills.harness import ended_well, run
+from tests.kills.harness import FORGOTTEN, ended_well, run
 
 
 def test_twenty_kills() -> None:
@@ -35,6 +35,9 @@ KeyboardInterrupt
         (-signal.SIGINT, STARTING, True),
         (1, STARTING, True),
         (0, STARTING, False),
+        (0, FORGOTTEN + STARTING, True),
+        (0, FORGOTTEN + OWN + STARTING, False),
+        (130, FORGOTTEN + STARTING, False),
         (-signal.SIGINT, OWN, False),
         (1, OWN, False),
         (130, OWN, False),
