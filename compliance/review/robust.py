@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-MAD_TO_DEVIATION = 1.4826
-"""For normal values: deviation over median distance from the median."""
+from podium.rules.convergence.spread import MAD_TO_DEVIATION
 
 LEAST_RELATIVE = 0.02
 """Deviation, as a share of the median, that is assumed at the least: equal values say nothing of
