@@ -8,7 +8,7 @@ from podium.compliance.logs.trace import Series
 from podium.compliance.report.data import ResultEntry as Judged
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.summary import rcp_entry
-from podium.compliance.review.anomalies.peers import Speed, margin_of, speeds
+from podium.compliance.review.anomalies.peers import margin_of, speeds
 from podium.compliance.review.anomalies.stretches import seeds_of
 from podium.compliance.review.material import Material, trace
 from podium.compliance.review.model import (
@@ -55,7 +55,7 @@ def _order(entry: ResultEntry) -> tuple[str, bool, float, str]:
 def _entry(
     result: Result,
     judged: Judged | None,
-    speed: Speed | None,
+    speed: SpeedEntry | None,
     settings: dict[str, Setting],
     borrows: list[str],
 ) -> ResultEntry:
@@ -80,7 +80,7 @@ def _entry(
         minutes=result.score.minutes,
         score=result.score.score,
         spread=spread.relative if spread is not None else None,
-        speed=None if speed is None else _speed(speed),
+        speed=speed,
         joules=result.energy if result.power is not None else None,
         runs=_runs(result),
         settings=settings,
@@ -99,12 +99,6 @@ def _system(result: Result) -> SystemEntry:
         accelerators=described.accelerators,
         accelerator=described.accelerator_model_name,
         framework=described.framework,
-    )
-
-
-def _speed(speed: Speed) -> SpeedEntry:
-    return SpeedEntry(
-        value=speed.value, unit=speed.unit, z=speed.z, times=speed.times, peers=speed.peers
     )
 
 
