@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -34,6 +34,8 @@ _BLOCK = ("first_epoch_num", *POSITIONS)
 _LOSS_MEMBERS = ("train_loss", "loss")
 _SAMPLES = ("samples_count", "train_samples_since_beginning", "epoch_num", "step_num")
 _TRACKED = ("samples_count", "step", "epoch_num", "step_num", "epoch")
+
+Item = TypeVar("Item")
 
 Point = tuple[int, float, float | None, float]
 """The line of a record, its time (ms since 1970), how far training was, the value."""
@@ -79,9 +81,9 @@ def trace_of(run: Run) -> Trace:
     """What a review compares of a run; no content of a log makes it raise."""
     quality, losses = _quality(run), _loss(run)
     return Trace(
-        quality=_thinned(quality),
-        loss=_thinned(losses),
-        throughput=_thinned(_throughput(run)),
+        quality=_kept(quality),
+        loss=_kept(losses),
+        throughput=_kept(_throughput(run)),
         back=tuple(_backward(run, quality.points)),
         stretches=(
             *_sampled(_value_stretches(quality.points)),
@@ -147,12 +149,14 @@ def _series(
     return Series(tuple(points), unit, len(points))
 
 
-def _thinned(series: Series) -> Series:
-    step = -(-len(series.points) // MOST_POINTS)
-    if step <= 1:
-        return series
-    kept = (*series.points[:-1:step], series.points[-1])
-    return Series(kept, series.unit, series.total)
+def thinned(points: Sequence[Item], most: int) -> Sequence[Item]:
+    """Every n-th point, at most `most` of them, and the last: where a curve ends matters most."""
+    step = -(-len(points) // most)
+    return points if step <= 1 else [*points[:-1:step], points[-1]]
+
+
+def _kept(series: Series) -> Series:
+    return Series(tuple(thinned(series.points, MOST_POINTS)), series.unit, series.total)
 
 
 # --- the clock ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from podium.compliance.files.optional_imports import needed
+from podium.compliance.logs.trace import thinned
 from podium.compliance.report.terminal import clean
 from podium.compliance.review.model import Curve, ResultEntry, RunEntry
 
@@ -113,9 +114,7 @@ def _rows(kind: _Kind, result: ResultEntry) -> Iterator[dict[str, Any]]:
     title = _title(result)
     farthest = 0.0
     for number, run in enumerate(result.runs):
-        points = _curve(run, kind).points
-        step = -(-len(points) // MOST_POINTS) or 1
-        for minutes, at, value in [*points[::step], *points[-1:]]:
+        for minutes, at, value in thinned(_curve(run, kind).points, MOST_POINTS):
             x = minutes if kind.over == "minutes" else at
             if x is not None:
                 farthest = max(farthest, x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podium.compliance.logs.trace import Series
+from podium.compliance.logs.trace import Series, thinned
 from podium.compliance.report.data import ResultEntry as Judged
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.summary import rcp_entry
@@ -127,14 +127,9 @@ def _run(run: Run, role: str) -> RunEntry:
 def curve_of(series: Series, start_ms: float | None) -> Curve:
     """The curve of a quantity over minutes since a run began, thinned to what is shown."""
     points = series.points
-    step = -(-len(points) // MOST_SHOWN) or 1
-    shown = list(points[::step])
-    # Where a curve ends is what a reader looks for
-    if points and shown[-1] != points[-1]:
-        shown.append(points[-1])
     start = start_ms if start_ms is not None else (points[0][1] if points else 0.0)
     found: list[CurvePoint] = [
         (round((time - start) / MINUTE_MS, 4), at, float(f"{value:.6g}"))
-        for _, time, at, value in shown
+        for _, time, at, value in thinned(points, MOST_SHOWN)
     ]
     return Curve(unit=series.unit, logged=series.total, points=found)
