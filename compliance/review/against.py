@@ -142,7 +142,7 @@ def compared(
     apart = differences(before.files, files)
     changed = [*_results(before.review.results, results, apart, asked, rules)]
     folders = tuple(f"{each.path}/" for each in (*before.review.results, *results))
-    # Logs are told of with their results
+    # Logs are reported with their results
     others: dict[str, Sequence[str]] = {
         kind: [path for path in paths if not path.startswith(folders)]
         for kind, paths in apart.items()
