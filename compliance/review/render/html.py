@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean
-from podium.compliance.review.charts import Picture
 from podium.compliance.review.model import Objection, ResultEntry, Review
 from podium.compliance.review.objections import about, letter, plain_name
+from podium.compliance.review.render.charts import Picture
 
 if TYPE_CHECKING:
     from jinja2 import Environment

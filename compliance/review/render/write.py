@@ -8,12 +8,12 @@ from pathlib import Path
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.report.json_text import json_text
 from podium.compliance.review.against import MANIFEST_FILE, REVIEW_FILE
-from podium.compliance.review.charts import Picture, drawable, pictures
-from podium.compliance.review.html import RuleTexts, benchmark_slugs, render, slugs
 from podium.compliance.review.manifest import Manifest
 from podium.compliance.review.model import Review
 from podium.compliance.review.objections import letters
 from podium.compliance.review.records import FOLDER, record_of, record_text
+from podium.compliance.review.render.charts import Picture, drawable, pictures
+from podium.compliance.review.render.html import RuleTexts, benchmark_slugs, render, slugs
 
 README = """# Review of {title}
 
