@@ -8,7 +8,7 @@ from podium.compliance.logs.trace import Series, thinned
 from podium.compliance.report.data import ResultEntry as Judged
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.summary import rcp_entry
-from podium.compliance.review.anomalies.peers import margin_of, speeds
+from podium.compliance.review.anomalies.peers import margin_of, sigmas_below, speeds
 from podium.compliance.review.anomalies.stretches import seeds_of
 from podium.compliance.review.material import Material, trace
 from podium.compliance.review.model import (
@@ -21,6 +21,7 @@ from podium.compliance.review.model import (
     SystemEntry,
 )
 from podium.compliance.review.settings import compared_settings
+from podium.rules.constraints.bounds import Limit
 from podium.rules.run import MINUTE_MS
 
 MOST_SHOWN = 60
@@ -77,6 +78,7 @@ def _entry(
         rcp=rcp_entry(convergence),
         deviation=convergence.deviation,
         margin=margin_of(result),
+        target=_target(result),
         minutes=result.score.minutes,
         score=result.score.score,
         spread=spread.relative if spread is not None else None,
@@ -102,12 +104,21 @@ def _system(result: Result) -> SystemEntry:
     )
 
 
+def _target(result: Result) -> float | None:
+    """The quality that one evaluation of a closed result must reach, where that is one number."""
+    row = result.rules.benchmark(result.place.benchmark).quality
+    if row is None or result.division != "closed":
+        return None
+    bounds = (each.bound for each in row.some if isinstance(each, Limit))
+    return next((float(each) for each in bounds if isinstance(each, int | float)), None)
+
+
 def _runs(result: Result) -> list[RunEntry]:
     roles: Mapping[str, str] = {part.name: part.why or part.role for part in result.score.runs}
-    return [_run(run, roles.get(run.facts.run.name, "scored")) for run in result.runs]
+    return [_run(result, run, roles.get(run.facts.run.name, "scored")) for run in result.runs]
 
 
-def _run(run: Run, role: str) -> RunEntry:
+def _run(result: Result, run: Run, role: str) -> RunEntry:
     facts, told = run.facts.run, trace(run)
     seed = next(iter(seeds_of(run)), None)
     return RunEntry(
@@ -117,6 +128,7 @@ def _run(run: Run, role: str) -> RunEntry:
         minutes=facts.minutes,
         converged=facts.converged,
         to_converge=facts.to_converge,
+        sigmas_below=sigmas_below(result, run),
         role=role,
         quality=curve_of(told.quality, facts.start_ms),
         loss=curve_of(told.loss, facts.start_ms),

@@ -9,7 +9,7 @@ from statistics import median
 
 import msgspec
 
-from podium.compliance.results.result import Result
+from podium.compliance.results.result import Result, Run
 from podium.compliance.review.material import Material
 from podium.compliance.review.model import SpeedEntry
 from podium.compliance.review.robust import robust_z
@@ -110,23 +110,27 @@ def too_fast(material: Material) -> Iterator[Finding]:
 # --- the reference --------------------------------------------------------------------------------
 
 
+def sigmas_below(result: Result, run: Run) -> float | None:
+    """By how many standard deviations a run converges sooner than the reference's mean.
+
+    None where the run did not converge, and where there is no reference or it does not scatter.
+    """
+    reference, facts = result.convergence, run.facts.run
+    if reference.mean is None or not reference.deviation:
+        return None
+    if not facts.to_converge or not facts.converged:
+        return None
+    return (reference.mean - facts.to_converge) / reference.deviation
+
+
 def outside_band(material: Material) -> Iterator[Finding]:
     """Results with runs that converge far sooner than the reference, one finding for each."""
     for result in material.timed():
-        reference = result.convergence
-        mean, deviation = reference.mean, reference.deviation
-        if mean is None or not deviation:
-            continue
-        far = []
-        for run in result.runs:
-            facts = run.facts.run
-            if facts.to_converge and facts.converged:
-                distance = (mean - facts.to_converge) / deviation
-                if distance > BAND:
-                    far.append((distance, run))
+        distances = ((sigmas_below(result, run), run) for run in result.runs)
+        far = [(each, run) for each, run in distances if each is not None and each > BAND]
         if far:
             distance, run = max(far, key=lambda each: each[0])
-            facts = run.facts.run
+            reference, facts = result.convergence, run.facts.run
             batch = f", at batch size {facts.batch_size:g}" if facts.batch_size else ""
             yield OUTSIDE_BAND.found(
                 _PROFILE,
@@ -134,8 +138,8 @@ def outside_band(material: Material) -> Iterator[Finding]:
                 samples=facts.to_converge,
                 unit=facts.unit,
                 distance=distance,
-                mean=mean,
-                deviation=deviation,
+                mean=reference.mean,
+                deviation=reference.deviation,
                 batch=batch,
                 count=len(far),
                 total=len(result.runs),

@@ -1,16 +1,22 @@
-"""Curves of all results of a benchmark as small multiples, drawn offline as SVG by Altair."""
+"""Curves of all results of a benchmark as small multiples: drawn offline as SVG, and as data.
+
+The SVG is what prints and what is read without scripts; `interactive` has the page's script draw
+the same specification to hover over and to filter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.logs.trace import thinned
 from podium.compliance.report.terminal import clean
+from podium.compliance.review.anomalies.peers import BAND
 from podium.compliance.review.model import Curve, ResultEntry, RunEntry
+from podium.compliance.review.render.specification import Kind, specification
 
-COLUMNS, WIDTH, HEIGHT = 4, 190, 110
 MOST_RESULTS = 24
 """Results in one picture; those beyond come in the next."""
 
@@ -19,31 +25,29 @@ MOST_POINTS = 20
 
 MOST_NAME = 34
 
+KINDS = (
+    Kind("quality", "Quality over training", "progress", reference=True),
+    Kind("quality", "Quality over time", "minutes", reference=False),
+    Kind("loss", "Loss over training", "progress", reference=False),
+    Kind("throughput", "Logged throughput over time", "minutes", reference=False),
+)
+
+Row = dict[str, Any]
+"""A point of a curve, or where the reference of a result lies; `result` counts from 0."""
+
 
 class Picture(NamedTuple):
-    """One picture: its file, what it shows in a few words, what a screen reader says, the SVG."""
+    """One picture: its files' name, its title, what a screen reader says, the SVG, and its data.
+
+    `data` is what the page's script draws it from: `specification` (Vega-Lite, without data),
+    `rows`, and `runs`, the names of each result's runs.
+    """
 
     name: str
     title: str
     alternative: str
     svg: str
-
-
-class _Kind(NamedTuple):
-    """A quantity, and against what it is drawn."""
-
-    name: str
-    title: str
-    over: str
-    reference: bool
-
-
-KINDS = (
-    _Kind("quality", "Quality over training", "progress", reference=True),
-    _Kind("quality", "Quality over time", "minutes", reference=False),
-    _Kind("loss", "Loss over training", "progress", reference=False),
-    _Kind("throughput", "Logged throughput over time", "minutes", reference=False),
-)
+    data: dict[str, Any]
 
 
 def drawable() -> str:
@@ -59,80 +63,105 @@ def pictures(benchmark: str, slug: str, results: Sequence[ResultEntry]) -> Itera
 
     Raises UsageFault where the libraries are not installed.
     """
-    altair = needed("altair", "a review with curves", "review")
-    convert = needed("vl_convert", "a review with curves", "review")
     for kind in KINDS:
         shown = [each for each in results if any(_curve(run, kind).points for run in each.runs)]
         for start in range(0, len(shown), MOST_RESULTS):
             part = shown[start : start + MOST_RESULTS]
-            number = start // MOST_RESULTS + 1
-            drawn = convert.vegalite_to_svg(_chart(altair, kind, part))
-            name = f"{slug}-{kind.name}-{kind.over}-{number}.svg"
-            told = f"{kind.title} of {benchmark}: one small chart for each of {len(part)} results, "
-            told += "one line for each run. The figures are in the table of runs."
-            yield Picture(name, kind.title, told, drawn)
+            name = f"{slug}-{kind.name}-{kind.over}-{start // MOST_RESULTS + 1}"
+            text = f"{kind.title} of {benchmark}: one small chart for each of {len(part)} results, "
+            text += "one line for each run. The figures are in the tables of results and of runs."
+            yield _picture(kind, part, name, text)
 
 
-def _curve(run: RunEntry, kind: _Kind) -> Curve:
+def _picture(kind: Kind, results: Sequence[ResultEntry], name: str, text: str) -> Picture:
+    convert = needed("vl_convert", "a review with curves", "review")
+    rows = [row for place, result in enumerate(results) for row in _rows(kind, result, place)]
+    units = {_curve(run, kind).unit for result in results for run in result.runs} - {""}
+    titles = [_titles(kind, result) for result in results]
+    still, live = (
+        specification(kind, units, titles, live=live, banded=any("mean" in r for r in rows))
+        for live in (False, True)
+    )
+    drawn = convert.vegalite_to_svg(still | {"data": {"values": rows}})
+    runs = [[clean(_file(run)) for run in result.runs] for result in results]
+    return Picture(
+        name, kind.title, text, drawn, {"specification": live, "rows": rows, "runs": runs}
+    )
+
+
+def _curve(run: RunEntry, kind: Kind) -> Curve:
     curve: Curve = getattr(run, kind.name)
     return curve
 
 
-def _chart(altair: Any, kind: _Kind, results: Sequence[ResultEntry]) -> dict[str, Any]:
-    """The specification of one picture, with its rows."""
-    rows = [row for result in results for row in _rows(kind, result)]
-    units = {_curve(run, kind).unit for result in results for run in result.runs} - {""}
-    # One benchmark may be logged in samples and in epochs: then each chart has its own scale
-    apart = kind.over == "progress" and len(units) > 1
-    title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
-    base = altair.Chart()
-    x = altair.X("x:Q", title=title)
-    y = altair.Y("value:Q", title=kind.name, scale=altair.Scale(zero=False))
-    lines = (
-        base.transform_filter("isValid(datum.value)")
-        .mark_line(strokeWidth=1, opacity=0.65)
-        .encode(x=x, y=y, detail="run:N")
-    )
-    layers = [lines]
-    if kind.reference and any("mean" in row for row in rows):
-        known = base.transform_filter("isValid(datum.mean)")
-        band = known.mark_rect(opacity=0.15, color="#e07b00").encode(x="low:Q", x2="high:Q")
-        mean = known.mark_rule(strokeDash=[4, 3], color="#b35900").encode(x="mean:Q")
-        layers = [band, mean, lines]
-    data = altair.NamedData(name="rows")
-    facet = altair.Facet("result:N", title=None, sort=None)
-    chart = altair.layer(*layers, data=data).properties(width=WIDTH, height=HEIGHT)
-    chart = chart.facet(facet=facet, columns=COLUMNS)
-    chart = chart.resolve_scale(x="independent") if apart else chart
-    specification: dict[str, Any] = chart.to_dict()
-    # Given to Altair, each row would be compared with its schema: that takes longer than to draw
-    specification["data"] = {"values": rows}
-    return specification
+def _file(run: RunEntry) -> str:
+    return run.path.rpartition("/")[2]
 
 
-def _rows(kind: _Kind, result: ResultEntry) -> Iterator[dict[str, Any]]:
-    title = _title(result)
-    farthest = 0.0
+def _titles(kind: Kind, result: ResultEntry) -> list[str]:
+    """What stands above a small chart: whose it is and, where it is drawn, the reference."""
+    text = clean(f"{result.submitter} · {result.system.name}")
+    lines = [text if len(text) <= MOST_NAME else f"{text[: MOST_NAME - 1]}…"]
+    rcp = result.rcp
+    if kind.reference and rcp.mean is not None and rcp.minimum is not None:
+        size = f"batch {rcp.batch_size:g}: " if rcp.batch_size is not None else ""
+        lines.append(f"{size}ref. {_brief(rcp.mean)}, min. {_brief(rcp.minimum)}")
+    return lines
+
+
+def _brief(number: float) -> str:
+    """A number of four digits: 326.4k, 3.264M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            return f"{number / size:.4g}{letter}"
+    return f"{number:.4g}"
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _rows(kind: Kind, result: ResultEntry, place: int) -> Iterator[Row]:
     for number, run in enumerate(result.runs):
+        found: list[Row] = []
         for minutes, at, value in thinned(_curve(run, kind).points, MOST_POINTS):
             x = minutes if kind.over == "minutes" else at
             if x is not None:
-                farthest = max(farthest, x)
-                yield {"result": title, "run": number, "x": x, "value": value}
-    if kind.reference and farthest:
-        yield from _reference(result, title, farthest)
+                found.append({"result": place, "run": number, "x": x, "value": value})
+        if found:
+            found[-1]["end"] = True
+            if kind.reference and run.sigmas_below is not None and run.sigmas_below > BAND:
+                found = [row | {"outside": True} for row in found]
+        yield from found
+    if kind.name == "quality" and result.target is not None:
+        yield {"result": place, "target": result.target}
+    if kind.reference:
+        yield from _reference(result, place)
 
 
-def _reference(result: ResultEntry, title: str, farthest: float) -> Iterator[dict[str, Any]]:
-    """Where the reference converges, and two deviations to each side."""
-    mean, deviation = result.rcp.mean, result.deviation
-    # Logs count in epochs what the reference has in samples, or the other way round
-    if mean is None or not 1 / 3 < farthest / mean < 3:
+def _reference(result: ResultEntry, place: int) -> Iterator[Row]:
+    """Where the reference converges, the band of single runs, and the least mean accepted."""
+    mean, minimum, share = result.rcp.mean, result.rcp.minimum, _axis(result)
+    if mean is None or minimum is None or share is None:
         return
-    reach = 2 * (deviation or 0.0)
-    yield {"result": title, "mean": mean, "low": mean - reach, "high": mean + reach}
+    reach = BAND * (result.deviation or 0.0)
+    low, high = max(mean - reach, 0.0), mean + reach
+    at = {"mean": mean, "minimum": minimum, "low": low, "high": high}
+    yield {"result": place, **{name: number * share for name, number in at.items()}}
 
 
-def _title(result: ResultEntry) -> str:
-    text = clean(f"{result.submitter} · {result.system.name}")
-    return text if len(text) <= MOST_NAME else f"{text[: MOST_NAME - 1]}…"
+def _axis(result: ResultEntry) -> float | None:
+    """What one unit of the reference is on the axis: 1 but where a log counts by another.
+
+    A log may count in epochs what the reference has in samples: then where runs converged tells.
+    None where no run did.
+    """
+    ends = [
+        run.quality.points[-1][1] / run.to_converge
+        for run in result.runs
+        if run.to_converge and run.quality.points and run.quality.points[-1][1]
+    ]
+    if not ends:
+        return None
+    share = median(ends)
+    # Evaluations may go on once the target is reached
+    return 1.0 if 1 / 3 < share < 3 else share

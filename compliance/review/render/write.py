@@ -14,6 +14,7 @@ from podium.compliance.review.objections import letters
 from podium.compliance.review.records import FOLDER, record_of, record_text
 from podium.compliance.review.render.charts import Picture, drawable, pictures
 from podium.compliance.review.render.html import RuleTexts, benchmark_slugs, render, slugs
+from podium.compliance.review.render.interactive import SCRIPT, data_script, script
 
 README = """# Review of {title}
 
@@ -68,9 +69,12 @@ def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:
         results = [each for each in review.results if each.benchmark == benchmark]
         made = []
         for picture in pictures(benchmark, slug, results):
-            _write(folder / picture.name, picture.svg)
-            made.append(picture._replace(svg=""))
+            _write(folder / f"{picture.name}.svg", picture.svg)
+            _write(folder / f"{picture.name}.js", data_script(picture))
+            made.append(picture._replace(svg="", data={}))
         found[benchmark] = made
+    if any(found.values()):
+        _write(folder / SCRIPT, script())
     return found
 
 
