@@ -105,8 +105,11 @@ def _quality(run: Run) -> Series:
 
 
 def _outcome(value: Any) -> float | None:
-    # The dialect of 0.5 logs {"epoch": 0, "value": 0.53}
-    return as_number(value.get("value") if isinstance(value, dict) else value)
+    if not isinstance(value, dict):
+        return as_number(value)
+    # The dialect of 0.5 logs {"epoch": 0, "value": 0.53}; Mask R-CNN {"BBOX": 0.37, "SEGM": 0.34},
+    # of which the first stands for both
+    return as_number(value.get("value", value.get("BBOX")))
 
 
 def _loss(run: Run) -> Series:
