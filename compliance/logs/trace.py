@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from podium.compliance.logs.jobs import job_of
 from podium.rules.checks.points import POSITIONS, evaluations, position
 from podium.rules.run import Run, as_number, metadata_of
 
@@ -68,17 +69,21 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """The curves of one run, where its clock goes back (line, ms), and its telling stretches."""
+    """The curves of one run, where its clock goes back (line, ms), and its telling stretches.
+
+    `job` is the number and the line of the scheduler's job that the log names, if of just one.
+    """
 
     quality: Series = NO_SERIES
     loss: Series = NO_SERIES
     throughput: Series = NO_SERIES
     back: tuple[tuple[int, float], ...] = ()
     stretches: tuple[Stretch, ...] = ()
+    job: tuple[int, int] | None = None
 
 
-def trace_of(run: Run) -> Trace:
-    """What a review compares of a run; no content of a log makes it raise."""
+def trace_of(run: Run, data: bytes = b"") -> Trace:
+    """What a review compares of a run, `data` being its file; no content makes it raise."""
     quality, losses = _quality(run), _loss(run)
     return Trace(
         quality=_kept(quality),
@@ -90,6 +95,7 @@ def trace_of(run: Run) -> Trace:
             *_sampled(_value_stretches(losses.points)),
             *_sampled(_time_stretches(quality.points)),
         ),
+        job=job_of(data),
     )
 
 

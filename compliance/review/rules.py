@@ -153,6 +153,18 @@ MISSING_RUN = policy(
     bad="of ten runs made back to back two have the time of a whole run between them",
     good="each follows the one before within a minute",
 )
+MISSING_NUMBERS = policy(
+    "review.missing-numbers",
+    Severity.NOTE,
+    says="numbers of runs, and of the jobs that made them, leave none out",
+    why="who makes one job for each run and submits every run has numbers in a row",
+    message="the {what} are numbered {numbers}; {missing} {are} of no run here{more}",
+    help="ask what these jobs were, for the scheduler's record of them and for every run that was "
+    "begun",
+    cites=_RUNS,
+    bad="the logs name the jobs 5119, 5120 and 5122, or are called result_5119_06.txt to _10.txt",
+    good="the jobs are 5119, 5120 and 5121",
+)
 CONFIG_DISAGREES = policy(
     "review.config-disagrees",
     says="what a configuration file sets is what the log says",
@@ -198,6 +210,7 @@ RULES: tuple[FixedRule, ...] = (
     NEAR_MISS,
     SEEDS_REUSED,
     MISSING_RUN,
+    MISSING_NUMBERS,
     CONFIG_DISAGREES,
     SHARED_CODE,
     DESCRIPTION_CHANGES,
