@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
@@ -46,10 +47,12 @@ def write_review(
     """
     refuse_occupied(folder)
     undrawn = drawable() if curves else "Curves were not asked for."
-    with draft_folder(folder) as draft:
+    with draft_folder(folder) as draft, ThreadPoolExecutor(1) as aside:
         drawn: dict[str, Sequence[Picture]] = {}
         if not undrawn:
             drawn = _draw(draft / "charts", review)
+        # Bundling takes as long as the pages, and holds up nothing of Python
+        bundled = aside.submit(script) if any(drawn.values()) else None
         title = title_of(review)
         for name, text in render(review, title, drawn, undrawn, rules):
             _write(draft / name, text)
@@ -59,6 +62,8 @@ def write_review(
         (draft / FOLDER).mkdir()
         for name, text in _objections(review, title, rules):
             _write(draft / FOLDER / name, text)
+        if bundled is not None:
+            _write(draft / "charts" / SCRIPT, bundled.result())
     return undrawn if curves else ""
 
 
@@ -73,8 +78,6 @@ def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:
             _write(folder / f"{picture.name}.js", data_script(picture))
             made.append(picture._replace(svg="", data={}))
         found[benchmark] = made
-    if any(found.values()):
-        _write(folder / SCRIPT, script())
     return found
 
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from msgspec.structs import replace
 
@@ -15,8 +16,9 @@ from podium.compliance.exit_codes import Exit
 from podium.compliance.report.data import RcpEntry
 from podium.compliance.review.anomalies.peers import BAND
 from podium.compliance.review.model import Curve, ResultEntry, RunEntry, SystemEntry
-from podium.compliance.review.render.charts import Picture, pictures
+from podium.compliance.review.render.charts import KINDS, Picture, pictures
 from podium.compliance.review.render.interactive import data_script
+from podium.compliance.review.render.specification import specification
 from tests.compliance.review.rounds import NAME
 from tests.compliance.rulebook.cases_review import converging
 
@@ -111,6 +113,17 @@ def test_without_a_reference_or_an_end_nothing_is_drawn_of_it(fields: dict[str, 
 def test_a_reference_that_does_not_scatter_has_no_width() -> None:
     (reference,) = rows(over_training(result(run(980.0), deviation=0.0)), "mean")
     assert reference["low"] == reference["high"] == MEAN
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["still", "live"])
+def test_the_specification_is_as_the_schema_has_it(live: bool) -> None:
+    import altair
+
+    made = specification(KINDS[0], {"epoch_num"}, [["a"]], live=live, banded=True)
+    chart = altair.Chart.from_dict(made | {"data": {"values": []}})
+    assert chart.to_dict()["columns"] == 4
+    with pytest.raises(jsonschema.ValidationError):
+        altair.Chart.from_dict(made | {"data": {"values": []}, "facet": {"field": 1}})
 
 
 def test_results_of_one_name_have_a_chart_each() -> None:
