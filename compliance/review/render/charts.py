@@ -78,9 +78,9 @@ def _picture(kind: Kind, results: Sequence[ResultEntry], name: str, text: str) -
     rows = [row for place, result in enumerate(results) for row in _rows(kind, result, place)]
     units = {_curve(run, kind).unit for result in results for run in result.runs} - {""}
     titles = [_titles(kind, result) for result in results]
+    others = {name for name in ("mean", "target") if any(name in row for row in rows)}
     still, live = (
-        specification(kind, units, titles, live=live, banded=any("mean" in r for r in rows))
-        for live in (False, True)
+        specification(kind, units, titles, live=live, others=others) for live in (False, True)
     )
     drawn = convert.vegalite_to_svg(still | {"data": {"values": rows}})
     runs = [[clean(_file(run)) for run in result.runs] for result in results]

@@ -33,25 +33,27 @@ def specification(
     titles: Sequence[Sequence[str]],
     *,
     live: bool,
-    banded: bool,
+    others: AbstractSet[str],
 ) -> dict[str, Any]:
     """The specification of one picture; `live` for the page's script, which knows `chosen`.
 
     `titles` are the lines above each small chart, `units` what the logs count progress in,
-    `banded` whether some result has a reference. No text of a log becomes part of an expression.
-    Raises UsageFault where Altair is not installed.
+    `others` which of `mean` (of a reference) and `target` some row has. No text of a log becomes
+    part of an expression. Raises UsageFault where Altair is not installed.
     """
     title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
     # One benchmark may be logged in samples and in epochs, and takes seconds here and hours there
     apart = kind.over == "minutes" or len(units) > 1
-    found = _specification(kind, title, apart, live, banded)
+    found = _specification(kind, title, apart, live, frozenset(others))
     # Expressions see this list by its name; the titles themselves are data
     known = {"name": "titles", "value": [[*lines] for lines in titles]}
     return found | {"params": [known, *found.get("params", ())]}
 
 
 @cache
-def _specification(kind: Kind, title: str, apart: bool, live: bool, banded: bool) -> dict[str, Any]:
+def _specification(
+    kind: Kind, title: str, apart: bool, live: bool, others: frozenset[str]
+) -> dict[str, Any]:
     # To build a chart takes as long as to draw it: one serves all pictures of its kind, and the
     # tests compare it with Altair's schema
     altair = needed("altair", "a review with curves", "review")
@@ -59,8 +61,9 @@ def _specification(kind: Kind, title: str, apart: bool, live: bool, banded: bool
     axis = altair.Axis(format="~s") if kind.over == "progress" else altair.Undefined
     x = altair.X("x:Q", title=title, axis=axis)
     y = altair.Y("value:Q", title=kind.name, scale=altair.Scale(zero=False))
-    layers = _reference(altair, live=live) if banded else []
-    layers += _target(altair) if kind.name == "quality" else []
+    # A layer without a row would have a scale without an end
+    layers = _reference(altair, live=live) if "mean" in others else []
+    layers += _target(altair) if "target" in others else []
     layers += _curves(altair, kind, x, y, live=live)
     header = altair.Header(
         labelExpr="titles[datum.value]", labelFontSize=9, labelLineHeight=11, labelLimit=WIDTH + 20
