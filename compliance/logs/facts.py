@@ -135,7 +135,7 @@ def gather(
         secrets=secrets_finder()(log),
         sources=sources_of(run),
         logged_at=_logged_at(run, facts.settings.keys),
-        trace=tracer()(whole) if traced else None,
+        trace=tracer()(whole, log.data) if traced else None,
     )
 
 
@@ -166,7 +166,7 @@ def secrets_finder() -> Callable[[Log], Secrets | None]:
 
 
 @cache
-def tracer() -> Callable[[Run], Trace]:
+def tracer() -> Callable[[Run, bytes], Trace]:
     """What makes the trace of a run, loaded when asked for: only a review asks."""
     from podium.compliance.logs.trace import trace_of
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from podium.compliance.logs.jobs import job_of
 from podium.rules.checks.points import POSITIONS, evaluations, position
 from podium.rules.run import Run, as_number, metadata_of
 
@@ -34,6 +35,8 @@ _BLOCK = ("first_epoch_num", *POSITIONS)
 _LOSS_MEMBERS = ("train_loss", "loss")
 _SAMPLES = ("samples_count", "train_samples_since_beginning", "epoch_num", "step_num")
 _TRACKED = ("samples_count", "step", "epoch_num", "step_num", "epoch")
+
+Item = TypeVar("Item")
 
 Point = tuple[int, float, float | None, float]
 """The line of a record, its time (ms since 1970), how far training was, the value."""
@@ -66,28 +69,33 @@ class Stretch(msgspec.Struct, frozen=True, gc=False):
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """The curves of one run, where its clock goes back (line, ms), and its telling stretches."""
+    """The curves of one run, where its clock goes back (line, ms), and its telling stretches.
+
+    `job` is the number and the line of the scheduler's job that the log names, if of just one.
+    """
 
     quality: Series = NO_SERIES
     loss: Series = NO_SERIES
     throughput: Series = NO_SERIES
     back: tuple[tuple[int, float], ...] = ()
     stretches: tuple[Stretch, ...] = ()
+    job: tuple[int, int] | None = None
 
 
-def trace_of(run: Run) -> Trace:
-    """What a review compares of a run; no content of a log makes it raise."""
+def trace_of(run: Run, data: bytes = b"") -> Trace:
+    """What a review compares of a run, `data` being its file; no content makes it raise."""
     quality, losses = _quality(run), _loss(run)
     return Trace(
-        quality=_thinned(quality),
-        loss=_thinned(losses),
-        throughput=_thinned(_throughput(run)),
+        quality=_kept(quality),
+        loss=_kept(losses),
+        throughput=_kept(_throughput(run)),
         back=tuple(_backward(run, quality.points)),
         stretches=(
             *_sampled(_value_stretches(quality.points)),
             *_sampled(_value_stretches(losses.points)),
             *_sampled(_time_stretches(quality.points)),
         ),
+        job=job_of(data),
     )
 
 
@@ -103,8 +111,11 @@ def _quality(run: Run) -> Series:
 
 
 def _outcome(value: Any) -> float | None:
-    # The dialect of 0.5 logs {"epoch": 0, "value": 0.53}
-    return as_number(value.get("value") if isinstance(value, dict) else value)
+    if not isinstance(value, dict):
+        return as_number(value)
+    # The dialect of 0.5 logs {"epoch": 0, "value": 0.53}; Mask R-CNN {"BBOX": 0.37, "SEGM": 0.34},
+    # of which the first stands for both
+    return as_number(value.get("value", value.get("BBOX")))
 
 
 def _loss(run: Run) -> Series:
@@ -147,12 +158,14 @@ def _series(
     return Series(tuple(points), unit, len(points))
 
 
-def _thinned(series: Series) -> Series:
-    step = -(-len(series.points) // MOST_POINTS)
-    if step <= 1:
-        return series
-    kept = (*series.points[:-1:step], series.points[-1])
-    return Series(kept, series.unit, series.total)
+def thinned(points: Sequence[Item], most: int) -> Sequence[Item]:
+    """Every n-th point, at most `most` of them, and the last: where a curve ends matters most."""
+    step = -(-len(points) // most)
+    return points if step <= 1 else [*points[:-1:step], points[-1]]
+
+
+def _kept(series: Series) -> Series:
+    return Series(tuple(thinned(series.points, MOST_POINTS)), series.unit, series.total)
 
 
 # --- the clock ------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from podium.compliance.results.convergence import references
 from podium.compliance.scoring.render import numbers
 from podium.compliance.tables.settings import settings
 from podium.rules.convergence.data import rounds_with_points
+from podium.rules.convergence.spread import MAD_TO_DEVIATION
 from podium.rules.finding import Finding, Profile, Severity
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ def _values(rules: Round, point: Point) -> Iterator[Finding]:
     yield from _run_count(rules, point)
     middle = statistics.median(point.to_converge)
     distance = statistics.median(abs(value - middle) for value in point.to_converge)
-    # 1.4826 median distances are a standard deviation of normal values; with most values
-    # equal that is 0, and half the median keeps their neighbours from being outliers
-    limit = max(FAR * 1.4826 * distance, 0.5 * middle)
+    # With most values equal the distance is 0: half the median keeps their neighbours from being
+    # outliers
+    limit = max(FAR * MAD_TO_DEVIATION * distance, 0.5 * middle)
     far = [numbers.count(n) for n in point.to_converge if abs(n - middle) > limit]
     if far:
         yield _found(OUTLIER, point, values=join_limited(far, 4), median=middle)

@@ -142,7 +142,7 @@ def compared(
     apart = differences(before.files, files)
     changed = [*_results(before.review.results, results, apart, asked, rules)]
     folders = tuple(f"{each.path}/" for each in (*before.review.results, *results))
-    # Logs are told of with their results
+    # Logs are reported with their results
     others: dict[str, Sequence[str]] = {
         kind: [path for path in paths if not path.startswith(folders)]
         for kind, paths in apart.items()
@@ -212,10 +212,11 @@ def _result(
     rules: tuple[str, str],
 ) -> ResultChange | None:
     before, after = _values(then), _values(now)
+    changed = {*differing(before, after)}
     settings = {
         key: (before.get(key), after.get(key))
         for key in sorted(before.keys() | after.keys())
-        if key in differing(before, after) or (key in BATCH_SIZES and _apart(before, after, key))
+        if key in changed or (key in BATCH_SIZES and before.get(key) != after.get(key))
     }
     logs = [
         f"{path} ({kind})"
@@ -246,10 +247,6 @@ def _result(
 
 def _values(entry: ResultEntry) -> dict[str, Any]:
     return {key: setting.value for key, setting in entry.settings.items()}
-
-
-def _apart(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> bool:
-    return before.get(key) != after.get(key)
 
 
 def _lender(now: ResultEntry, values: dict[str, Any], others: Sequence[ResultEntry]) -> str:

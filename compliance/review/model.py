@@ -43,6 +43,13 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     minutes: float | None = None
     converged: bool = False
     to_converge: float | None = None
+    sigmas_below: Annotated[
+        float | None,
+        msgspec.Meta(
+            description="standard deviations of the reference by which it converged sooner than "
+            "the reference's mean; negative where later"
+        ),
+    ] = None
     role: Annotated[str, msgspec.Meta(description="scored, or why it is left out")] = "scored"
     quality: Curve = Curve()
     loss: Curve = Curve()
@@ -109,6 +116,9 @@ class ResultEntry(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     margin: Annotated[
         float | None, msgspec.Meta(description="share by which it is above the minimum")
+    ] = None
+    target: Annotated[
+        float | None, msgspec.Meta(description="the quality that an evaluation must reach")
     ] = None
     minutes: float | None = None
     score: float | None = None

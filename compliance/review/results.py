@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podium.compliance.logs.trace import Series
+from podium.compliance.logs.trace import Series, thinned
 from podium.compliance.report.data import ResultEntry as Judged
 from podium.compliance.results.result import Result, Run
 from podium.compliance.results.summary import rcp_entry
-from podium.compliance.review.anomalies.peers import Speed, margin_of, speeds
+from podium.compliance.review.anomalies.peers import margin_of, sigmas_below, speeds
 from podium.compliance.review.anomalies.stretches import seeds_of
 from podium.compliance.review.material import Material, trace
 from podium.compliance.review.model import (
@@ -21,6 +21,7 @@ from podium.compliance.review.model import (
     SystemEntry,
 )
 from podium.compliance.review.settings import compared_settings
+from podium.rules.constraints.bounds import Limit
 from podium.rules.run import MINUTE_MS
 
 MOST_SHOWN = 60
@@ -55,7 +56,7 @@ def _order(entry: ResultEntry) -> tuple[str, bool, float, str]:
 def _entry(
     result: Result,
     judged: Judged | None,
-    speed: Speed | None,
+    speed: SpeedEntry | None,
     settings: dict[str, Setting],
     borrows: list[str],
 ) -> ResultEntry:
@@ -77,10 +78,11 @@ def _entry(
         rcp=rcp_entry(convergence),
         deviation=convergence.deviation,
         margin=margin_of(result),
+        target=_target(result),
         minutes=result.score.minutes,
         score=result.score.score,
         spread=spread.relative if spread is not None else None,
-        speed=None if speed is None else _speed(speed),
+        speed=speed,
         joules=result.energy if result.power is not None else None,
         runs=_runs(result),
         settings=settings,
@@ -102,18 +104,21 @@ def _system(result: Result) -> SystemEntry:
     )
 
 
-def _speed(speed: Speed) -> SpeedEntry:
-    return SpeedEntry(
-        value=speed.value, unit=speed.unit, z=speed.z, times=speed.times, peers=speed.peers
-    )
+def _target(result: Result) -> float | None:
+    """The quality that one evaluation of a closed result must reach, where that is one number."""
+    row = result.rules.benchmark(result.place.benchmark).quality
+    if row is None or result.division != "closed":
+        return None
+    bounds = (each.bound for each in row.some if isinstance(each, Limit))
+    return next((float(each) for each in bounds if isinstance(each, int | float)), None)
 
 
 def _runs(result: Result) -> list[RunEntry]:
     roles: Mapping[str, str] = {part.name: part.why or part.role for part in result.score.runs}
-    return [_run(run, roles.get(run.facts.run.name, "scored")) for run in result.runs]
+    return [_run(result, run, roles.get(run.facts.run.name, "scored")) for run in result.runs]
 
 
-def _run(run: Run, role: str) -> RunEntry:
+def _run(result: Result, run: Run, role: str) -> RunEntry:
     facts, told = run.facts.run, trace(run)
     seed = next(iter(seeds_of(run)), None)
     return RunEntry(
@@ -123,6 +128,7 @@ def _run(run: Run, role: str) -> RunEntry:
         minutes=facts.minutes,
         converged=facts.converged,
         to_converge=facts.to_converge,
+        sigmas_below=sigmas_below(result, run),
         role=role,
         quality=curve_of(told.quality, facts.start_ms),
         loss=curve_of(told.loss, facts.start_ms),
@@ -133,14 +139,9 @@ def _run(run: Run, role: str) -> RunEntry:
 def curve_of(series: Series, start_ms: float | None) -> Curve:
     """The curve of a quantity over minutes since a run began, thinned to what is shown."""
     points = series.points
-    step = -(-len(points) // MOST_SHOWN) or 1
-    shown = list(points[::step])
-    # Where a curve ends is what a reader looks for
-    if points and shown[-1] != points[-1]:
-        shown.append(points[-1])
     start = start_ms if start_ms is not None else (points[0][1] if points else 0.0)
     found: list[CurvePoint] = [
         (round((time - start) / MINUTE_MS, 4), at, float(f"{value:.6g}"))
-        for _, time, at, value in shown
+        for _, time, at, value in thinned(points, MOST_SHOWN)
     ]
     return Curve(unit=series.unit, logged=series.total, points=found)

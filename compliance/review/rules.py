@@ -123,10 +123,10 @@ NEAR_MISS = policy(
     "review.near-miss",
     Severity.NOTE,
     says="a result is clear of the least that the reference allows",
-    why="what passes by a hair depends on which runs were handed in",
+    why="what passes by a hair depends on which runs were submitted",
     message="{samples:.6g} {unit} on average are {share:.2%} above the minimum of {minimum:.6g}; "
     "rank {rank} of {total} tested results by closeness",
-    help="ask whether all runs that were made are handed in",
+    help="ask whether all runs that were made are submitted",
     cites=_POINTS,
     bad="a result converges 0.1 % above the minimum",
     good="it converges 5 % above it",
@@ -153,10 +153,22 @@ MISSING_RUN = policy(
     bad="of ten runs made back to back two have the time of a whole run between them",
     good="each follows the one before within a minute",
 )
+MISSING_NUMBERS = policy(
+    "review.missing-numbers",
+    Severity.NOTE,
+    says="numbers of runs, and of the jobs that made them, leave none out",
+    why="who makes one job for each run and submits every run has numbers in a row",
+    message="the {what} are numbered {numbers}; {missing} {are} of no run here{more}",
+    help="ask what these jobs were, for the scheduler's record of them and for every run that was "
+    "begun",
+    cites=_RUNS,
+    bad="the logs name the jobs 5119, 5120 and 5122, or are called result_5119_06.txt to _10.txt",
+    good="the jobs are 5119, 5120 and 5121",
+)
 CONFIG_DISAGREES = policy(
     "review.config-disagrees",
     says="what a configuration file sets is what the log says",
-    why="the code handed in must be that of the runs",
+    why="the submitted code must be that of the runs",
     message="{file}:{at} sets {setting} to {value}; the logs say {logged}",
     help="ask which of the two the runs used; have the code, or the log, corrected",
     cites="submission rules, Source code requirements for training inspection",
@@ -170,7 +182,7 @@ SHARED_CODE = note(
     message="{share:.0%} of the {count} files of code for {benchmark} are those of {other}{more}",
     help="review the code once; ask what each submitter changed",
     cites=_CLOSED,
-    bad="two submitters hand in the same twelve files for a benchmark",
+    bad="two submitters have the same twelve files for a benchmark",
     good="their files differ",
 )
 DESCRIPTION_CHANGES = note(
@@ -198,6 +210,7 @@ RULES: tuple[FixedRule, ...] = (
     NEAR_MISS,
     SEEDS_REUSED,
     MISSING_RUN,
+    MISSING_NUMBERS,
     CONFIG_DISAGREES,
     SHARED_CODE,
     DESCRIPTION_CHANGES,
@@ -210,4 +223,4 @@ ANOMALIES = (
     *("review.*", "speed.*", "earlier.*", "borrowing.*", "result.copied-run", "result.other-code"),
     *("result.uneven-speed", "result.run-*", "result.checkpoints-left-out", "result.numbering"),
 )
-"""Which findings are told of as anomalies: those of the review, and some of the check."""
+"""Which findings are reported as anomalies: those of the review, and some of the check."""

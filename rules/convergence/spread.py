@@ -13,9 +13,8 @@ from podium.rules.convergence.facts import RunFacts
 USUAL_SPREAD = {5: 0.025}
 """By runs needed, how far runs usually spread (deviation over mean); for other counts 5 %."""
 
-# For normally distributed times: deviation over median distance from the median
-_MAD_TO_DEVIATION = 1.4826
-
+MAD_TO_DEVIATION = 1.4826
+"""For normally distributed values: deviation over median distance from the median."""
 
 LEAST_RUNS = 3
 """Runs that a usual speed takes."""
@@ -58,7 +57,7 @@ def spread_of(runs: Sequence[RunFacts], needed: int) -> Spread | None:
     middle = statistics.median(times)
     distance = statistics.median(abs(time - middle) for time in times)
     # Without the second bound very even runs would show outliers of no weight
-    limit = max(3.5 * _MAD_TO_DEVIATION * distance, 2 * usual * abs(middle))
+    limit = max(3.5 * MAD_TO_DEVIATION * distance, 2 * usual * abs(middle))
     far = (run for run in runs if run.minutes is not None and abs(run.minutes - middle) > limit)
     outliers = tuple(sorted(run.name for run in far))
     return Spread(statistics.fmean(times), statistics.stdev(times), usual, outliers)
@@ -81,7 +80,7 @@ def uneven(runs: Sequence[RunFacts]) -> list[tuple[str, float]]:
     middle = _middle([speed for _, speed in speeds])
     limit = max(
         UNEVEN * middle,
-        3.5 * _MAD_TO_DEVIATION * _middle([abs(speed - middle) for _, speed in speeds]),
+        3.5 * MAD_TO_DEVIATION * _middle([abs(speed - middle) for _, speed in speeds]),
     )
     far = [(name, speed / middle - 1) for name, speed in speeds if abs(speed - middle) > limit]
     return sorted(far, key=lambda each: -abs(each[1]))

@@ -21,9 +21,9 @@ from podium.compliance.exit_codes import Exit
 
 if TYPE_CHECKING:
     from podium.compliance.report.data import Outcome
-    from podium.compliance.review.html import RuleTexts
     from podium.compliance.review.manifest import Manifest
     from podium.compliance.review.model import Review
+    from podium.compliance.review.render.html import RuleTexts
 
 EXAMPLES = examples(
     "podium review training_results_v5.1 --output review",
@@ -118,7 +118,7 @@ def review(
 
 
 def _write(folder: Path, made: Review, files: Manifest, texts: RuleTexts, *, curves: bool) -> None:
-    from podium.compliance.review.write import write_review
+    from podium.compliance.review.render.write import write_review
 
     undrawn = write_review(folder, made, files, texts, curves=curves)
     if undrawn:
@@ -126,7 +126,7 @@ def _write(folder: Path, made: Review, files: Manifest, texts: RuleTexts, *, cur
 
 
 def _texts(outcome: Outcome) -> RuleTexts:
-    from podium.compliance.review.html import RuleText
+    from podium.compliance.review.render.html import RuleText
     from podium.compliance.rulebook.rates import rates
 
     found = {}
@@ -140,7 +140,7 @@ def _texts(outcome: Outcome) -> RuleTexts:
 def _print(made: Review, format: Format) -> None:  # noqa: A002 - the option's name
     from podium.compliance.report.console import print_text, width
     from podium.compliance.report.json_text import json_text
-    from podium.compliance.review.text import markdown, text
+    from podium.compliance.review.render.text import markdown, text
 
     if format is Format.JSON:
         print_text(json_text(made))

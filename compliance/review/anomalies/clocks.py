@@ -24,6 +24,9 @@ LEAST_REGULAR, LEAST_REGULAR_MS, MOST_SPREAD_MS = 6, 1000.0, 2.0
 LEAST_PACES, LEAST_PACE_Z, LEAST_CHANGE = 6, 12.0, 1.5
 """Intervals that have a usual pace, and how far from it one must be."""
 
+LEAST_SCATTER = 0.02
+"""Share of the usual pace by which paces are taken to scatter at the least."""
+
 
 def clocks(material: Material) -> Iterator[Finding]:
     """What is wrong with the clock of each log by itself."""
@@ -108,8 +111,9 @@ def _pace(run: Run, points: Sequence[Point]) -> Iterator[Finding]:
         return
     values = [pace for *_, pace in paces]
     usual = median(values)
+    scattered = robust_z(values, LEAST_SCATTER * usual)
     far = []
-    for (first, last, pace), z in zip(paces, robust_z(values), strict=True):
+    for (first, last, pace), z in zip(paces, scattered, strict=True):
         times = pace / usual
         if abs(z) >= LEAST_PACE_Z and max(times, 1 / times) >= LEAST_CHANGE:
             far.append((first, last, times, z))

@@ -9,6 +9,7 @@ from podium.compliance.review.anomalies import (
     clocks,
     code,
     descriptions,
+    numbers,
     peers,
     runs,
     seeds,
@@ -29,6 +30,7 @@ FINDERS: tuple[Finder, ...] = (
     peers.near_misses,
     seeds.reused,
     runs.missing,
+    numbers.missing_numbers,
     code.code,
     descriptions.changing,
 )

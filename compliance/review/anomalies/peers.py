@@ -9,8 +9,9 @@ from statistics import median
 
 import msgspec
 
-from podium.compliance.results.result import Result
+from podium.compliance.results.result import Result, Run
 from podium.compliance.review.material import Material
+from podium.compliance.review.model import SpeedEntry
 from podium.compliance.review.robust import robust_z
 from podium.compliance.review.rules import NEAR_MISS, OUTSIDE_BAND, TOO_FAST
 from podium.compliance.systems.fields import letters
@@ -29,22 +30,11 @@ NEAR = 0.01
 """Share above the minimum within which a result is a near miss."""
 
 
-class Speed(msgspec.Struct, frozen=True):
-    """How fast a result trains: units of progress per second and accelerator, and the unit.
-
-    `z` is how far above its peers on the same accelerator that is, None where they are too few;
-    `times` the ratio to their median, `peers` how many they are.
-    """
-
-    value: float
-    unit: str
-    accelerator: str
-    z: float | None = None
-    times: float | None = None
-    peers: int = 0
+LEAST_SCATTER = 0.02
+"""Deviation of logarithms of speeds that is assumed at the least: 2 %."""
 
 
-def speed_of(result: Result) -> Speed | None:
+def speed_of(result: Result) -> SpeedEntry | None:
     """The speed of a result by the training that its converged runs did in their time."""
     described = result.description
     scale = described.accelerators if described is not None else None
@@ -53,51 +43,46 @@ def speed_of(result: Result) -> Speed | None:
         for run in result.runs
         if (facts := run.facts.run).to_converge and facts.minutes and facts.minutes > 0
     ]
-    if not scale or not speeds or described is None or not described.accelerator_model_name:
+    if not scale or not speeds or not _accelerator(result):
         return None
     unit = result.runs[0].facts.run.unit
-    return Speed(median(speeds) / scale, unit, described.accelerator_model_name)
+    return SpeedEntry(value=median(speeds) / scale, unit=unit)
 
 
-def speeds(material: Material) -> dict[str, Speed]:
+def speeds(material: Material) -> dict[str, SpeedEntry]:
     """The speed of every timed result, by path, beside its peers of this and earlier rounds.
 
     Peers have the benchmark, the division and the accelerator of a result; distances are taken of
     logarithms, so that twice as fast is as far as half as fast.
     """
-    found: dict[str, Speed] = {}
-    groups: dict[tuple[str, str, str, str], list[tuple[str, Speed]]] = defaultdict(list)
-    rounds = [("", [*material.timed()])]
-    rounds += [(each.path, [r for r in each.results if not r.weak]) for each in material.earlier]
-    for prefix, results in rounds:
-        for result in results:
-            speed = speed_of(result)
-            if speed is None:
-                continue
-            path = (
-                result.place.display_path if not prefix else f"{prefix}/{result.place.display_path}"
-            )
-            key = (
-                result.place.benchmark,
-                result.division,
-                letters(speed.accelerator),
-                speed.unit,
-            )
+    found: dict[str, SpeedEntry] = {}
+    groups: dict[tuple[str, str, str, str], list[tuple[str, SpeedEntry]]] = defaultdict(list)
+    placed = [(each.place.display_path, each) for each in material.timed()]
+    for before in material.earlier:
+        timed = (each for each in before.results if not each.weak)
+        placed += [(before.place(each.place.display_path), each) for each in timed]
+    for path, result in placed:
+        speed = speed_of(result)
+        if speed is not None:
+            accelerator = letters(_accelerator(result))
+            key = (result.place.benchmark, result.division, accelerator, speed.unit)
             groups[key].append((path, speed))
     for group in groups.values():
         found.update(_beside(group))
     return found
 
 
-def _beside(group: list[tuple[str, Speed]]) -> Iterator[tuple[str, Speed]]:
+def _accelerator(result: Result) -> str:
+    return "" if result.description is None else result.description.accelerator_model_name
+
+
+def _beside(group: list[tuple[str, SpeedEntry]]) -> Iterator[tuple[str, SpeedEntry]]:
     logs = [math.log(speed.value) for _, speed in group]
-    middle = median(logs)
     if len(group) < LEAST_PEERS:
         yield from group
         return
-    # Distances from the median of logarithms: their scale, not their place, is what counts
-    shifted = [1.0 + each - middle for each in logs]
-    for (path, speed), z, log in zip(group, robust_z(shifted), logs, strict=True):
+    middle = median(logs)
+    for (path, speed), z, log in zip(group, robust_z(logs, LEAST_SCATTER), logs, strict=True):
         times = math.exp(log - middle)
         yield path, msgspec.structs.replace(speed, z=z, times=times, peers=len(group) - 1)
 
@@ -117,7 +102,7 @@ def too_fast(material: Material) -> Iterator[Finding]:
                 unit=speed.unit,
                 times=speed.times,
                 peers=speed.peers,
-                accelerator=speed.accelerator,
+                accelerator=_accelerator(result),
                 z=speed.z,
             )
 
@@ -125,23 +110,27 @@ def too_fast(material: Material) -> Iterator[Finding]:
 # --- the reference --------------------------------------------------------------------------------
 
 
+def sigmas_below(result: Result, run: Run) -> float | None:
+    """By how many standard deviations a run converges sooner than the reference's mean.
+
+    None where the run did not converge, and where there is no reference or it does not scatter.
+    """
+    reference, facts = result.convergence, run.facts.run
+    if reference.mean is None or not reference.deviation:
+        return None
+    if not facts.to_converge or not facts.converged:
+        return None
+    return (reference.mean - facts.to_converge) / reference.deviation
+
+
 def outside_band(material: Material) -> Iterator[Finding]:
     """Results with runs that converge far sooner than the reference, one finding for each."""
     for result in material.timed():
-        reference = result.convergence
-        mean, deviation = reference.mean, reference.deviation
-        if mean is None or not deviation:
-            continue
-        far = []
-        for run in result.runs:
-            facts = run.facts.run
-            if facts.to_converge and facts.converged:
-                distance = (mean - facts.to_converge) / deviation
-                if distance > BAND:
-                    far.append((distance, run))
+        distances = ((sigmas_below(result, run), run) for run in result.runs)
+        far = [(each, run) for each, run in distances if each is not None and each > BAND]
         if far:
             distance, run = max(far, key=lambda each: each[0])
-            facts = run.facts.run
+            reference, facts = result.convergence, run.facts.run
             batch = f", at batch size {facts.batch_size:g}" if facts.batch_size else ""
             yield OUTSIDE_BAND.found(
                 _PROFILE,
@@ -149,8 +138,8 @@ def outside_band(material: Material) -> Iterator[Finding]:
                 samples=facts.to_converge,
                 unit=facts.unit,
                 distance=distance,
-                mean=mean,
-                deviation=deviation,
+                mean=reference.mean,
+                deviation=reference.deviation,
                 batch=batch,
                 count=len(far),
                 total=len(result.runs),

@@ -99,7 +99,8 @@ def test_pages_have_landmarks_headers_and_unique_names(folder: Path) -> None:
 
 
 def test_pages_ask_nobody_for_anything(folder: Path) -> None:
-    for path in (*pages(folder), folder / "style.css", folder / "review.js"):
+    pictures = (folder / "charts").glob("benchmark-*.js")
+    for path in (*pages(folder), folder / "style.css", folder / "review.js", *pictures):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"url\(|@import|https?:|fetch\(|XMLHttp|import\(", text), path.name
     for page in pages(folder):
@@ -169,10 +170,11 @@ def browser() -> str:
     return found
 
 
-def seen(browser: str, page: Path, profile: Path, act: str = "") -> tuple[str, str]:
+def seen(browser: str, page: Path, profile: Path, act: str = "", *more: str) -> tuple[str, str]:
     """The page as a browser holds it, after a script of the test's own; and what it complains of.
 
-    The script is put at the end of the page's own, which the policy lets run.
+    The script is put at the end of the page's own, which the policy lets run. `more` are options
+    of the browser.
     """
     copied = profile / "pages"
     shutil.copytree(page.parent, copied, dirs_exist_ok=True)
@@ -181,7 +183,7 @@ def seen(browser: str, page: Path, profile: Path, act: str = "") -> tuple[str, s
     flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}/profile")
     done = subprocess.run(
         [
-            *(browser, *flags, "--virtual-time-budget=2000", "--enable-logging=stderr"),
+            *(browser, *flags, *more, "--virtual-time-budget=2000", "--enable-logging=stderr"),
             *("--dump-dom", (copied / page.name).as_uri()),
         ],
         capture_output=True,
@@ -228,3 +230,46 @@ def test_rows_are_filtered_by_words(browser: str, folder: Path, tmp_path: Path) 
     """
     shown, _ = seen(browser, folder / "benchmark-llama31_405b.html", tmp_path, act)
     assert "<title>1 of 3 rows</title>" in shown
+
+
+FRAMES = "--run-all-compositor-stages-before-draw"
+"""Has a browser without a screen lay out frames, which tell a page what is in view."""
+
+
+@pytest.mark.skipif(not DRAWN, reason="the libraries that draw curves are not here")
+def test_curves_in_view_tell_their_figures_and_are_chosen_by_run(
+    browser: str, folder: Path, tmp_path: Path
+) -> None:
+    act = """
+    (async () => {
+      // A budget of virtual time ends with the frames that are asked for
+      let frames = 0;
+      const next = () => { if (frames++ < 90) requestAnimationFrame(next); };
+      next();
+      const pause = () => new Promise((done) => setTimeout(done, 20));
+      document.getElementById("curves").scrollIntoView();
+      let figure;
+      while (!(figure = document.querySelector("figure.drawn"))) await pause();
+      figure.querySelector(".runs button[value='1']").click();
+      await pause();
+      const tip = document.querySelector(".tip");
+      const canvas = figure.querySelector("canvas");
+      const box = canvas.getBoundingClientRect();
+      const told = new Set();
+      for (let y = 20; y < 150; y += 5) for (let x = 50; x < 240; x += 5) {
+        const at = { clientX: box.x + x, clientY: box.y + y, bubbles: true };
+        canvas.dispatchEvent(new PointerEvent("pointermove", at));
+        if (!tip.hidden) told.add(tip.textContent);
+      }
+      document.title = JSON.stringify([...told]);
+    })();
+    """
+    page = folder / "benchmark-llama31_405b.html"
+    shown, complaints = seen(browser, page, tmp_path, act, FRAMES)
+    assert complaints == ""
+    told = re.findall(r"<title>(.*?)</title>", shown)[0]
+    points = re.findall(r"run: (result_\d)\.txtsamples_count: [\d,]+quality: \d\.\d+", told)
+    assert {*points} == {"result_1"}
+    assert shown.count('aria-pressed="true"') == 1
+    label = 'aria-label="Quality over training of llama31_405b'
+    assert re.search(rf'role="img"[^>]* {label}|{label}[^>]* role="img"', shown)

@@ -201,11 +201,11 @@ def test_nothing_is_written_into_the_tree(
 
 def test_distances_are_not_moved_by_the_odd_value() -> None:
     values = [10.0, 10.1, 9.9, 10.05, 9.95, 30.0]
-    z = robust_z(values)
+    z = robust_z(values, 0.1)
     assert z[-1] > 50
     assert max(abs(each) for each in z[:-1]) < 2
-    assert robust_z([]) == []
-    assert robust_z([5.0]) == [0.0]
+    assert robust_z([], 0.1) == []
+    assert robust_z([5.0], 0.1) == [0.0]
     # Equal values are given a scatter, so that the next one is not infinitely far
-    assert robust_z([5.0, 5.0, 5.0, 5.2])[-1] == pytest.approx(0.2 / (0.02 * 5.0))
-    assert robust_z([0.0, 0.0]) == [0.0, 0.0]
+    assert robust_z([5.0, 5.0, 5.0, 5.2], 0.1)[-1] == pytest.approx(0.2 / 0.1)
+    assert robust_z([0.0, 0.0], 0.0) == [0.0, 0.0]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from podium.compliance.checking.options import Options
 from podium.compliance.review.anomalies.every import anomalies
 from podium.compliance.review.material import read_round
 from podium.rules.finding import Finding
-from tests.builders import LogBuilder
+from tests.builders import Line, LogBuilder
 from tests.compliance.review.rounds import (
     NAME,
     Build,
@@ -163,6 +164,24 @@ def at_minutes(*starts: float) -> Build:
     return build
 
 
+def of_jobs(*numbers: int) -> Build:
+    """Runs whose launcher says of which job each of them is."""
+
+    def build(place: Path) -> None:
+        tree = submission(place)
+        for index, number in enumerate(numbers):
+            text = f"+ srun --container-name=language_model_{number} true"
+            tree.log(index, lambda log, n=index, t=text: said(own(log, n), t))
+
+    return build
+
+
+def said(log: LogBuilder, *texts: str) -> LogBuilder:
+    """The log below what a launcher has said."""
+    lines = [Line(None, "mllog", text=text.encode()) for text in texts]
+    return replace(log, lines=(*lines, *log.lines))
+
+
 # --- code and descriptions ---
 
 
@@ -209,6 +228,7 @@ CASES: dict[str, Case] = {
         ("review.near-miss", converging(314_400, 1152), converging(320_000, 1152)),
         ("review.seeds-reused", seeded(share=True), seeded(share=False)),
         ("review.missing-run", at_minutes(0, 42, 84, 170), at_minutes(0, 42, 84, 126)),
+        ("review.missing-numbers", of_jobs(5119, 5120, 5122), of_jobs(5119, 5120, 5121)),
         (
             "review.config-disagrees",
             configured("export OPT_BASE_LEARNING_RATE=0.5\n"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean
-from podium.compliance.review.charts import Picture
 from podium.compliance.review.model import Objection, ResultEntry, Review
 from podium.compliance.review.objections import about, letter, plain_name
+from podium.compliance.review.render.assets import asset
+from podium.compliance.review.render.charts import Picture
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -55,7 +55,7 @@ def render(
 ) -> Iterator[tuple[str, str]]:
     """(file, text) of every page; `pictures` are those of each benchmark, `undrawn` why of none."""
     pages = _Pages(review, title, rules)
-    yield from ((name, _asset(name)) for name in ASSETS)
+    yield from ((name, asset(name)) for name in ASSETS)
     yield "index.html", pages.index()
     yield "rules.html", pages.rules()
     for page in pages.benchmarks:
@@ -204,17 +204,13 @@ def _differing(results: Sequence[ResultEntry]) -> list[str]:
 # --- templates ------------------------------------------------------------------------------------
 
 
-def _asset(name: str) -> str:
-    return (files(__name__.rpartition(".")[0]) / "pages" / name).read_text(encoding="utf-8")
-
-
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     # Every text may come from a hostile log: none is put in unescaped, nor with what steers a
     # terminal or turns the direction of writing
     environment = Environment(
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

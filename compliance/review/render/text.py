@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from podium.compliance.report.markdown_text import code, escape
 from podium.compliance.report.render.words import plural
 from podium.compliance.report.terminal import clean, wrap
-from podium.compliance.review.html import MOST_FIRST
 from podium.compliance.review.model import Objection, Review
 from podium.compliance.review.objections import about, weight
-from podium.compliance.review.write import title_of
+from podium.compliance.review.render.html import MOST_FIRST
+from podium.compliance.review.render.write import title_of
 
 MOST_UNASKED = 10
 

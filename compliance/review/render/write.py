@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.report.json_text import json_text
 from podium.compliance.review.against import MANIFEST_FILE, REVIEW_FILE
-from podium.compliance.review.charts import Picture, drawable, pictures
-from podium.compliance.review.html import RuleTexts, benchmark_slugs, render, slugs
 from podium.compliance.review.manifest import Manifest
 from podium.compliance.review.model import Review
 from podium.compliance.review.objections import letters
 from podium.compliance.review.records import FOLDER, record_of, record_text
+from podium.compliance.review.render.charts import Picture, drawable, pictures
+from podium.compliance.review.render.html import RuleTexts, benchmark_slugs, render, slugs
+from podium.compliance.review.render.interactive import SCRIPT, data_script, script
 
 README = """# Review of {title}
 
@@ -45,10 +47,12 @@ def write_review(
     """
     refuse_occupied(folder)
     undrawn = drawable() if curves else "Curves were not asked for."
-    with draft_folder(folder) as draft:
+    with draft_folder(folder) as draft, ThreadPoolExecutor(1) as aside:
         drawn: dict[str, Sequence[Picture]] = {}
         if not undrawn:
             drawn = _draw(draft / "charts", review)
+        # Bundling takes as long as the pages, and holds up nothing of Python
+        bundled = aside.submit(script) if any(drawn.values()) else None
         title = title_of(review)
         for name, text in render(review, title, drawn, undrawn, rules):
             _write(draft / name, text)
@@ -58,6 +62,8 @@ def write_review(
         (draft / FOLDER).mkdir()
         for name, text in _objections(review, title, rules):
             _write(draft / FOLDER / name, text)
+        if bundled is not None:
+            _write(draft / "charts" / SCRIPT, bundled.result())
     return undrawn if curves else ""
 
 
@@ -68,8 +74,9 @@ def _draw(folder: Path, review: Review) -> dict[str, Sequence[Picture]]:
         results = [each for each in review.results if each.benchmark == benchmark]
         made = []
         for picture in pictures(benchmark, slug, results):
-            _write(folder / picture.name, picture.svg)
-            made.append(picture._replace(svg=""))
+            _write(folder / f"{picture.name}.svg", picture.svg)
+            _write(folder / f"{picture.name}.js", data_script(picture))
+            made.append(picture._replace(svg="", data={}))
         found[benchmark] = made
     return found
 

@@ -64,6 +64,39 @@
   addEventListener("hashchange", open);
   open();
 
+  // Curves that can be pointed at take the place of the still ones as they come into view: what
+  // draws them is large. Where it fails the still ones stand
+  const loaded = new Map();
+  const load = (name) => {
+    if (!loaded.has(name)) {
+      loaded.set(name, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = `charts/${name}.js`;
+        script.addEventListener("load", resolve);
+        script.addEventListener("error", reject);
+        document.body.append(script);
+      }));
+    }
+    return loaded.get(name);
+  };
+  const draw = async (figure) => {
+    const name = figure.dataset.chart;
+    await Promise.all([load("interactive"), load(name)]);
+    await window.podiumDraw(figure, window.podiumCharts[name]);
+  };
+  const figures = document.querySelectorAll("figure[data-chart]");
+  if (figures.length && "IntersectionObserver" in window) {
+    window.podiumCharts = {};
+    const observer = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        observer.unobserve(target);
+        draw(target).catch(() => {});
+      }
+    }, { rootMargin: "300px" });
+    for (const figure of figures) observer.observe(figure);
+  }
+
   const before = new Map();
   addEventListener("beforeprint", () => {
     for (const each of document.querySelectorAll("details.objection")) { before.set(each, each.open); each.open = true; }

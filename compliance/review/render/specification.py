@@ -1,0 +1,123 @@
+"""What a picture of curves looks like: a Vega-Lite specification, without its data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from typing import Any, NamedTuple
+
+from podium.compliance.files.optional_imports import needed
+
+COLUMNS, WIDTH, HEIGHT = 4, 190, 110
+
+RUN, FAR, REFERENCE, TARGET = "#4c78a8", "#c0231c", "#b35900", "#555555"
+"""Colours of runs, of those outside the band, of the reference and of the quality to reach."""
+
+CHOSEN = "!length(chosen) || indexof(chosen, datum.run) >= 0"
+"""Whether a run is shown: those that a reader has chosen, or all."""
+
+
+class Kind(NamedTuple):
+    """A quantity, and against what it is drawn; `reference` where the reference is drawn, too."""
+
+    name: str
+    title: str
+    over: str
+    reference: bool
+
+
+def specification(
+    kind: Kind,
+    units: AbstractSet[str],
+    titles: Sequence[Sequence[str]],
+    *,
+    live: bool,
+    others: AbstractSet[str],
+) -> dict[str, Any]:
+    """The specification of one picture; `live` for the page's script, which knows `chosen`.
+
+    `titles` are the lines above each small chart, `units` what the logs count progress in,
+    `others` which of `mean` (of a reference) and `target` some row has. No text of a log becomes
+    part of an expression. Raises UsageFault where Altair is not installed.
+    """
+    title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
+    # One benchmark may be logged in samples and in epochs, and takes seconds here and hours there
+    apart = kind.over == "minutes" or len(units) > 1
+    found = _specification(kind, title, apart, live, frozenset(others))
+    # Expressions see this list by its name; the titles themselves are data
+    known = {"name": "titles", "value": [[*lines] for lines in titles]}
+    return found | {"params": [known, *found.get("params", ())]}
+
+
+@cache
+def _specification(
+    kind: Kind, title: str, apart: bool, live: bool, others: frozenset[str]
+) -> dict[str, Any]:
+    # To build a chart takes as long as to draw it: one serves all pictures of its kind, and the
+    # tests compare it with Altair's schema
+    altair = needed("altair", "a review with curves", "review")
+    # Samples come by the million: their digits would run into the next chart's
+    axis = altair.Axis(format="~s") if kind.over == "progress" else altair.Undefined
+    x = altair.X("x:Q", title=title, axis=axis)
+    y = altair.Y("value:Q", title=kind.name, scale=altair.Scale(zero=False))
+    # A layer without a row would have a scale without an end
+    layers = _reference(altair, live=live) if "mean" in others else []
+    layers += _target(altair) if "target" in others else []
+    layers += _curves(altair, kind, x, y, live=live)
+    header = altair.Header(
+        labelExpr="titles[datum.value]", labelFontSize=9, labelLineHeight=11, labelLimit=WIDTH + 20
+    )
+    facet = altair.Facet("result:O", title=None, header=header)
+    chart = altair.layer(*layers, data=altair.NamedData(name="rows"))
+    chart = chart.properties(width=WIDTH, height=HEIGHT).facet(facet=facet, columns=COLUMNS)
+    chart = chart.resolve_scale(x="independent") if apart else chart
+    chart = chart.add_params(altair.param(name="chosen", value=[])) if live else chart
+    found: dict[str, Any] = chart.to_dict(validate=False)
+    return {name: part for name, part in found.items() if name not in ("data", "$schema")}
+
+
+def _curves(altair: Any, kind: Kind, x: Any, y: Any, *, live: bool) -> list[Any]:
+    """A line for each run, and a dot where it ends: of one point there is no line."""
+    drawn = altair.Chart().transform_filter("isValid(datum.value)")
+    width = altair.condition("datum.outside", altair.value(2), altair.value(1))
+    if not live:
+        colour = altair.condition("datum.outside", altair.value(FAR), altair.value(RUN))
+        line = drawn.mark_line(opacity=0.65).encode(x=x, y=y, detail="run:N", color=colour)
+        ends = drawn.transform_filter("datum.end").mark_point(size=5, filled=True, opacity=0.8)
+        return [line.encode(strokeWidth=width), ends.encode(x=x, y=y, color=colour)]
+    colour = altair.Color("colour:N", scale=None)
+    seen = altair.condition(CHOSEN, altair.value(0.85), altair.value(0.08))
+    line = drawn.mark_line().encode(
+        x=x, y=y, detail="run:N", color=colour, opacity=seen, strokeWidth=width
+    )
+    tips = [
+        altair.Tooltip("name:N", title="run"),
+        altair.Tooltip("x:Q", title=x.to_dict()["title"] or "progress", format=",.10~g"),
+        altair.Tooltip("value:Q", title=kind.name, format=".6~g"),
+    ]
+    shown = drawn.transform_filter(CHOSEN)
+    ends = shown.transform_filter("datum.end").mark_point(size=8, filled=True, opacity=1)
+    # What is hovered over is larger than what is seen
+    hover = shown.mark_point(size=90, filled=True, opacity=0).encode(x=x, y=y, tooltip=tips)
+    return [line, ends.encode(x=x, y=y, color=colour), hover]
+
+
+def _reference(altair: Any, *, live: bool) -> list[Any]:
+    """The band of single runs, the mean, and the least mean that is accepted."""
+    known = altair.Chart().transform_filter("isValid(datum.mean)")
+    tips = [
+        altair.Tooltip("mean:Q", title="mean of the reference", format=",.6~g"),
+        altair.Tooltip("minimum:Q", title="least mean accepted", format=",.6~g"),
+        altair.Tooltip("low:Q", title="band of single runs from", format=",.6~g"),
+        altair.Tooltip("high:Q", title="to", format=",.6~g"),
+    ]
+    band = known.mark_rect(opacity=0.13, color="#e07b00").encode(x="low:Q", x2="high:Q")
+    mean = known.mark_rule(strokeDash=[4, 3], color=REFERENCE).encode(x="mean:Q")
+    least = known.mark_rule(strokeDash=[1, 2], color=FAR).encode(x="minimum:Q")
+    return [each.encode(tooltip=tips) if live else each for each in (band, mean, least)]
+
+
+def _target(altair: Any) -> list[Any]:
+    reach = altair.Chart().transform_filter("isValid(datum.target)")
+    return [reach.mark_rule(strokeWidth=0.7, color=TARGET, opacity=0.6).encode(y="target:Q")]
