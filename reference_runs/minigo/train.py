@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,6 +35,9 @@ SELF_PLAY, SYMMETRY, GATE, EVALUATION = range(4)
 
 class SelfPlay(Task[MiniGo]):
     """Games against itself teach a network; the quality is how often it beats a fixed player."""
+
+    files: ClassVar[tuple[str, ...]] = ("checkpoint.npz", "target.npz")
+    data_grow: ClassVar[bool] = True
 
     model: DualNet
     best: DualNet
@@ -67,6 +70,10 @@ class SelfPlay(Task[MiniGo]):
     def stage(self, log: Logger) -> None:
         """Note when the run began, and keep the log: each generation reports its games."""
         self._log, self._began = log, time.monotonic()
+
+    def samples(self) -> tuple[int, int]:
+        """Positions that are drawn in each generation, and games of each evaluation: no dataset."""
+        return self.config.train_samples, self.config.eval_samples
 
     # --- players ---
 
