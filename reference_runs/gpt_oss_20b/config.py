@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.engine.reference_point import ReferencePoint
 from podium.reference_runs.llama31.config import Llama31
 
 
@@ -57,9 +58,14 @@ def smoke() -> GptOss:
     )
 
 
+POINT = ReferencePoint("training", "6.1", "gpt_oss_20b", "gpt_oss_20b_ref_16")
+
+
 def reference() -> GptOss:
     """The benchmark as the reference convergence points of 6.1 were made, at a batch of 16."""
-    warmup = 128
+    point = POINT.settings()
+    batch, rate = point["global_batch_size"], point["opt_base_learning_rate"]
+    warmup = point["opt_learning_rate_warmup_samples"] // batch
     return GptOss(
         layers=24,
         width=2880,
@@ -72,16 +78,16 @@ def reference() -> GptOss:
         ffn_width=2880,
         vocabulary=128_256,
         max_sequence_length=8192,
-        global_batch_size=16,
-        gradient_accumulation_steps=16,
+        global_batch_size=batch,
+        gradient_accumulation_steps=batch,
         recompute=True,
         train_samples=1_574_207_408,
         eval_samples=1024,
         evaluation_interval=12_288,
         target=3.34,
         last_step=1_200_000,
-        opt_base_learning_rate=4e-4,
-        opt_end_learning_rate=4e-4 * 0.1,
+        opt_base_learning_rate=rate,
+        opt_end_learning_rate=rate * 0.1,
         opt_learning_rate_warmup_steps=warmup,
         opt_learning_rate_decay_steps=1_200_000 - warmup,
         max_steps=1_200_000,
@@ -97,6 +103,7 @@ BENCHMARKS = (
         reference=reference,
         data="train.bin and validation.bin, token ids as unsigned 32-bit integers",
         rounds=("6.0", "6.1"),
+        point=POINT,
         division="open",
     ),
 )

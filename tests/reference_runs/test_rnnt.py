@@ -279,9 +279,11 @@ def test_the_rate_rises_holds_and_falls_by_epochs_to_its_floor() -> None:
     made = Recognition(reference(), Setting(), Ranks(torch.device("cpu")))
     each = reference().steps_per_epoch
     base = reference().opt_base_learning_rate
-    assert made.learning_rate(1) == pytest.approx(base / (6 * each + 1))
-    assert made.learning_rate(6 * each + 1) == made.learning_rate(46 * each) == base
-    assert made.learning_rate(47 * each + 1) == pytest.approx(base * 0.935)
+    # Of the convergence point: three epochs up, seventeen at the base rate
+    assert base == 0.007447
+    assert made.learning_rate(1) == pytest.approx(base / (3 * each + 1))
+    assert made.learning_rate(3 * each + 1) == made.learning_rate(20 * each) == base
+    assert made.learning_rate(21 * each + 1) == pytest.approx(base * 0.9037)
     assert made.learning_rate(1000 * each) == 1e-5
 
 
