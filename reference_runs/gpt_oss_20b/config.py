@@ -13,6 +13,9 @@ from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.reference_point import ReferencePoint
 from podium.reference_runs.llama31.config import Llama31
 
+END_OF_TEXT = 128_001
+"""Of Llama 3.1's tokenizer, `<|end_of_text|>`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class GptOss(Llama31):
@@ -27,6 +30,10 @@ class GptOss(Llama31):
     experts: int
     active_experts: int
     """Experts that each token goes through."""
+    initial_deviation: float = 0.02
+    """Of the weights; those that end a block's parts start with less."""
+    end_of_document: int | None = None
+    """Token at which a document ends: what follows it is another text's, and is not scored."""
     max_steps: int
 
 
@@ -80,6 +87,8 @@ def reference() -> GptOss:
         max_sequence_length=8192,
         global_batch_size=batch,
         gradient_accumulation_steps=batch,
+        initial_deviation=0.008,
+        end_of_document=END_OF_TEXT,
         recompute=True,
         train_samples=1_574_207_408,
         eval_samples=1024,
