@@ -64,14 +64,20 @@ def test_the_parts_that_hold_weights_are_those_that_rules_name() -> None:
     assert {name.partition(".")[0] for name, _ in model.named_parameters()} == set(TENSORS)
 
 
-def test_weights_are_scaled_and_forget_gates_start_open() -> None:
+def test_weights_and_biases_are_scaled_and_forget_gates_start_half_open() -> None:
     torch.manual_seed(3)
     model = Transducer(smoke())
     width = smoke().encoder_width
     largest = model.pre_rnn.weight_hh_l0.abs().max().item()
     assert 0.4 / width**0.5 < largest <= 0.5 / width**0.5
-    both = model.pre_rnn.bias_ih_l0 + model.pre_rnn.bias_hh_l0
-    assert set(both.view(4, -1)[1].tolist()) == {1.0}
+    # The reference scales the biases, too: an open forget gate is left with a half
+    for rnn in (model.pre_rnn, model.post_rnn, model.dec_rnn):
+        both = rnn.bias_ih_l0 + rnn.bias_hh_l0
+        assert set(both.view(4, -1)[1].tolist()) == {0.5}
+        others = torch.cat(
+            [bias.view(4, -1)[[0, 2, 3]] for bias in (rnn.bias_ih_l0, rnn.bias_hh_l0)]
+        )
+        assert 0.4 / rnn.hidden_size**0.5 < others.abs().max() <= 0.5 / rnn.hidden_size**0.5
 
 
 def test_a_step_reaches_every_trained_parameter_and_the_average_follows() -> None:
