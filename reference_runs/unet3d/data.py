@@ -30,6 +30,10 @@ FLIP, BRIGHTEN, BLUR = 1 / 3, 0.1, 0.1
 """How often each axis is mirrored, brightness is scaled, and noise is added."""
 
 
+BRIGHTER = 1.7, 2.3
+"""What brightness is multiplied by: the reference adds a factor of 0.7 to 1.3 to one."""
+
+
 class Case(NamedTuple):
     """A volume (D, H, W), its voxels' classes, and the flat places that are not background."""
 
@@ -171,7 +175,7 @@ class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         steps = tuple(slice(None, None, -1 if each < FLIP else 1) for each in chance[5:8])
         image, label = case.image[part][steps], case.label[part][steps]
         if chance[8] < BRIGHTEN:
-            image = image * np.float32(0.7 + 0.6 * chance[9])
+            image = image * np.float32(BRIGHTER[0] + (BRIGHTER[1] - BRIGHTER[0]) * chance[9])
         if chance[10] < BLUR:
             rng = np.random.default_rng([self.seed, self.epoch, index, 0x3D])
             noise = rng.normal(0, rng.uniform(0, 0.1), image.shape)

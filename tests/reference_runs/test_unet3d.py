@@ -133,6 +133,21 @@ def test_a_patch_is_a_mirrored_part_of_its_volume() -> None:
     assert len(mirrored) > 4
 
 
+def test_a_tenth_of_the_patches_is_about_twice_as_bright() -> None:
+    source = Drawn(np.ones((1, 4, 4, 4), np.float32), np.zeros((1, 4, 4, 4), np.uint8))
+    patches = Patches(source, smoke(), seed=1)
+    factors = []
+    for epoch in range(500):
+        patches.set_epoch(epoch)
+        patches.chances[:, 10] = 1.0  # no noise
+        factors.append(float(patches.__getitems__([0])[0].mean()))
+    changed = [factor for factor in factors if factor != 1]
+    assert 0.05 < len(changed) / len(factors) < 0.15
+    # The reference multiplies by one plus a factor of 0.7 to 1.3
+    assert 1.7 <= min(changed) < 1.8
+    assert 2.2 < max(changed) <= 2.3
+
+
 def test_two_fifths_of_the_patches_are_centred_at_an_organ() -> None:
     label = np.zeros((1, 40, 40, 40), dtype=np.uint8)
     label[0, 20, 20, 20] = 1
