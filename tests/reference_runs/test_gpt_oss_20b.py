@@ -114,7 +114,7 @@ def test_what_follows_a_documents_end_is_not_scored() -> None:
 def test_weights_start_with_the_configs_deviation(deviation: float) -> None:
     torch.manual_seed(1)
     model = Decoder(replace(smoke(), initial_deviation=deviation, layers=2))
-    weights = dict(model.named_parameters())
+    weights = model.state_dict()
     assert float(weights["embedding.weight"].std()) == pytest.approx(deviation, rel=0.05)
     deep = float(weights["blocks.1.experts.down"].std())
     assert deep == pytest.approx(deviation / 2, rel=0.05)
