@@ -83,6 +83,7 @@ class SelfPlay(Task[MiniGo]):
             readouts=readouts,
             virtual_losses=config.virtual_losses,
             value_init_penalty=config.value_init_penalty,
+            noise_mix=config.noise_mix,
             komi=config.komi,
         )
 
@@ -177,7 +178,7 @@ class SelfPlay(Task[MiniGo]):
         config = self.config
         if not config.gating_games:
             return True
-        new, old = (self._player(model, config.num_readouts) for model in (self.model, self.best))
+        new, old = (self._player(model, config.match_readouts) for model in (self.model, self.best))
         wins = self._wins((new, old), config.gating_games, GATE, generation)
         return wins >= config.gating_win_rate * config.gating_games
 
@@ -186,7 +187,7 @@ class SelfPlay(Task[MiniGo]):
     def evaluate(self, model: nn.Module) -> float:
         """The share of games that the new network wins against the fixed player."""
         config = self.config
-        player = self._player(self.model, config.num_readouts)
+        player = self._player(self.model, config.match_readouts)
         wins = self._wins((player, self.opponent), config.eval_samples, EVALUATION)
         rate = wins / config.eval_samples
         if config.reached(rate):
