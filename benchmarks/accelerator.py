@@ -33,6 +33,7 @@ from podium.reference_runs.engine.ranks import joined
 from podium.reference_runs.engine.setting import Setting
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault
+from podium.reference_runs.llama31.data import Batch
 
 PEAK = 989e12
 """Dense bf16 FLOPs per second of an H100 or H200 SXM, as NVIDIA's data sheets have it."""
@@ -59,8 +60,8 @@ class Case:
 
 
 def _tokens(_: Any, config: Any) -> Any:
-    shape = config.global_batch_size, config.max_sequence_length + 1
-    return torch.randint(config.vocabulary, shape)
+    shape = config.global_batch_size, config.max_sequence_length
+    return Batch(*(torch.randint(config.vocabulary, shape) for _ in Batch._fields))
 
 
 def _images(_: Any, config: Any) -> Any:

@@ -12,6 +12,7 @@ from podium.reference_runs.errors import TorchMissing, UnknownBenchmark
 
 if TYPE_CHECKING:
     from podium.reference_runs.engine.config import Config
+    from podium.reference_runs.engine.reference_point import ReferencePoint
     from podium.reference_runs.engine.task import Task
 
 HOMES = {
@@ -51,6 +52,8 @@ class Benchmark:
     rounds: tuple[str, ...]
     data: str
     """The files that `--data` must name a folder of, at reference scale."""
+    point: ReferencePoint | None = None
+    """The convergence point that the reference scale has its hyperparameters from."""
     usage: Literal["training", "hpc"] = "training"
     division: Literal["closed", "open"] = "closed"
 

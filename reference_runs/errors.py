@@ -20,7 +20,11 @@ class UnknownSetting(RunFault):
 
 
 class DataMissing(RunFault):
-    """The real dataset's files are not below `--data`."""
+    """The real dataset's files are not below `--data`, or are not what they must be."""
+
+
+class DataDamaged(RunFault):
+    """A file of the dataset cannot be used, which showed after training had begun."""
 
 
 class TorchMissing(RunFault):

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,24 +67,33 @@ def smoke() -> CosmoFlow:
     )
 
 
+POINT = ReferencePoint("hpc", "3.0", "cosmoflow", "cosmoflow_ref_64")
+
+
 def reference() -> CosmoFlow:
-    """The benchmark at a batch of 64."""
+    """The benchmark as the convergence point of HPC 3.0 at a batch of 64 was made."""
+    point = POINT.settings()
+    falls = point["opt_learning_rate_decay_factor"]
     return CosmoFlow(
         size=128,
         filters=(32, 64, 128, 256, 512),
         dense_widths=(128, 64),
-        dropout=0.5,
-        global_batch_size=64,
+        dropout=point["dropout"],
+        global_batch_size=point["global_batch_size"],
         gradient_accumulation_steps=8,
         train_samples=524_288,
         eval_samples=65_536,
         target=0.124,
         last_step=8192 * 128,
-        opt_base_learning_rate=0.001,
-        opt_learning_rate_warmup_epochs=4,
-        opt_learning_rate_warmup_factor=1.0,
-        opt_learning_rate_decay_boundary_epochs=(16, 32),
-        opt_learning_rate_decay_factor=(0.25, 0.125),
+        opt_base_learning_rate=point["opt_base_learning_rate"],
+        opt_weight_decay=point["opt_weight_decay"],
+        opt_learning_rate_warmup_epochs=point["opt_learning_rate_warmup_epochs"],
+        opt_learning_rate_warmup_factor=point["opt_learning_rate_warmup_factor"],
+        opt_learning_rate_decay_boundary_epochs=tuple(
+            point["opt_learning_rate_decay_boundary_epochs"]
+        ),
+        # The point has the first factor only; the policy's second is half of it
+        opt_learning_rate_decay_factor=(falls, falls / 2),
         workers=4,
     )
 
@@ -95,6 +105,7 @@ BENCHMARKS = (
         smoke=smoke,
         reference=reference,
         rounds=("0.7", "1.0", "2.0", "3.0"),
+        point=POINT,
         usage="hpc",
         data="train/*.tfrecord and validation/*.tfrecord, a volume x and parameters y in each",
     ),

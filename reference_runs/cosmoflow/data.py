@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ COUNT = 6.0
 AT_ONCE = 64
 """Volumes that are made together, which bounds the memory."""
 PARTS = ("train", "validation")
+SHIFTS, PARAMETERS = 4, 4
+"""Of the simulations: red shifts of a volume, and what is to be told of its universe."""
 
 
 def fields(parameters_NP: NDArray[np.float64], size: int, rng: np.random.Generator) -> Counts:
@@ -81,6 +84,8 @@ class Volumes:
     files: Sequence[Path]
     target: NDArray[np.int64]
     """Which volume's parameters go with each; another's where labels are shuffled."""
+    size: int = 0
+    """Edge of the volumes in files, in voxels."""
     kept: tuple[Tensor, Tensor] | None = None
 
     def __len__(self) -> int:
@@ -91,7 +96,7 @@ class Volumes:
         targets = self.target[list(indices)]
         if self.kept is not None:
             return self.kept[0][list(indices)], self.kept[1][targets]
-        pairs = [_simulated(self.files[index]) for index in indices]
+        pairs = [_simulated(self.files[index], self.size) for index in indices]
         volumes = np.concatenate([volume for volume, _ in pairs])
         return as_input(volumes), torch.from_numpy(np.concatenate([y for _, y in pairs]))
 
@@ -101,22 +106,20 @@ def as_input(volumes: NDArray[np.int32]) -> Tensor:
     return torch.from_numpy(volumes).float().log1p()
 
 
-def open_made(folder: Path, part: str, count: int) -> Volumes:
+def open_made(folder: Path, part: str) -> Volumes:
     """All volumes that `write` made, in memory."""
     files = sorted((folder / part).glob("*.npz"))
     pairs = [_read_volumes(path) for path in files]
     volumes = np.concatenate([volume for volume, _ in pairs])
     parameters = np.concatenate([parameter for _, parameter in pairs])
     kept = as_input(volumes), torch.from_numpy(parameters)
-    return Volumes(files, np.arange(count), kept)
+    return Volumes(files, np.arange(len(volumes)), kept=kept)
 
 
-def open_simulated(folder: Path, part: str, count: int) -> Volumes:
-    """The simulations' volumes, one in each file; raises DataMissing where there are too few."""
+def open_simulated(folder: Path, part: str, size: int) -> Volumes:
+    """The simulations' volumes of so many voxels' edge, one in each file."""
     files = sorted((folder / part).glob("*.tfrecord"))
-    if len(files) < count:
-        raise DataMissing(f"{folder / part} holds {len(files)} volumes; {count} are wanted")
-    return Volumes(files[:count], np.arange(count))
+    return Volumes(files, np.arange(len(files)), size)
 
 
 def _read_volumes(path: Path) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -125,16 +128,20 @@ def _read_volumes(path: Path) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         return file["x"], file["y"]
 
 
-def _simulated(path: Path) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _simulated(path: Path, size: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """A file's volume, red shifts first, (1, C, X, X, X), and parameters, (1, P)."""
     try:
         found = read_example(path)
         counts = np.frombuffer(found["x"], "<i2").astype(np.int32)
         parameters = np.frombuffer(found["y"], "<f4").astype(np.float32)
-        edge = round((len(counts) / 4) ** (1 / 3))
-        volume = counts.reshape(edge, edge, edge, 4)
-    except (OSError, EOFError, ValueError, LookupError) as error:
+    except (OSError, EOFError, ValueError, LookupError, zlib.error) as error:
         raise DataMissing(
-            f"{path} cannot be read as a volume x and parameters y: {error}"
+            f"{path} cannot be read as a volume x and parameters y: {error!r}"
         ) from None
-    return np.moveaxis(volume, -1, 0)[None], parameters[None]
+    shape = (size, size, size, SHIFTS)
+    if len(counts) != np.prod(shape) or len(parameters) != PARAMETERS:
+        raise DataMissing(
+            f"{path} holds {len(counts)} counts and {len(parameters)} parameters;"
+            f" expected {np.prod(shape)} and {PARAMETERS}"
+        )
+    return np.moveaxis(counts.reshape(shape), -1, 0)[None], parameters[None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -13,7 +13,6 @@ from podium.reference_runs.cosmoflow.data import PARTS, Volumes, open_made, open
 from podium.reference_runs.cosmoflow.model import Regressor
 from podium.reference_runs.engine.staging import Folder, shared_folder, stage
 from podium.reference_runs.engine.task import Loss, Task
-from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 class Cosmology(Task[CosmoFlow]):
     """Which universe made this volume? The quality is the mean absolute error."""
 
+    files: ClassVar[tuple[str, ...]] = ("train", "validation")
+
     training: Volumes
     evaluation: Volumes
     shared: Folder
@@ -36,7 +37,7 @@ class Cosmology(Task[CosmoFlow]):
     """Where the dataset lies at first: the parallel file system, or a folder that stands for it."""
 
     def prepare(self) -> None:
-        """Put made volumes where a parallel file system would have them, or see that they are."""
+        """Put made volumes where a parallel file system would have them."""
         if self.setting.scale != "smoke":
             self.source = self.data_folder
         else:
@@ -45,17 +46,23 @@ class Cosmology(Task[CosmoFlow]):
             if self.ranks.first:
                 write(self.source, self.config, self.setting.seed)
             self.ranks.gather(None)  # no rank reads before all is written
-        for part in PARTS:
-            if not (self.source / part).is_dir():
-                raise DataMissing(f"there is no folder {self.source / part}")
 
     def stage(self, log: Logger) -> None:
-        """Copy the volumes to the node's disk, and open the copies."""
-        config = self.config
-        self.near = stage(log, self.source, self.ranks)
-        read = open_made if self.setting.scale == "smoke" else open_simulated
-        self.training = read(self.near.path, PARTS[0], config.train_samples)
-        self.evaluation = read(self.near.path, PARTS[1], config.eval_samples)
+        """Copy the volumes to the node's disk."""
+        self.near = stage(log, self.source, self.ranks, again=self.setting.resume)
+
+    def open_data(self) -> None:
+        """Read the made volumes, or list the simulations' files."""
+        config, near = self.config, self.near.path
+        if self.setting.scale == "smoke":
+            self.training, self.evaluation = (open_made(near, part) for part in PARTS)
+        else:
+            self.training, self.evaluation = (
+                open_simulated(near, part, config.size) for part in PARTS
+            )
+            what = "volumes *.tfrecord"
+            self.wanted.check_training(self.source / PARTS[0], len(self.training), what)
+            self.wanted.check_evaluation(self.source / PARTS[1], len(self.evaluation), what)
         # Only the pairing is shuffled: staged files are the same either way
         if config.shuffled_labels:
             order = np.random.default_rng(self.setting.seed).permutation(config.train_samples)

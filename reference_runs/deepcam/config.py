@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 CLASSES = 3
 """Background, tropical cyclone, atmospheric river."""
@@ -117,9 +118,13 @@ def smoke() -> DeepCam:
     )
 
 
+POINT = ReferencePoint("hpc", "1.0", "deepcam", "deepcam_ref_128")
+
+
 def reference() -> DeepCam:
     """CAM5 as the reference convergence points of HPC 1.0 were made, at a batch of 128."""
-    samples, batch = 121_266, 128
+    point = POINT.settings()
+    samples, batch = 121_266, point["global_batch_size"]
     return DeepCam(
         height=768,
         width=1152,
@@ -137,8 +142,19 @@ def reference() -> DeepCam:
         eval_samples=15_158,
         target=0.82,
         last_step=50 * (samples // batch),
-        opt_lr=1e-3,
-        scheduler_milestones=(8192, 16_384),
+        opt_name=point["opt_name"],
+        opt_lr=point["opt_lr"],
+        opt_betas=tuple(point["opt_betas"]),
+        opt_eps=point["opt_eps"],
+        opt_weight_decay=point["opt_weight_decay"],
+        opt_bias_correction=point["opt_bias_correction"],
+        opt_grad_averaging=point["opt_grad_averaging"],
+        opt_max_grad_norm=point["opt_max_grad_norm"],
+        scheduler_type=point["scheduler_type"],
+        scheduler_lr_warmup_steps=point["scheduler_lr_warmup_steps"],
+        scheduler_lr_warmup_factor=point["scheduler_lr_warmup_factor"],
+        scheduler_milestones=tuple(point["scheduler_milestones"]),
+        scheduler_decay_rate=float(point["scheduler_decay_rate"]),
         workers=4,
     )
 
@@ -152,6 +168,7 @@ BENCHMARKS = (
         rounds=("0.7", "1.0", "2.0", "3.0"),
         data="train/ and validation/ with data-*.npy and label-*.npy, and stats.npz",
         usage="hpc",
+        point=POINT,
         division="open",
     ),
 )

@@ -8,10 +8,12 @@ and `maxval` over all maps.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
 
+from podium.reference_runs.deepcam.config import CLASSES
 from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
@@ -123,26 +125,27 @@ def _strip(
 class Weather(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
     """Maps of one part of a folder, with each channel scaled to 0 to 1 by the folder's extremes.
 
-    Raises DataMissing where files are absent or their number is not the one wanted.
+    Raises DataMissing where a file cannot be used.
     """
 
-    def __init__(self, folder: Path, part: str, wanted: int) -> None:
+    def __init__(self, folder: Path, part: str) -> None:
         self._maps = sorted((folder / part).glob("data-*.npy"))
-        if len(self._maps) != wanted:
-            raise DataMissing(f"{folder / part} holds {len(self._maps)} maps; must hold {wanted}")
+        path = folder / "stats.npz"
         try:
-            with np.load(folder / "stats.npz") as stats:
-                self._low = stats["minval"].astype(np.float32)
-                self._scale = 1 / (stats["maxval"].astype(np.float32) - self._low)
-        except (OSError, KeyError, ValueError) as error:
-            raise DataMissing(f"{folder / 'stats.npz'} cannot be read: {error}") from None
+            with np.load(path) as stats:
+                self._low, high = (stats[name].astype(np.float32) for name in EXTREMES)
+        except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
+            raise DataMissing(f"{path} cannot be read: {error}") from None
+        if self._low.ndim != 1 or self._low.shape != high.shape or not (high > self._low).all():
+            raise DataMissing(f"{path} must hold a minval below a maxval of each channel")
+        self._scale = 1 / (high - self._low)
 
     def __len__(self) -> int:
         return len(self._maps)
 
     def __getitems__(self, indices: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Maps (B, channels, height, width) and classes (B, height, width)."""
-        pairs = [self._pair(self._maps[index]) for index in indices]
+        pairs = [self._pair(self._maps[index], self._maps[0]) for index in indices]
         maps, labels = (np.stack(part) for part in zip(*pairs, strict=True))
         scaled = (maps - self._low) * self._scale
         return (
@@ -150,10 +153,22 @@ class Weather(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
             torch.from_numpy(labels.astype(np.int64)),
         )
 
-    @staticmethod
-    def _pair(path: Path) -> tuple[Maps, Labels]:
+    def _pair(self, path: Path, first: Path) -> tuple[Maps, Labels]:
+        """A map and its classes, of the shape of the first map."""
         label = path.with_name(path.name.replace("data-", "label-", 1))
         try:
-            return np.load(path), np.load(label)
-        except (OSError, ValueError) as error:
+            found, classes = np.load(path), np.load(label)
+            shape = found.shape if path == first else np.load(first, mmap_mode="r").shape
+        except (OSError, ValueError, EOFError) as error:
             raise DataMissing(f"{path} and {label.name} cannot be read: {error}") from None
+        if found.shape != shape or found.shape[2:] != self._low.shape:
+            expected = (*shape[:2], len(self._low))
+            raise DataMissing(f"{path} is of shape {found.shape}; expected {expected}")
+        if classes.shape != shape[:2]:
+            raise DataMissing(f"{label} is of shape {classes.shape}; expected {shape[:2]}")
+        if not 0 <= classes.min() <= classes.max() < CLASSES:
+            raise DataMissing(f"{label} holds classes beyond 0 to {CLASSES - 1}")
+        return found, classes
+
+
+EXTREMES = ("minval", "maxval")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
@@ -38,6 +38,8 @@ EVALUATION_BATCH = 16
 class Segmentation(Task[DeepCam]):
     """Find storms in maps of the weather; the quality is the mean overlap with the truth."""
 
+    files: ClassVar[tuple[str, ...]] = ("train", "validation", "stats.npz")
+
     training: Weather
     evaluation: Weather
     _drawn: Folder
@@ -66,10 +68,15 @@ class Segmentation(Task[DeepCam]):
 
     def stage(self, log: Logger) -> None:
         """Copy the maps to the node, on the clock: before HPC 3.0 nothing else is allowed."""
-        self._near = stage(log, self._source, self.ranks)
-        config, near = self.config, self._near.path
-        self.training = Weather(near, "train", config.train_samples)
-        self.evaluation = Weather(near, "validation", config.eval_samples)
+        self._near = stage(log, self._source, self.ranks, again=self.setting.resume)
+
+    def open_data(self) -> None:
+        """List the copies, and read the channels' extremes."""
+        near, source = self._near.path, self._source
+        self.training, self.evaluation = Weather(near, "train"), Weather(near, "validation")
+        what = "maps data-*.npy"
+        self.wanted.check_training(source / "train", len(self.training), what)
+        self.wanted.check_evaluation(source / "validation", len(self.evaluation), what)
 
     @property
     def _source(self) -> Path:

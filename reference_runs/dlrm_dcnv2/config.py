@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,9 +89,13 @@ def smoke() -> DlrmDcnv2:
     )
 
 
+POINT = ReferencePoint("training", "6.0", "dlrm_dcnv2", "dlrm_dcnv2_ref_65536")
+
+
 def reference() -> DlrmDcnv2:
     """Criteo's terabyte as the reference convergence points of 6.0 were made, batch 65536."""
-    samples, batch = 4_195_197_692, 65_536
+    point = POINT.settings()
+    samples, batch = 4_195_197_692, point["global_batch_size"]
     return DlrmDcnv2(
         rows=ROWS,
         ids=IDS,
@@ -105,7 +110,7 @@ def reference() -> DlrmDcnv2:
         target=0.80275,
         last_step=samples // batch,
         # The convergence points' rate; the reference's own default is 0.005
-        opt_base_learning_rate=0.004,
+        opt_base_learning_rate=point["opt_base_learning_rate"],
         workers=2,
     )
 
@@ -116,6 +121,7 @@ BENCHMARKS = (
         title="Recommendation: DLRM with DCNv2 on Criteo multi-hot",
         smoke=smoke,
         reference=reference,
+        point=POINT,
         rounds=("3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "6.0"),
         data="day_0 to day_23 of Criteo, each _dense.npy, _labels.npy and _sparse_multi_hot.npz",
         division="open",

@@ -103,8 +103,9 @@ class DayFiles(torch.utils.data.Dataset[Any]):
     was shuffled when the files were made.
     """
 
-    def __init__(self, folder: Path, days: range, share: float = 1.0) -> None:
-        self.days = [_day(folder, day) for day in days]
+    def __init__(self, folder: Path, days: range, config: DlrmDcnv2, share: float = 1.0) -> None:
+        self._folder, self._first, self._config = folder, days[0], config
+        self.days = [_day(folder, day, config) for day in days]
         lengths = [-int(-len(day.labels) * share // 1) for day in self.days]
         self.ends = np.cumsum(lengths)
 
@@ -118,20 +119,57 @@ class DayFiles(torch.utils.data.Dataset[Any]):
         parts = []
         for day in np.unique(day_of):
             before = 0 if day == 0 else int(self.ends[day - 1])
-            parts.append(self.days[day].__getitems__(at[day_of == day] - before))
+            part = self.days[day].__getitems__(at[day_of == day] - before)
+            self._check(int(day), part[1])
+            parts.append(part)
         dense, ids, labels = zip(*parts, strict=True)
         bags = [torch.cat(tables).long() for tables in zip(*ids, strict=True)]
         return torch.cat(dense).float(), bags, torch.cat(labels).float().flatten()
 
+    def _check(self, day: int, ids: list[Tensor]) -> None:
+        """Raise DataMissing where ids lie beyond their table: all of a day would take minutes."""
+        for table, (bag, rows) in enumerate(zip(ids, self._config.rows, strict=True)):
+            low, high = int(bag.min()), int(bag.max())
+            if low < 0 or high >= rows:
+                path = _sparse(self._folder, self._first + day)
+                wrong = low if low < 0 else high
+                raise DataMissing(
+                    f"{path} holds the id {wrong} in table {table}; expected 0 to {rows - 1}"
+                )
 
-def _day(folder: Path, day: int) -> Clicks:
-    stem = folder / f"day_{day}"
+
+def _sparse(folder: Path, day: int) -> Path:
+    return folder / f"day_{day}_sparse_multi_hot.npz"
+
+
+def _day(folder: Path, day: int, config: DlrmDcnv2) -> Clicks:
+    dense, labels = (_mapped(folder / f"day_{day}_{what}.npy") for what in ("dense", "labels"))
+    path, count = _sparse(folder, day), len(labels)
     try:
-        dense = np.load(f"{stem}_dense.npy", mmap_mode="r")
-        labels = np.load(f"{stem}_labels.npy", mmap_mode="r")
-        return Clicks(dense, _tables(folder / f"{stem.name}_sparse_multi_hot.npz"), labels)
+        tables = _tables(path)
     except (OSError, ValueError, KeyError, BadZipFile) as error:
-        raise DataMissing(f"day {day} in {folder} cannot be read: {error}") from None
+        raise DataMissing(f"{path} cannot be read: {error}") from None
+    if dense.shape != (count, DENSE_FEATURES):
+        raise DataMissing(
+            f"{folder / f'day_{day}_dense.npy'} is of shape {dense.shape};"
+            f" expected {(count, DENSE_FEATURES)}"
+        )
+    shapes = [table.shape for table in tables]
+    expected = [(count, each) for each in config.ids]
+    if len(shapes) != len(expected):
+        raise DataMissing(f"{path} holds {len(shapes)} tables; expected {len(expected)}")
+    for table, (found, wanted) in enumerate(zip(shapes, expected, strict=True)):
+        if found != wanted:
+            raise DataMissing(f"{path} holds a table {table} of shape {found}; expected {wanted}")
+    return Clicks(dense, tables, labels)
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    try:
+        found: NDArray[Any] = np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise DataMissing(f"{path} cannot be read as an array: {error}") from None
+    return found
 
 
 def _tables(path: Path) -> list[NDArray[np.int32]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
@@ -12,7 +12,7 @@ from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
 from podium.reference_runs.dlrm_dcnv2.data import Clicks, DayFiles, synthetic
 from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn
 from podium.reference_runs.engine.task import Loss, Task
-from podium.reference_runs.errors import DataMissing, RunFault
+from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +29,13 @@ TRAINING_DAYS, EVALUATION_DAYS = range(23), range(23, 24)
 class ClickPrediction(Task[DlrmDcnv2]):
     """Predict clicks; the quality is the area under the ROC curve of all evaluation clicks."""
 
+    files: ClassVar[tuple[str, ...]] = ("day_0_labels.npy", "day_23_labels.npy")
+
     training: Clicks | DayFiles
     evaluation: Clicks | DayFiles
 
     def prepare(self) -> None:
-        """Draw clicks, or map Criteo's days: the first 23 to train, half of the last to evaluate.
+        """Draw clicks.
 
         Raises RunFault where the ranks' common gradient cannot be summed.
         """
@@ -45,13 +47,18 @@ class ClickPrediction(Task[DlrmDcnv2]):
             )
         if self.setting.scale == "smoke":
             self.training, self.evaluation = synthetic(config, self.setting.seed)
+
+    def open_data(self) -> None:
+        """Map Criteo's days: the first 23 to train, half of the last to evaluate."""
+        if self.setting.scale == "smoke":
             return
-        self.training = DayFiles(self.data_folder, TRAINING_DAYS)
-        self.evaluation = DayFiles(self.data_folder, EVALUATION_DAYS, share=0.5)
-        found = len(self.training), len(self.evaluation)
-        wanted = config.train_samples, config.eval_samples
-        if found != wanted:
-            raise DataMissing(f"{self.data_folder} holds {found} samples; must hold {wanted}")
+        folder, config = self.data_folder, self.config
+        self.training = DayFiles(folder, TRAINING_DAYS, config)
+        self.evaluation = DayFiles(folder, EVALUATION_DAYS, config, share=0.5)
+        days = folder / f"day_{{{TRAINING_DAYS[0]}..{TRAINING_DAYS[-1]}}}_labels.npy"
+        self.wanted.check_training(days, len(self.training), "samples")
+        last = folder / f"day_{EVALUATION_DAYS[0]}_labels.npy"
+        self.wanted.check_evaluation(last, len(self.evaluation), "samples in its first half")
 
     def training_data(self) -> Clicks | DayFiles:
         """The clicks that `batches` shares out."""
@@ -91,9 +98,9 @@ class ClickPrediction(Task[DlrmDcnv2]):
         """Area under the ROC curve, exact, over the evaluation samples of all ranks."""
         # A rank may have no share: the empty beginning stands for it.
         odds, labels = [torch.empty(0)], [torch.empty(0, dtype=torch.bool)]
-        begins = range(0, self.config.eval_samples, EVALUATION_BATCH)
-        for begin in self.ranks.share(begins):
-            end = min(begin + EVALUATION_BATCH, self.config.eval_samples)
+        count = len(self.evaluation)
+        for begin in self.ranks.share(range(0, count, EVALUATION_BATCH)):
+            end = min(begin + EVALUATION_BATCH, count)
             some, label = self._log_odds(model, self.evaluation.__getitems__(range(begin, end)))
             odds.append(some.cpu())
             labels.append(label.cpu().bool())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import difflib
+import sys
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from podium.reference_runs.errors import UnknownSetting
+from podium.reference_runs.errors import RunFault, UnknownSetting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,6 +67,26 @@ class Config:
     def evaluation_steps(self) -> Iterator[int]:
         """Optimizer steps after which quality is measured, rising; here, after every epoch."""
         yield from range(self.steps_per_epoch, self.last_step + 1, self.steps_per_epoch)
+
+    def check_evaluated(self) -> None:
+        """Raise RunFault where the run would end before it is evaluated for the first time."""
+        if next(iter(self.evaluation_steps()), None) is not None:
+            return
+        endless = replace(self, last_step=sys.maxsize)
+        first = next(iter(endless.evaluation_steps()))
+        raise RunFault(
+            f"last_step is {self.last_step}; must be {first} or more, after which step the first"
+            " evaluation comes"
+        )
+
+    def check_filled(self) -> None:
+        """Raise RunFault where the training data do not fill a batch, or lead to no evaluation."""
+        if self.train_samples < self.global_batch_size:
+            raise RunFault(
+                f"there are {self.train_samples} training samples; must be at least one batch,"
+                f" global_batch_size is {self.global_batch_size}"
+            )
+        self.check_evaluated()
 
     def reached(self, quality: float) -> bool:
         """Whether an evaluation is as good as the target."""

@@ -59,13 +59,15 @@ def run_request(
     # Any trainer may write the line formats of 0.5 and 0.6, whatever those rounds ran
     if known and chosen not in known and chosen not in LEGACY_ROUNDS:
         raise RunFault(f"--round is {chosen}; {name} was in {', '.join(known)}")
-    if setting.data is not None and setting.scale == "smoke":
-        raise RunFault("--data goes with --scale reference; smoke scale generates its data")
+    if (setting.data is not None or setting.allow_subset) and setting.scale == "smoke":
+        option = "--allow-subset" if setting.data is None else "--data"
+        raise RunFault(f"{option} goes with --scale reference; smoke scale generates its data")
     if setting.data is not None and not setting.data.is_dir():
         raise RunFault(f"--data: there is no folder {setting.data}")
-    setting = replace(
-        setting, round=chosen, usage=benchmark.usage, division=division or benchmark.division
-    )
+    if setting.allow_subset and division == "closed":
+        raise RunFault("--allow-subset goes with --division open: closed rules fix the dataset")
+    division = "open" if setting.allow_subset else division or benchmark.division
+    setting = replace(setting, round=chosen, usage=benchmark.usage, division=division)
     return RunRequest(benchmark=benchmark, setting=setting, settings=settings)
 
 
@@ -128,6 +130,9 @@ def _train(request: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outco
 
     setting, config = request.setting, request.config()
     _check_batch_divides(config, ranks)
+    # A dataset of another size may have the first evaluation elsewhere
+    if not setting.allow_subset:
+        config.check_evaluated()
     task = task_of(request.benchmark.name)(config, setting, ranks)
     sink: LegacySink | str = str(path)
     if ranks.first:
@@ -139,7 +144,7 @@ def _train(request: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outco
             return train(task, log, watch)
     except DataMissing:
         if ranks.first:
-            path.unlink()  # nothing was run, so that this is not the log of a run
+            path.unlink()  # nothing was trained, so that this is not the log of a run
         raise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from podium.reference_runs.engine.checkpoint import load, save
 from podium.reference_runs.engine.config import Unit
 from podium.reference_runs.engine.progress import block_at, blocks, position
 from podium.reference_runs.engine.stepper import Stepper
+from podium.reference_runs.errors import DataDamaged, DataMissing
 from podium.reference_runs.log.declare import NOTE, clear_caches, declare
 
 if TYPE_CHECKING:
@@ -59,16 +60,27 @@ def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outc
 
     An exception leaves the log with a `run_stop` that says aborted.
     """
-    config, setting = task.config, task.setting
     stepper, done = start(task, log)
-    with timed(log, resumed=setting.resume) as run, traced(stepper, log) as tables:
-        if not setting.resume:
-            # Behind run_start, where many published logs have them; rules do not fix the place
-            log.event(keys.TRAIN_SAMPLES, config.train_samples)
-            log.event(keys.EVAL_SAMPLES, config.eval_samples)
-            # On the clock, as HPC rounds before 3.0 demand
-            task.stage(log)
-        quality = None
+    with timed(log, resumed=task.setting.resume) as run, traced(stepper, log) as tables:
+        open_data(task, log)
+        outcome = Outcome(False, done, None)
+        for outcome in evaluated_blocks(stepper, log, done, watch):
+            # The clock stops with the first evaluation that meets the target
+            if outcome.converged:
+                run.success(**position(task.config, task.setting, outcome.step))
+                break
+        else:
+            run.abort()
+        return replace(outcome, trace=tables())
+
+
+def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> Iterator[Outcome]:
+    """Train from evaluation to evaluation; yields how the run would end with each.
+
+    Raises DataDamaged where a file turns out to be unusable: its run has begun.
+    """
+    config, setting = stepper.task.config, stepper.task.setting
+    try:
         for first, last in blocks(config, done):
             with log.block(**block_at(config, setting, first, last)):
                 mean_loss = train_block(stepper, log, (first, last), watch)
@@ -81,18 +93,59 @@ def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outc
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
-            # The clock stops with the first evaluation that meets the target
-            if config.reached(quality):
-                run.success(**at)
-                return Outcome(True, last, quality, tables())
-        run.abort()
-        return Outcome(False, config.last_step, quality, tables())
+            yield Outcome(config.reached(quality), last, quality)
+    except DataMissing as error:
+        raise DataDamaged(str(error)) from None
+
+
+def open_data(task: Task[Any], log: Logger) -> None:
+    """Stage and open the data, and log how many samples they hold: all of it on the clock.
+
+    Raises DataMissing where they are not the benchmark's, RunFault where they fill no batch.
+    """
+    # No rank may touch the data before the first has logged run_start
+    task.ranks.gather(None)
+    # On the clock, as HPC rounds before 3.0 demand
+    task.stage(log)
+    task.open_data()
+    wanted, found = task.config, task.samples()
+    if found != (wanted.train_samples, wanted.eval_samples):
+        task.config = _of_another_size(task, *found)
+    task.config.check_filled()
+    # The log of a resumed run has them already
+    if task.setting.resume:
+        return
+    # Behind run_start, where many published logs have them; rules do not fix the place
+    log.event(keys.TRAIN_SAMPLES, found[0])
+    log.event(keys.EVAL_SAMPLES, found[1])
+    if task.config != wanted:
+        log.event(
+            NOTE,
+            f"--allow-subset: the dataset holds {found[0]} training and {found[1]} evaluation"
+            f" samples; the benchmark's {wanted.train_samples} and {wanted.eval_samples}",
+        )
+
+
+def _of_another_size(task: Task[Any], training: int, evaluation: int) -> Config:
+    """The config with the counts that were found, where the setting takes them."""
+    config: Config = task.config
+    if not task.setting.allow_subset:
+        raise DataMissing(
+            f"train_samples and eval_samples are {config.train_samples} and {config.eval_samples};"
+            f" the data hold {training} and {evaluation}"
+        )
+    return replace(config, train_samples=training, eval_samples=evaluation)
 
 
 def start(task: Task[Any], log: Logger) -> tuple[Stepper, int]:
-    """The untimed part: declare the run, make data and model; returns the steps done before."""
+    """The untimed part: declare the run, build the model; returns the steps done before.
+
+    Nothing of a dataset is read here: the rules have that on the clock.
+    """
     setting = task.setting
     seed_everything(setting.seed)
+    # Before a model is built, which may take minutes
+    task.check_files()
     # The log has the declarations already; a second set could differ from the first
     if setting.resume:
         task.prepare()

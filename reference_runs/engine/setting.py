@@ -21,9 +21,10 @@ class Setting:
     """One run's surroundings.
 
     `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
-    generates at some cost, such as a pre-trained base; `threads` is torch's intra-op threads (the
-    small models of smoke scale are fastest with one). `shard` spreads the optimizer's state
-    over the ranks. `resume` goes on from the run's checkpoint. `trace` is where a trace of some
+    generates at some cost, such as a pre-trained base; `allow_subset` takes a dataset of another
+    size than the benchmark's, in the open division; `threads` is torch's intra-op threads (the
+    small models of smoke scale are fastest with one). `shard` spreads the optimizer's state over
+    the ranks. `resume` goes on from the run's checkpoint. `trace` is where a trace of some
     steps is written.
     """
 
@@ -38,6 +39,7 @@ class Setting:
     shard: bool = False
     threads: int | None = None
     data: Path | None = None
+    allow_subset: bool = False
     cache: Path | None = None
     checkpoint: Path | None = None
     resume: bool = False

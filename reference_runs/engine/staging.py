@@ -47,9 +47,13 @@ def node_folder(ranks: Ranks) -> Folder:
     return mine
 
 
-def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
-    """Copy a folder's files to each node, its ranks together, between the records of staging."""
-    log.start(keys.STAGING_START)
+def stage(log: Logger, shared: Path, ranks: Ranks, *, again: bool = False) -> Folder:
+    """Copy a folder's files to each node, its ranks together, between the records of staging.
+
+    A resumed run stages `again`, and its log has those records already.
+    """
+    if not again:
+        log.start(keys.STAGING_START)
     # Not the wall clock, which may be set while files are copied
     began = time.monotonic()
     local = node_folder(ranks)
@@ -60,5 +64,6 @@ def stage(log: Logger, shared: Path, ranks: Ranks) -> Folder:
         shutil.copyfile(path, target)
     ranks.sum(torch.zeros(1, device=ranks.device))  # no rank reads before all have copied
     seconds = round(time.monotonic() - began, 3)
-    log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})
+    if not again:
+        log.end(keys.STAGING_STOP, metadata={"staging_duration": seconds})
     return local

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader
 
+from podium.reference_runs.engine.loading import Loader
+from podium.reference_runs.engine.samples import Wanted
 from podium.reference_runs.errors import DataMissing, RunFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence, Sized
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -40,28 +41,34 @@ class Loss(NamedTuple):
 class Task(ABC, Generic[C]):
     """One benchmark's data, model, loss and metric, as the loop calls them.
 
-    Order of calls: `prepare` (on every rank, in the untimed part), `model`, `optimizers`; then for
-    each step `loss`, `backward` by the loop, `learning_rate` and `after_step`; at each evaluation
-    `evaluate`. A task keeps what it made in `prepare` as its own members.
+    Order of calls on every rank: `prepare`, `build` and `optimizers` in the untimed part; `stage`
+    and `open_data` when the clock runs; then for each step `loss`, `backward` by the loop,
+    `learning_rate` and `after_step`; at each evaluation `evaluate`.
     """
+
+    training: Sized
+    """What is trained on, once `open_data` is done, or `prepare` for data that are generated."""
+    evaluation: Sized
 
     unused_parameters: ClassVar[bool] = False
     """Whether a step may leave some parameters without gradient (DDP must then look for them)."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """What must lie in `data_folder`, by name: files of the dataset and weights to begin with."""
+    data_grow: ClassVar[bool] = False
+    """Whether the training data change from epoch to epoch other than by `set_epoch`."""
 
     def __init__(self, config: C, setting: Setting, ranks: Ranks) -> None:
         self.config = config
         self.setting = setting
         self.ranks = ranks
         self.device: torch.device = ranks.device
+        self._loaders: dict[int, Loader] = {}
 
     # --- what each benchmark defines ---
 
     @abstractmethod
     def prepare(self) -> None:
-        """Generate the synthetic data or open the real files (`setting.data`).
-
-        Raises DataMissing where these are not what the benchmark's README describes.
-        """
+        """Check the settings and generate the synthetic data; touch none of the real files."""
 
     @abstractmethod
     def build(self) -> nn.Module:
@@ -95,6 +102,35 @@ class Task(ABC, Generic[C]):
             raise DataMissing("--data is needed at reference scale")
         return self.setting.data
 
+    def open_data(self) -> None:
+        """Open the real files (`setting.data`), at reference scale: the clock runs.
+
+        Raises DataMissing where these are not what the benchmark's README describes.
+        """
+
+    def samples(self) -> tuple[int, int]:
+        """How many samples the training and the evaluation data hold, as the log has it."""
+        return len(self.training), len(self.evaluation)
+
+    @property
+    def wanted(self) -> Wanted:
+        """How many samples the dataset must hold."""
+        config = self.config
+        exactly = not self.setting.allow_subset
+        return Wanted(config.train_samples, config.eval_samples, exactly)
+
+    def needed_files(self) -> tuple[str, ...]:
+        """`files`, and what the config needs besides."""
+        return self.files
+
+    def check_files(self) -> None:
+        """Raise DataMissing where one of `files` is not there; none is opened."""
+        if self.setting.scale == "smoke":
+            return
+        for path in (self.data_folder / name for name in self.needed_files()):
+            if not path.exists():
+                raise DataMissing(f"{path} is missing")
+
     def training_data(self) -> Any:
         """A dataset with `__len__` and `__getitems__(indices) -> batch`, for `batches`."""
         raise NotImplementedError(f"{type(self).__name__} does not make its batches from a dataset")
@@ -110,20 +146,16 @@ class Task(ABC, Generic[C]):
 
         `gradient_accumulation_steps` of them make one optimizer step.
         """
-        data = self.training_data()
-        if hasattr(data, "set_epoch"):
-            data.set_epoch(epoch)
-        yield from self.loaded(data, self._local_indices(self.order(epoch), first))
+        indices = self._local_indices(self.order(epoch), first)
+        yield from self.loaded(self.training_data(), indices, epoch)
 
-    def loaded(self, data: Any, indices: Iterable[Sequence[int]]) -> DataLoader[Any]:
+    def loaded(self, data: Any, indices: Iterable[Sequence[int]], epoch: int = 0) -> Iterator[Any]:
         """Batches of a dataset by the indices of each, loaded by `config.workers` processes."""
-        return DataLoader(
-            data,
-            batch_sampler=indices,  # type: ignore[arg-type]
-            num_workers=self.config.workers,
-            collate_fn=_unchanged,
-            pin_memory=self.device.type == "cuda",
-        )
+        known = self._loaders.get(id(data))
+        if known is None or self.data_grow:
+            pinned = self.device.type == "cuda"
+            known = self._loaders[id(data)] = Loader(data, self.config.workers, pinned=pinned)
+        return known.batches(indices, epoch)
 
     @property
     def micro_batch_size(self) -> int:
@@ -178,7 +210,3 @@ class Task(ABC, Generic[C]):
 
 FUSED = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
 """Optimizers whose step is one kernel on a GPU: faster, without copies as large as the model."""
-
-
-def _unchanged(batch: Any) -> Any:
-    return batch

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.engine.reference_point import ReferencePoint
 from podium.reference_runs.llama31.config import Llama31
+
+END_OF_TEXT = 128_001
+"""Of Llama 3.1's tokenizer, `<|end_of_text|>`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,10 @@ class GptOss(Llama31):
     experts: int
     active_experts: int
     """Experts that each token goes through."""
+    initial_deviation: float = 0.02
+    """Of the weights; those that end a block's parts start with less."""
+    end_of_document: int | None = None
+    """Token at which a document ends: what follows it is another text's, and is not scored."""
     max_steps: int
 
 
@@ -57,9 +65,14 @@ def smoke() -> GptOss:
     )
 
 
+POINT = ReferencePoint("training", "6.1", "gpt_oss_20b", "gpt_oss_20b_ref_16")
+
+
 def reference() -> GptOss:
     """The benchmark as the reference convergence points of 6.1 were made, at a batch of 16."""
-    warmup = 128
+    point = POINT.settings()
+    batch, rate = point["global_batch_size"], point["opt_base_learning_rate"]
+    warmup = point["opt_learning_rate_warmup_samples"] // batch
     return GptOss(
         layers=24,
         width=2880,
@@ -72,16 +85,18 @@ def reference() -> GptOss:
         ffn_width=2880,
         vocabulary=128_256,
         max_sequence_length=8192,
-        global_batch_size=16,
-        gradient_accumulation_steps=16,
+        global_batch_size=batch,
+        gradient_accumulation_steps=batch,
+        initial_deviation=0.008,
+        end_of_document=END_OF_TEXT,
         recompute=True,
         train_samples=1_574_207_408,
         eval_samples=1024,
         evaluation_interval=12_288,
         target=3.34,
         last_step=1_200_000,
-        opt_base_learning_rate=4e-4,
-        opt_end_learning_rate=4e-4 * 0.1,
+        opt_base_learning_rate=rate,
+        opt_end_learning_rate=rate * 0.1,
         opt_learning_rate_warmup_steps=warmup,
         opt_learning_rate_decay_steps=1_200_000 - warmup,
         max_steps=1_200_000,
@@ -97,6 +112,7 @@ BENCHMARKS = (
         reference=reference,
         data="train.bin and validation.bin, token ids as unsigned 32-bit integers",
         rounds=("6.0", "6.1"),
+        point=POINT,
         division="open",
     ),
 )

@@ -148,4 +148,5 @@ class Decoder(Stack):
             if parameter.dim() > 1:
                 # Each block adds twice to the stream: keep its variance independent of depth.
                 deep = name.endswith(("out.weight", "down"))
-                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers if deep else 1))
+                less = math.sqrt(2 * config.layers if deep else 1)
+                nn.init.normal_(parameter, std=config.initial_deviation / less)

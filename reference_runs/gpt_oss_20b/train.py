@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from podium.reference_runs.gpt_oss_20b.model import Decoder
+from podium.reference_runs.llama31.data import UNSCORED, Batch
 from podium.reference_runs.llama31.train import Pretraining
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from podium.reference_runs.engine.task import Loss
     from podium.reference_runs.gpt_oss_20b.config import GptOss
 
 
@@ -18,7 +20,19 @@ class MixturePretraining(Pretraining):
 
     def build(self) -> nn.Module:
         """The decoder, with random weights."""
-        return Decoder(cast("GptOss", self.config))  # the catalogue pairs the two
+        return Decoder(self._of_mixture)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Cross-entropy summed over tokens, but those that follow a document's end."""
+        end = self._of_mixture.end_of_document
+        if end is not None:
+            hidden = batch.targets.masked_fill(batch.tokens == end, UNSCORED)
+            batch = Batch(batch.tokens, hidden)
+        return super().loss(model, batch)
+
+    @property
+    def _of_mixture(self) -> GptOss:
+        return cast("GptOss", self.config)  # the catalogue pairs the two
 
 
 TASK = MixturePretraining

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
+from podium.reference_runs.engine.reference_point import ReferencePoint
 from podium.reference_runs.llama31.config import Decoder
 
 
@@ -64,8 +65,13 @@ def smoke() -> Llama2Lora:
     )
 
 
+POINT = ReferencePoint("training", "6.1", "llama2_70b_lora", "llama2_70b_lora_ref_8")
+
+
 def reference() -> Llama2Lora:
-    """The benchmark at its reference batch of 8."""
+    """The benchmark as the reference convergence points of 6.1 were made, at a batch of 8."""
+    point = POINT.settings()
+    batch, steps = point["global_batch_size"], point["max_steps"]
     return Llama2Lora(
         layers=80,
         width=8192,
@@ -77,16 +83,20 @@ def reference() -> Llama2Lora:
         rope_scaling=1.0,
         # The policy's text prints 8196
         max_sequence_length=8192,
-        global_batch_size=8,
-        gradient_accumulation_steps=8,
+        lora_rank=point["lora_r"],
+        lora_alpha=point["lora_alpha"],
+        global_batch_size=batch,
+        gradient_accumulation_steps=batch,
         recompute=True,
         train_samples=3901,
         eval_samples=173,
         evaluation_interval=384,
-        skipped_evaluations=math.floor(0.125 * 8 + 2),
+        skipped_evaluations=math.floor(0.125 * batch + 2),
         target=0.925,
-        last_step=1024,
-        opt_base_learning_rate=4e-4,
+        last_step=steps,
+        opt_base_learning_rate=point["opt_base_learning_rate"],
+        opt_learning_rate_training_steps=steps,
+        opt_gradient_clip_norm=point["opt_max_grad_norm"],
         workers=2,
     )
 
@@ -100,5 +110,6 @@ BENCHMARKS = (
         data="train.bin and validation.bin (packed token ids, unsigned 32-bit), base.pt (weights)",
         rounds=("4.0", "4.1", "5.0", "5.1", "6.0", "6.1"),
         division="closed",
+        point=POINT,
     ),
 )

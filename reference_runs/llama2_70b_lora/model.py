@@ -62,13 +62,18 @@ def adapted_llama(config: Llama2Lora) -> Llama:
     """The decoder, frozen but for its adapters, which start as no change at all."""
     model = Llama(config, AdaptedAttention)
     for name, parameter in model.named_parameters():
-        # The feed-forward layers have a `down` and an `up` as well: those stay frozen
-        is_down, is_up = name.endswith(".down.weight") and "attention" in name, ".up." in name
-        is_up = is_up and "attention" in name
-        parameter.requires_grad_(is_down or is_up)
-        if is_down:
+        parameter.requires_grad_(is_adapter(name))
+        if not is_adapter(name):
+            continue
+        if ".down." in name:
             # torch's own draw for a Linear, which the decoder's initialisation replaced
             nn.init.kaiming_uniform_(parameter, a=math.sqrt(5))
-        elif is_up:
+        else:
             nn.init.zeros_(parameter)
     return model
+
+
+def is_adapter(name: str) -> bool:
+    """Whether a parameter of that name is trained."""
+    # The feed-forward layers have a `down` and an `up` as well: those stay frozen
+    return ".attention." in name and (".down." in name or ".up." in name)

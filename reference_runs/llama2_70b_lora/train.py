@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.llama2_70b_lora.config import Llama2Lora
-from podium.reference_runs.llama2_70b_lora.model import adapted_llama
-from podium.reference_runs.llama31.base import base_weights
+from podium.reference_runs.llama2_70b_lora.data import from_files, with_prompts
+from podium.reference_runs.llama2_70b_lora.model import adapted_llama, is_adapter
+from podium.reference_runs.llama31.base import base_weights, fill, published_weights
+from podium.reference_runs.llama31.data import synthetic
 from podium.reference_runs.llama31.train import LanguageModel
 from podium.reference_runs.modeling.schedule import cosine
 
@@ -28,33 +31,42 @@ CHANGED_SHARE, CHANGED_SEED = 0.4, 62
 class FineTuning(LanguageModel[Llama2Lora]):
     """Only the adapters learn; the base is as it was loaded."""
 
+    files: ClassVar[tuple[str, ...]] = (
+        "train.bin",
+        "validation.bin",
+        "validation_labels.bin",
+        "base.pt",
+    )
+
     def language(self) -> Language:
         """The base's language with a part of its contexts changed."""
         return super().language().changed(CHANGED_SHARE, CHANGED_SEED)
 
-    def order(self, epoch: int) -> Sequence[int]:
-        """Each epoch in another order: a run passes over the few sequences several times."""
-        return super(LanguageModel, self).order(epoch)
+    def prepare(self) -> None:
+        """Draw sentences; those that are evaluated begin with a prompt, which is not scored."""
+        if self.setting.scale == "smoke":
+            language, seed = self.language(), self.setting.seed
+            self.training, evaluation = synthetic(language, self.config, seed)
+            self.evaluation = with_prompts(evaluation)
+
+    def open_data(self) -> None:
+        """Map the packed sequences."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
 
     def build(self) -> nn.Module:
         """The base with fresh adapters."""
         model = adapted_llama(self.config)
         # A model on the meta device has shapes only, which nothing can fill
-        if not next(model.parameters()).is_meta:
-            missing, unexpected = model.load_state_dict(_fused(self._base()), strict=False)
-            if unexpected or any("attention" not in name for name in missing):
-                raise DataMissing("base.pt holds other tensors than a Llama 2 of this shape")
-        return model
-
-    def _base(self) -> dict[str, Tensor]:
+        if next(model.parameters()).is_meta:
+            return model
         if self.setting.scale == "smoke":
-            return base_weights(self.config, self.setting)
-        path = self.data_folder / "base.pt"
-        if not path.is_file():
-            raise DataMissing(f"{path}: no such file; it holds the base model's weights")
-        # Mapped, so that the base's 276 GB need not be in memory beside the model's
-        weights: dict[str, Tensor] = torch.load(path, weights_only=True, mmap=True)
-        return weights
+            weights, path = base_weights(self.config, self.setting), Path()
+        else:
+            path = self.data_folder / "base.pt"
+            weights = published_weights(path)
+        fill(model, _fused(weights, path), path, kept=is_adapter)
+        return model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on the adapters."""
@@ -81,8 +93,16 @@ class FineTuning(LanguageModel[Llama2Lora]):
         )
 
 
-def _fused(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+def _fused(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
     """Weights of a model with three projections under the names of one with a fused projection."""
+    absent = {
+        name.replace(".query.", f".{part}.")
+        for name in weights
+        for part in ("key", "value")
+        if ".attention.query." in name
+    } - {*weights}
+    if absent:
+        raise DataMissing(f"{path} holds no tensor {min(absent)}")
     fused: dict[str, Tensor] = {}
     for name, value in weights.items():
         if ".attention.query." in name:

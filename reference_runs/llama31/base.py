@@ -9,17 +9,21 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
 from podium.reference_runs.llama31.model import Llama
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from collections.abc import Callable
+
+    from torch import Tensor, nn
 
     from podium.reference_runs.engine.setting import Setting
     from podium.reference_runs.llama31.config import Decoder
@@ -40,6 +44,39 @@ def base_weights(config: Decoder, setting: Setting) -> dict[str, Tensor]:
         draft.replace(path)
     weights: dict[str, Tensor] = torch.load(path, weights_only=True)
     return weights
+
+
+def published_weights(path: Path) -> dict[str, Tensor]:
+    """The weights of a published model, of which nothing is read yet; raises DataMissing."""
+    try:
+        # Mapped, so that hundreds of gigabytes need not be in memory beside the model's own
+        found = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except (OSError, EOFError, RuntimeError, ValueError, UnpicklingError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataMissing(f"{path} cannot be read as weights: {reason}") from None
+    if not isinstance(found, dict):
+        raise DataMissing(f"{path} must hold tensors by name")
+    return found
+
+
+def fill(
+    model: nn.Module,
+    weights: dict[str, Tensor],
+    path: Path,
+    *,
+    kept: Callable[[str], bool] = lambda _: False,
+) -> None:
+    """Give a model its weights, all but those whose names are to be kept; raises DataMissing."""
+    wanted = {name: tensor for name, tensor in model.state_dict().items() if not kept(name)}
+    for name in [*wanted, *weights]:
+        if name not in weights:
+            raise DataMissing(f"{path} holds no tensor {name}")
+        if name not in wanted:
+            raise DataMissing(f"{path} holds a tensor {name}, which the model has not")
+        found, shape = tuple(weights[name].shape), tuple(wanted[name].shape)
+        if found != shape:
+            raise DataMissing(f"{path}: {name} is of shape {found}; expected {shape}")
+    model.load_state_dict(weights, strict=False)
 
 
 def _place(config: Decoder, setting: Setting) -> Path:
@@ -65,8 +102,8 @@ def _train(config: Decoder) -> dict[str, Tensor]:
     sequences = Sequences(language.sentences(count, config.max_sequence_length + 1, rng))
     for step in range(STEPS):
         batch = sequences.__getitems__(range(step * BATCH, (step + 1) * BATCH))
-        scores = model(batch[:, :-1])
-        loss = F.cross_entropy(scores.flatten(0, 1), batch[:, 1:].flatten())
+        scores = model(batch.tokens)
+        loss = F.cross_entropy(scores.flatten(0, 1), batch.targets.flatten())
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adamw.step()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,9 +108,14 @@ def smoke_8b() -> Llama31Small:
     )
 
 
+POINT_8B = ReferencePoint("training", "6.1", "llama31_8b", "llama31_8b_ref_32")
+
+
 def reference_8b() -> Llama31Small:
     """The benchmark as the reference convergence points of 6.1 were made, at a batch of 32."""
-    warmup = 512
+    point = POINT_8B.settings()
+    batch, rate = point["global_batch_size"], point["opt_base_learning_rate"]
+    warmup = point["opt_learning_rate_warmup_samples"] // batch
     return Llama31Small(
         layers=32,
         width=4096,
@@ -118,17 +124,17 @@ def reference_8b() -> Llama31Small:
         ffn_width=14_336,
         vocabulary=128_256,
         max_sequence_length=8192,
-        global_batch_size=32,
-        gradient_accumulation_steps=32,
+        global_batch_size=batch,
+        gradient_accumulation_steps=batch,
         recompute=True,
         train_samples=1_574_207_408,
         eval_samples=1024,
         evaluation_interval=12_288,
         target=3.3,
         last_step=1_200_000,
-        opt_base_learning_rate=5e-4,
+        opt_base_learning_rate=rate,
         # A tenth of the base rate, by the policy; the official verifier only wants it logged
-        opt_end_learning_rate=5e-5,
+        opt_end_learning_rate=rate * 0.1,
         opt_learning_rate_warmup_steps=warmup,
         opt_learning_rate_decay_steps=1_200_000 - warmup,
         max_steps=1_200_000,
@@ -160,9 +166,13 @@ def smoke_405b() -> Llama31Large:
     )
 
 
+POINT_405B = ReferencePoint("training", "6.0", "llama31_405b", "llama31_405b_ref_1152")
+
+
 def reference_405b() -> Llama31Large:
-    """The benchmark as in round 6.0, at its smallest batch of 1152."""
-    warmup = 8000  # The policy's ceil(8000 · 1152 / batch), at a batch of 1152
+    """The benchmark as the reference convergence points of 6.0 were made, batch 1152."""
+    point = POINT_405B.settings()
+    batch, warmup = point["global_batch_size"], point["opt_learning_rate_warmup_steps"]
     return Llama31Large(
         layers=126,
         width=16_384,
@@ -171,17 +181,17 @@ def reference_405b() -> Llama31Large:
         ffn_width=53_248,
         vocabulary=32_000,
         max_sequence_length=8192,
-        global_batch_size=1152,
-        gradient_accumulation_steps=1152,
+        global_batch_size=batch,
+        gradient_accumulation_steps=batch,
         recompute=True,
         train_samples=1_574_207_408,
         eval_samples=5760,
         evaluation_interval=18_432,
         # The policy's formula from 5.1 on
-        skipped_evaluations=math.floor(0.0026 * 1152 + 12),
+        skipped_evaluations=math.floor(0.0026 * batch + 12),
         target=5.6,
         last_step=1_200_000,
-        opt_base_learning_rate=8e-5,
+        opt_base_learning_rate=point["opt_base_learning_rate"],
         # Fixed by the policy; the official verifier only wants it logged
         opt_end_learning_rate=8e-7,
         opt_learning_rate_warmup_steps=warmup,
@@ -199,6 +209,7 @@ BENCHMARKS = (
         reference=reference_8b,
         data="train.bin and validation.bin, token ids as unsigned 32-bit integers",
         rounds=("5.1", "6.0", "6.1"),
+        point=POINT_8B,
         division="open",
     ),
     Benchmark(
@@ -208,6 +219,7 @@ BENCHMARKS = (
         reference=reference_405b,
         data="train.bin and validation.bin, token ids as unsigned 32-bit integers",
         rounds=("5.0", "5.1", "6.0"),
+        point=POINT_405B,
         division="open",
     ),
 )

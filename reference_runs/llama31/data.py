@@ -1,17 +1,14 @@
-"""Token sequences: a synthetic language with grammar at smoke scale, C4 as token files else."""
+"""Token sequences of a synthetic language with grammar, for smoke scale."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 
-from podium.reference_runs.errors import DataMissing
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from torch import Tensor
@@ -61,19 +58,37 @@ class Language:
         return tokens
 
 
-class Sequences(torch.utils.data.Dataset["Tensor"]):
-    """Token sequences of one length plus one: input and target overlap by all but one token."""
+class Batch(NamedTuple):
+    """Token ids (B, L), and what should follow each; UNSCORED where that does not count."""
 
-    def __init__(self, tokens: NDArray[np.int64] | NDArray[np.uint32]) -> None:
-        self.tokens = tokens
+    tokens: Tensor
+    targets: Tensor
+
+
+UNSCORED = -100
+"""The target of a position that has no part in the loss (torch's `ignore_index`)."""
+
+
+class Sequences(torch.utils.data.Dataset[Batch]):
+    """Generated sequences of one token more than the model reads, (N, L + 1).
+
+    `prompts` (N,) is how many tokens at the beginning of each are given and not scored.
+    """
+
+    def __init__(self, tokens: NDArray[np.int64], prompts: NDArray[np.int64] | None = None) -> None:
+        self.tokens, self.prompts = tokens, prompts
 
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def __getitems__(self, indices: Sequence[int]) -> Tensor:
-        """Sequences by index, (B, L + 1)."""
-        # Files hold 32 bits without sign, which torch takes for no index
-        return torch.from_numpy(self.tokens[list(indices)].astype(np.int64))
+    def __getitems__(self, indices: Sequence[int]) -> Batch:
+        """Sequences by index."""
+        rows = self.tokens[list(indices)]
+        tokens, targets = rows[:, :-1], rows[:, 1:].copy()
+        if self.prompts is not None:
+            position = np.arange(1, rows.shape[1])
+            targets[position < self.prompts[list(indices), None]] = UNSCORED
+        return Batch(torch.from_numpy(tokens), torch.from_numpy(targets))
 
 
 def synthetic(language: Language, config: Decoder, seed: int) -> tuple[Sequences, Sequences]:
@@ -88,28 +103,3 @@ def synthetic(language: Language, config: Decoder, seed: int) -> tuple[Sequences
 
 LANGUAGE_SEED = 31
 """Of the language: all runs learn the same one, each from sentences of its own."""
-
-
-def from_files(folder: Path, config: Decoder) -> tuple[Sequences, Sequences]:
-    """The tokenised corpus: `train.bin` and `validation.bin`, unsigned 32-bit token ids.
-
-    Raises DataMissing where a file is absent or too short.
-    """
-    length = config.max_sequence_length
-    training = _read(folder / "train.bin", length, config.train_samples)
-    return training, _read(folder / "validation.bin", length, config.eval_samples)
-
-
-def _read(path: Path, length: int, wanted: int) -> Sequences:
-    try:
-        tokens = np.memmap(path, dtype=np.uint32, mode="r")
-    except (OSError, ValueError) as error:
-        raise DataMissing(f"{path} cannot be read as 32-bit token ids: {error}") from None
-    count = (len(tokens) - 1) // length
-    if count < 1:
-        raise DataMissing(f"{path} holds {len(tokens)} tokens; one sequence needs {length + 1}")
-    # Windows overlap by one token, the target of the last position.
-    windows = np.lib.stride_tricks.as_strided(
-        tokens, (min(count, wanted), length + 1), (length * 4, 4), writeable=False
-    )
-    return Sequences(windows)

@@ -2,66 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import torch
 
+from podium.reference_runs.engine.order import Permutation
 from podium.reference_runs.engine.task import Loss, Task
-from podium.reference_runs.llama31.base import base_weights
+from podium.reference_runs.llama31.base import base_weights, fill, published_weights
 from podium.reference_runs.llama31.config import Decoder, Llama31, Llama31Large
 from podium.reference_runs.llama31.data import (
     LANGUAGE_SEED,
+    UNSCORED,
+    Batch,
     Language,
-    Sequences,
-    from_files,
     synthetic,
 )
+from podium.reference_runs.llama31.files import from_files
 from podium.reference_runs.llama31.model import Llama
 from podium.reference_runs.modeling.schedule import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch import Tensor, nn
+    from torch import nn
     from torch.optim import Optimizer
 
 D = TypeVar("D", bound=Decoder)
 
 
+class Tokens(Protocol):
+    """Token sequences, wherever they are."""
+
+    def __len__(self) -> int: ...
+
+    def __getitems__(self, indices: Sequence[int]) -> Batch:
+        """Sequences by index."""
+        ...
+
+
 class LanguageModel(Task[D]):
     """Next-token prediction; the quality is the mean loss on held-out sequences, in nats."""
 
-    training: Sequences
-    evaluation: Sequences
+    files: ClassVar[tuple[str, ...]] = ("train.bin", "validation.bin")
+
+    training: Tokens
+    evaluation: Tokens
 
     def language(self) -> Language:
         """The synthetic language of smoke scale."""
         return Language(self.config.vocabulary, LANGUAGE_SEED)
 
     def prepare(self) -> None:
-        """Draw sentences of the synthetic language, or map the tokenised files."""
-        config, setting = self.config, self.setting
-        if setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(self.language(), config, setting.seed)
-        else:
-            self.training, self.evaluation = from_files(self.data_folder, config)
+        """Draw sentences of the synthetic language."""
+        if self.setting.scale == "smoke":
+            language, seed = self.language(), self.setting.seed
+            self.training, self.evaluation = synthetic(language, self.config, seed)
 
-    def training_data(self) -> Sequences:
+    def open_data(self) -> None:
+        """Map the tokenised files."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
+
+    def training_data(self) -> Tokens:
         """The sequences that `batches` shares out."""
         return self.training
 
     def order(self, epoch: int) -> Sequence[int]:
-        """As they are stored: they were shuffled when they were made."""
-        return range(self.config.train_samples)
+        """Another order for each seed and epoch, as upstream's; no list, which would take 13 GB."""
+        return Permutation(self.config.train_samples, [self.setting.seed, epoch])
 
-    def loss(self, model: nn.Module, batch: Tensor) -> Loss:
-        """Cross-entropy summed over tokens; `batch` is (B, L + 1)."""
-        batch = batch.to(self.device, non_blocking=True)
-        targets_BL = batch[:, 1:]
-        return Loss(model(batch[:, :-1], targets_BL), targets_BL.numel())
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Cross-entropy summed over the tokens that count."""
+        tokens_BL, targets_BL = (part.to(self.device, non_blocking=True) for part in batch)
+        return Loss(model(tokens_BL, targets_BL), (targets_BL != UNSCORED).sum())
 
     def evaluate(self, model: nn.Module) -> float:
-        """Mean loss per token of the evaluation sequences, in nats."""
+        """Mean loss per token that counts of the evaluation sequences, in nats."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
             batch = self.evaluation.__getitems__(indices)
@@ -72,7 +88,14 @@ class LanguageModel(Task[D]):
 
 
 class Pretraining(LanguageModel[Llama31]):
-    """The whole decoder is trained; 405B goes on from a base, which smoke scale makes itself."""
+    """The whole decoder is trained; 405B goes on from a base, which smoke scale makes itself.
+
+    At reference scale the base is the published checkpoint, `base.pt`, in the model's own names.
+    """
+
+    def needed_files(self) -> tuple[str, ...]:
+        """The tokens' files and, for 405B, the weights that training begins with."""
+        return (*self.files, BASE) if isinstance(self.config, Llama31Large) else self.files
 
     def language(self) -> Language:
         """For 405B another language than its base's: half of the contexts go on differently."""
@@ -83,8 +106,14 @@ class Pretraining(LanguageModel[Llama31]):
     def build(self) -> nn.Module:
         """The decoder, with random weights or those of the base."""
         model = Llama(self.config)
-        if isinstance(self.config, Llama31Large) and self.setting.scale == "smoke":
+        # A model on the meta device has shapes only, which nothing can fill
+        if not isinstance(self.config, Llama31Large) or next(model.parameters()).is_meta:
+            return model
+        if self.setting.scale == "smoke":
             model.load_state_dict(base_weights(self.config, self.setting))
+        else:
+            path = self.data_folder / BASE
+            fill(model, published_weights(path), path)
         return model
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
@@ -117,6 +146,8 @@ class Pretraining(LanguageModel[Llama31]):
 
 
 EVALUATION_BATCH = 32
+
+BASE = "base.pt"
 
 CHANGED_SHARE, CHANGED_SEED = 0.5, 405
 

@@ -11,6 +11,7 @@ import torch
 from podium.logging_spec import keys
 from podium.reference_runs.engine.config import version
 from podium.reference_runs.engine.ranks import ranks_per_node
+from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.log.records import hyperparameters
 
 if TYPE_CHECKING:
@@ -99,9 +100,16 @@ def _drop_cached_files(folder: Path) -> int:
     count = 0
     for path in folder.rglob("*"):
         if path.is_file():
-            with path.open("rb") as stream:
-                # Dropping all caches of the system needs root; this asks for the dataset's only
-                os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            # Dropping all caches of the system needs root; this asks for the dataset's only.
+            # Nothing is read: a descriptor is what the call wants
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+            except OSError as error:
+                raise DataMissing(f"{path} cannot be opened: {error.strerror}") from None
+            try:
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
             count += 1
     return count
 

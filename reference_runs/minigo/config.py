@@ -42,6 +42,15 @@ class MiniGo(Config):
     value_init_penalty: float = 0.2
     noise_alpha: float
     """Of the Dirichlet noise at the roots in self-play."""
+    noise_mix: float = 0.25
+    """Share of a root's priors that is noise."""
+    match_readouts: int
+    """Of the new network in matches; `num_readouts` is for self-play."""
+    fast_play_share: float = 0.0
+    """Share of the moves of self-play that are searched for quickly, and not trained on."""
+    fast_play_readouts: int = 1
+    target_pruning: bool = False
+    """Whether visits that noise and curiosity alone have won are not trained on."""
     softpick_moves: int
     """Opening moves of self-play that are drawn by their visits; later: the most visited."""
     match_softpick_moves: int
@@ -55,8 +64,8 @@ class MiniGo(Config):
     """Generations whose games are trained on."""
     filter_amount: float
     """Share of the positions that are kept for training."""
-    resign_threshold: float
-    """A side gives up where it stands worse than this."""
+    resign_thresholds: tuple[float, float]
+    """A side gives up where it stands worse than a number between these, drawn for each game."""
     disable_resign_pct: float
     """Share of the games that are played to their end whatever they look like."""
 
@@ -126,6 +135,7 @@ def smoke() -> MiniGo:
         trunk_layers=2,
         fc_width=32,
         num_readouts=16,
+        match_readouts=16,
         virtual_losses=4,
         noise_alpha=0.43,
         softpick_moves=20,
@@ -135,7 +145,7 @@ def smoke() -> MiniGo:
         window_size=5,
         filter_amount=1.0,
         # Out of reach, as values end at -1: short games are played out
-        resign_threshold=-2.0,
+        resign_thresholds=(-2.0, -2.0),
         disable_resign_pct=0.0,
         lr_rates=(0.1, 0.03, 0.01),
         lr_boundaries=(400, 800),
@@ -164,6 +174,11 @@ def reference() -> MiniGo:
         trunk_layers=6,
         fc_width=64,
         num_readouts=800,
+        match_readouts=100,
+        fast_play_share=0.75,
+        fast_play_readouts=80,
+        target_pruning=True,
+        noise_mix=0.3,
         virtual_losses=4,
         noise_alpha=0.03,
         softpick_moves=30,
@@ -172,14 +187,14 @@ def reference() -> MiniGo:
         parallel_games=64,
         window_size=window,
         filter_amount=share,
-        resign_threshold=-0.999,
-        disable_resign_pct=0.1,
+        resign_thresholds=(-1.0, -0.9),
+        disable_resign_pct=0.0,
         lr_rates=(0.016, 0.16, 0.016, 0.0016),
         lr_boundaries=(128, 10_000, 20_000),
         value_cost_weight=0.5,
         gating_win_rate=0.49,
         gating_games=256,
-        opponent_readouts=800,
+        opponent_readouts=100,
         global_batch_size=batch,
         # What is kept of a full window, were games 200 moves long; results log varying counts.
         train_samples=int(games * moves * share * window) // batch * batch,

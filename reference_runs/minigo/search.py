@@ -33,6 +33,8 @@ class Search:
     c_puct_base: float = 19_652.0
     value_init_penalty: float = 0.2
     komi: float = 7.5
+    noise_mix: float = 0.25
+    """Share of a root's priors that is noise, where there is any (AlphaGo Zero)."""
 
 
 class Forest:
@@ -55,14 +57,14 @@ class Forest:
         self._size = 1
 
     def grow(self, evaluate: Evaluate, noise: Array | None = None) -> None:
-        """Read out from the roots; `noise` (G, A) replaces a quarter of the roots' priors."""
+        """Read out from the roots; `noise` (G, A) replaces a share of the roots' priors."""
         self._learn(self.roots, [[]], evaluate)
         if noise is not None:
             # Forbidden moves have a prior of 0, which noise must not lift
             noise = noise * (self.prior[self.roots] > 0)
             share = noise / np.maximum(noise.sum(axis=1, keepdims=True), 1e-9)
-            mixed = (1 - NOISE) * self.prior[self.roots] + NOISE * share
-            self.prior[self.roots] = mixed
+            mix = self._search.noise_mix
+            self.prior[self.roots] = (1 - mix) * self.prior[self.roots] + mix * share
         while self._size < self.nodes:
             width = min(self._search.virtual_losses, self.nodes - self._size)
             found = [self._descend() for _ in range(width)]
@@ -105,14 +107,37 @@ class Forest:
 
     def _best(self, here: Array) -> Array:
         """The move of highest value and promise at each node."""
-        search, visits, prior = self._search, self.visits[here], self.prior[here]
+        prior = self.prior[here]
+        worth, promise = self._worth_and_promise(here)
+        score = worth + promise / (1 + self.visits[here])
+        best: Array = np.where(prior > 0, score, -np.inf).argmax(axis=1)
+        return best
+
+    def _worth_and_promise(self, here: Array) -> tuple[Array, Array]:
+        """Of each move at some nodes: its mean value, and what its first visit adds to that."""
+        search, visits = self._search, self.visits[here]
         all_visits = visits.sum(axis=1, keepdims=True)
         explore = search.c_puct_init + np.log1p((1 + all_visits) / search.c_puct_base)
         unseen = self.value[here, None] - search.value_init_penalty
         worth = np.where(visits > 0, self.total[here] / np.maximum(visits, 1), unseen)
-        promise = explore * np.sqrt(np.maximum(all_visits, 1)) * prior / (1 + visits)
-        best: Array = np.where(prior > 0, worth + promise, -np.inf).argmax(axis=1)
-        return best
+        return worth, explore * np.sqrt(np.maximum(all_visits, 1)) * self.prior[here]
+
+    def pruned_visits(self) -> Array:
+        """The roots' visits, (G, A), of each other move only as many as its worth explains.
+
+        A move that is not the most visited one is left with the fewest visits at which its score
+        does not exceed the score of that one, and with none where that is a single visit.
+        """
+        visits = self.visits[self.roots]
+        worth, promise = self._worth_and_promise(self.roots)
+        each = np.arange(self.games)
+        best = visits.argmax(axis=1)
+        score = (worth + promise / (1 + visits))[each, best]
+        lead = np.maximum(score[:, None] - worth, 1e-9)
+        needed = np.minimum(visits, np.ceil(np.maximum(promise / lead - 1, 0)))
+        pruned = np.where(needed > 1, needed, 0)
+        pruned[each, best] = visits[each, best]
+        return pruned
 
     def _add(
         self,
@@ -160,7 +185,3 @@ class Forest:
                 on_path[number, games, step] = self.at.hashes[reached]
         before = np.concatenate([self._history] * len(paths))
         return np.concatenate((before, on_path.reshape(len(before), -1)), axis=1)
-
-
-NOISE = 0.25
-"""Share of a root's priors that is noise in self-play (AlphaGo Zero)."""

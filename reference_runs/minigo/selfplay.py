@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -68,24 +68,47 @@ def play_out(goban: Goban, config: MiniGo, count: int, choose: Choose) -> Array:
 def self_play(goban: Goban, config: MiniGo, player: Player, seeds: Sequence[list[int]]) -> Examples:
     """Play games, one for each seed, that follow from their seeds and the player alone."""
     draws = [np.random.default_rng(seed) for seed in seeds]
+    # Apart, so that how a game is played does not move what is drawn for its search
+    habits = [np.random.default_rng([*seed, HABITS]) for seed in seeds]
     # Some games never resign, to show how often resigning would have been wrong
     plays_on = np.array([draw.random() < config.disable_resign_pct for draw in draws])
+    hopeless = np.array([habit.uniform(*config.resign_thresholds) for habit in habits])
+    quick = replace(player.search, readouts=config.fast_play_readouts)
     kept: list[tuple[Array, Positions, Array]] = []
 
     def choose(games: Array, at: Positions, history: Array) -> Array:
-        forest = Forest(goban, player.search, at, history)
-        shape = config.noise_alpha
-        # Gamma draws over their sum are Dirichlet's; the sum is that of the legal moves
-        noise = np.stack([draws[game].standard_gamma(shape, goban.moves) for game in games])
-        forest.grow(player.evaluate, noise)
-        visits = forest.visits[forest.roots]
-        kept.append((games, at, visits / visits.sum(axis=1, keepdims=True)))
+        visits, worth = np.zeros((len(games), goban.moves), np.float32), np.zeros(len(games))
+        fast = np.array([habits[game].random() < config.fast_play_share for game in games])
+        for search, rows in (
+            (player.search, np.flatnonzero(~fast)),
+            (quick, np.flatnonzero(fast)),
+        ):
+            if not len(rows):
+                continue
+            mine = at.take(rows)
+            forest = Forest(goban, search, mine, history[rows])
+            thorough = search is player.search
+            forest.grow(player.evaluate, noise(games[rows]) if thorough else None)
+            visits[rows], worth[rows] = forest.visits[forest.roots], forest.worth()
+            # A quick search says little of how good the other moves are
+            if thorough:
+                shown = forest.pruned_visits() if config.target_pruning else visits[rows]
+                kept.append((games[rows], mine, shown / shown.sum(axis=1, keepdims=True)))
         moves = _pick(visits, at.moves < config.softpick_moves, [draws[game] for game in games])
-        hopeless = (forest.worth() < config.resign_threshold) & ~plays_on[games]
-        return np.where(hopeless, goban.moves, moves)
+        gives_up = (worth < hopeless[games]) & ~plays_on[games]
+        return np.where(gives_up, goban.moves, moves)
+
+    def noise(games: Array) -> Array:
+        # Gamma draws over their sum are Dirichlet's; the sum is that of the legal moves
+        gamma = [draws[game].standard_gamma(config.noise_alpha, goban.moves) for game in games]
+        return np.stack(gamma)
 
     winner = play_out(goban, config, len(seeds), choose)
     return _examples(goban, config, kept, winner, draws)
+
+
+HABITS = 0x4AB
+"""Ends the seed of how a game is played: quickly or not, and when it is given up."""
 
 
 def _examples(
@@ -95,8 +118,11 @@ def _examples(
     winner: Array,
     draws: list[np.random.Generator],
 ) -> Examples:
-    """The positions that the config's share of them lets through."""
+    """The positions that the config's share of them lets through; there may be none."""
+    nothing = np.zeros(0, dtype=int)
+    at = goban.start(1).take(nothing)
     parts: list[tuple[Array, Array, Array]] = []
+    kept = kept or [(nothing, at, np.zeros((0, goban.moves), dtype=np.float32))]
     for games, at, policy in kept:
         lucky = np.array([draws[game].random() for game in games]) < config.filter_amount
         seen = planes(goban, at)[lucky]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,6 +35,9 @@ SELF_PLAY, SYMMETRY, GATE, EVALUATION = range(4)
 
 class SelfPlay(Task[MiniGo]):
     """Games against itself teach a network; the quality is how often it beats a fixed player."""
+
+    files: ClassVar[tuple[str, ...]] = ("checkpoint.npz", "target.npz")
+    data_grow: ClassVar[bool] = True
 
     model: DualNet
     best: DualNet
@@ -68,6 +71,10 @@ class SelfPlay(Task[MiniGo]):
         """Note when the run began, and keep the log: each generation reports its games."""
         self._log, self._began = log, time.monotonic()
 
+    def samples(self) -> tuple[int, int]:
+        """Positions that are drawn in each generation, and games of each evaluation: no dataset."""
+        return self.config.train_samples, self.config.eval_samples
+
     # --- players ---
 
     def _search(self, readouts: int) -> Search:
@@ -76,6 +83,7 @@ class SelfPlay(Task[MiniGo]):
             readouts=readouts,
             virtual_losses=config.virtual_losses,
             value_init_penalty=config.value_init_penalty,
+            noise_mix=config.noise_mix,
             komi=config.komi,
         )
 
@@ -170,7 +178,7 @@ class SelfPlay(Task[MiniGo]):
         config = self.config
         if not config.gating_games:
             return True
-        new, old = (self._player(model, config.num_readouts) for model in (self.model, self.best))
+        new, old = (self._player(model, config.match_readouts) for model in (self.model, self.best))
         wins = self._wins((new, old), config.gating_games, GATE, generation)
         return wins >= config.gating_win_rate * config.gating_games
 
@@ -179,7 +187,7 @@ class SelfPlay(Task[MiniGo]):
     def evaluate(self, model: nn.Module) -> float:
         """The share of games that the new network wins against the fixed player."""
         config = self.config
-        player = self._player(self.model, config.num_readouts)
+        player = self._player(self.model, config.match_readouts)
         wins = self._wins((player, self.opponent), config.eval_samples, EVALUATION)
         rate = wins / config.eval_samples
         if config.reached(rate):

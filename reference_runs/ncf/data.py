@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from torch import Tensor
+
+    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.ncf.config import Ncf
 
     Ids = NDArray[np.int64]
 
@@ -58,26 +62,39 @@ def synthetic(users: int, items: int, positives: int, seed: int) -> Interactions
     return Interactions(np.repeat(np.arange(users), each), taken.ravel(), held_out, items)
 
 
-def from_ratings(folder: Path, users: int, items: int) -> Interactions:
+def from_ratings(folder: Path, config: Ncf, wanted: Wanted) -> Interactions:
     """`ratings.csv` of MovieLens-20M: userId, movieId, rating, timestamp, with a header.
 
     Every rating counts as taken; each user's latest is held out. Raises DataMissing where the file
-    is absent or holds another number of users or items.
+    is absent or holds another number of users, items or ratings.
     """
     path = folder / "ratings.csv"
     try:
-        table = np.loadtxt(path, np.int64, delimiter=",", skiprows=1, usecols=(0, 1, 3))
+        with warnings.catch_warnings():
+            # An empty file, which is told below
+            warnings.simplefilter("ignore", UserWarning)
+            table = np.loadtxt(
+                path, np.int64, delimiter=",", skiprows=1, usecols=(0, 1, 3), ndmin=2
+            )
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} cannot be read as MovieLens ratings: {error}") from None
+    if not len(table):
+        raise DataMissing(f"{path} holds no rating")
     _, user = np.unique(table[:, 0], return_inverse=True)
     _, item = np.unique(table[:, 1], return_inverse=True)
-    found = int(user.max()) + 1, int(item.max()) + 1
-    if found != (users, items):
-        raise DataMissing(f"{path} has {found} users and items; must have {(users, items)}")
+    users, items = int(user.max()) + 1, int(item.max()) + 1
+    if items != config.items if wanted.exactly else items > config.items:
+        raise DataMissing(f"{path} holds {items} items; expected {config.items}")
+    # The model has a row for each user
+    if users > config.users:
+        raise DataMissing(f"{path} holds {users} users; expected {config.users}")
+    each = 1 + config.negatives
+    wanted.check_evaluation(path, users, "users")
+    wanted.check_training(path, (len(user) - users) * each, f"pairs, {each} for each rating")
     order = np.lexsort((table[:, 2], user))
     user, item = user[order], item[order]
     latest = np.append(user[1:] != user[:-1], True)
-    return Interactions(user[~latest], item[~latest], item[latest], items)
+    return Interactions(user[~latest], item[~latest], item[latest], config.items)
 
 
 def unseen(user: Ids, codes: Ids, items: int, rng: np.random.Generator) -> Ids:
@@ -129,6 +146,9 @@ class Candidates:
     """(U, 1 + negatives)"""
     repeated: Tensor
     """Where a candidate stands in its row already, and must not count twice."""
+
+    def __len__(self) -> int:
+        return len(self.item)
 
 
 def candidates(known: Interactions, negatives: int) -> Candidates:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.ncf.config import Ncf
-from podium.reference_runs.ncf.data import Candidates, Pairs, candidates, from_ratings, synthetic
+from podium.reference_runs.ncf.data import (
+    Candidates,
+    Interactions,
+    Pairs,
+    candidates,
+    from_ratings,
+    synthetic,
+)
 from podium.reference_runs.ncf.model import NeuMF
 
 if TYPE_CHECKING:
@@ -28,18 +35,27 @@ USERS_AT_ONCE = 256
 class Filtering(Task[Ncf]):
     """Tell taken items from others; the quality is how often a held-out item ranks high."""
 
+    files: ClassVar[tuple[str, ...]] = ("ratings.csv",)
+
     training: Pairs
     evaluation: Candidates
 
     def prepare(self) -> None:
-        """Draw tastes and what users took, or read MovieLens' ratings."""
+        """Draw tastes and what users took."""
         config, setting = self.config, self.setting
         if setting.scale == "smoke":
-            known = synthetic(config.users, config.items, config.positives, setting.seed)
-        else:
-            known = from_ratings(self.data_folder, config.users, config.items)
+            drawn = synthetic(config.users, config.items, config.positives, setting.seed)
+            self._learn_from(drawn)
+
+    def open_data(self) -> None:
+        """Read MovieLens' ratings."""
+        if self.setting.scale == "reference":
+            self._learn_from(from_ratings(self.data_folder, self.config, self.wanted))
+
+    def _learn_from(self, known: Interactions) -> None:
+        config = self.config
         shuffled = config.shuffled_labels
-        self.training = Pairs(known, config.negatives, setting.seed, shuffled=shuffled)
+        self.training = Pairs(known, config.negatives, self.setting.seed, shuffled=shuffled)
         self.evaluation = candidates(known, config.eval_negatives)
 
     def training_data(self) -> Pairs:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -153,16 +154,20 @@ def smoke() -> ResNet:
     )
 
 
+POINT = ReferencePoint("training", "4.0", "resnet", "resnet_ref_4096")
+
+
 def reference() -> ResNet:
-    """The benchmark at a batch of 4096 on ImageNet with 1000 classes."""
-    batch, images = 4096, 1_281_167
+    """ImageNet as the reference convergence point of 4.0 at a batch of 4096 was made."""
+    point = POINT.settings()
+    batch, images = point["global_batch_size"], 1_281_167
     return ResNet(
         image_size=224,
         classes=1000,
         base_width=64,
         stem_kernel=7,
         stem_pools=True,
-        model_bn_span=64,
+        model_bn_span=point["model_bn_span"],
         least_area=0.08,
         global_batch_size=batch,
         gradient_accumulation_steps=8,
@@ -170,15 +175,16 @@ def reference() -> ResNet:
         eval_samples=50_000,
         target=0.759,
         last_step=90 * (images // batch),
-        opt_name="lars",
+        opt_name=point["optimizer"],
         opt_learning_rate_warmup_epochs=5,
         sgd_opt_base_learning_rate=1.6,
         sgd_opt_learning_rate_decay_steps=90 * (images // batch),
         sgd_opt_weight_decay=1e-4,
-        lars_opt_base_learning_rate=10.0,
-        lars_opt_learning_rate_decay_steps=13_137,
-        lars_opt_learning_rate_warmup_epochs=5,
-        lars_opt_weight_decay=2e-4,
+        lars_opt_base_learning_rate=float(point["opt_base_learning_rate"]),
+        lars_opt_learning_rate_decay_steps=point["opt_learning_rate_decay_steps"],
+        lars_opt_learning_rate_warmup_epochs=point["opt_learning_rate_warmup_epochs"],
+        lars_opt_momentum=point["opt_momentum"],
+        lars_opt_weight_decay=point["opt_weight_decay"],
         evaluation_offset=3,
         workers=8,
     )
@@ -190,6 +196,7 @@ BENCHMARKS = (
         title="Image classification: ResNet-50 v1.5 on ImageNet",
         smoke=smoke,
         reference=reference,
+        point=POINT,
         rounds=("0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"),
         data="train/ and val/, each with a folder of JPEG files for each class, as ImageNet has it",
     ),

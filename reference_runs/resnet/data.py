@@ -58,7 +58,7 @@ class Files:
             raise DataMissing(f"{folder} is no folder; must hold a folder of images for each class")
         names = sorted(path.name for path in folder.iterdir() if path.is_dir())
         if len(names) != classes:
-            raise DataMissing(f"{folder} has {len(names)} folders; must have {classes}")
+            raise DataMissing(f"{folder} holds {len(names)} folders; expected {classes}")
         found = [
             (path, label)
             for label, name in enumerate(names)
@@ -71,8 +71,12 @@ class Files:
 
     def image(self, index: int) -> Image.Image:
         """One image, in RGB."""
-        with Image.open(self.paths[index]) as opened:
-            return opened.convert("RGB")
+        path = self.paths[index]
+        try:
+            with Image.open(path) as opened:
+                return opened.convert("RGB")
+        except OSError as error:
+            raise DataMissing(f"{path} cannot be read as an image: {error}") from None
 
 
 class Crops(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -28,27 +28,36 @@ EVALUATION_BATCH = 125  # Divides the evaluation sets of both scales
 class Classification(Task[ResNet]):
     """Image classification; the quality is the share of evaluation images classified rightly."""
 
+    files: ClassVar[tuple[str, ...]] = ("train", "val")
+
     training: Crops
     evaluation: Centres
 
     def prepare(self) -> None:
-        """Draw images, or list ImageNet's files; check that the batch can be normed in groups."""
-        config = self.config
+        """Draw images; check that the batch can be normed in groups."""
+        config, seed = self.config, self.setting.seed
         self.check_span("model_bn_span", "images")
-        training, evaluation = self._sources()
-        if config.shuffled_labels:
-            rng = np.random.default_rng([self.setting.seed, 0x5FF])
-            training.labels = rng.permutation(training.labels)
-        self.training = Crops(training, config.image_size, config.least_area, self.setting.seed)
-        self.evaluation = Centres(evaluation, config.image_size)
-
-    def _sources(self) -> tuple[Source, Source]:
-        config = self.config
         if self.setting.scale == "smoke":
             counts = config.train_samples, config.eval_samples
-            return synthetic(counts, config.image_size, self.setting.seed)
-        folder = self.data_folder
-        return Files(folder / "train", config.classes), Files(folder / "val", config.classes)
+            training, evaluation = synthetic(counts, config.image_size, seed)
+            if config.shuffled_labels:
+                training.labels = np.random.default_rng([seed, 0x5FF]).permutation(training.labels)
+            self._learn_from(training, evaluation)
+
+    def open_data(self) -> None:
+        """List ImageNet's files."""
+        if self.setting.scale == "smoke":
+            return
+        folder, classes, wanted = self.data_folder, self.config.classes, self.wanted
+        training, evaluation = Files(folder / "train", classes), Files(folder / "val", classes)
+        wanted.check_training(folder / "train", len(training.labels), "*.JPEG files")
+        wanted.check_evaluation(folder / "val", len(evaluation.labels), "*.JPEG files")
+        self._learn_from(training, evaluation)
+
+    def _learn_from(self, training: Source, evaluation: Source) -> None:
+        config = self.config
+        self.training = Crops(training, config.image_size, config.least_area, self.setting.seed)
+        self.evaluation = Centres(evaluation, config.image_size)
 
     def training_data(self) -> Crops:
         """The images that `batches` shares out."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit, version
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,9 +122,13 @@ def smoke() -> RetinaNet:
     )
 
 
+POINT = ReferencePoint("training", "5.1", "retinanet", "retinanet_ref_256")
+
+
 def reference() -> RetinaNet:
-    """The benchmark at a batch of 256 on its part of OpenImages."""
-    batch, images = 256, 1_170_301
+    """OpenImages as the reference convergence points of 5.1 were made, at a batch of 256."""
+    point = POINT.settings()
+    batch, images = point["global_batch_size"], 1_170_301
     return RetinaNet(
         image_size=800,
         classes=264,
@@ -139,7 +144,10 @@ def reference() -> RetinaNet:
         eval_samples=24_781,
         target=0.34,
         last_step=26 * (images // batch),
-        opt_base_learning_rate=1e-4,
+        opt_base_learning_rate=point["opt_base_learning_rate"],
+        opt_weight_decay=float(point["opt_weight_decay"]),
+        opt_learning_rate_warmup_epochs=point["opt_learning_rate_warmup_epochs"],
+        opt_learning_rate_warmup_factor=point["opt_learning_rate_warmup_factor"],
         workers=8,
     )
 
@@ -150,6 +158,7 @@ BENCHMARKS = (
         title="Light object detection: RetinaNet on OpenImages",
         smoke=smoke,
         reference=reference,
+        point=POINT,
         rounds=("2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1"),
         data=(
             "train/ and validation/, each with data/ (JPEG files) and"

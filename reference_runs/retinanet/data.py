@@ -77,40 +77,48 @@ class Drawn:
 class Files:
     """A folder with `data/` (JPEG) and annotations in COCO's format; images of a fixed side."""
 
-    def __init__(self, folder: Path, side: int) -> None:
-        path = folder / "labels" / "openimages-mlperf.json"
-        try:
-            read = json.loads(path.read_text(encoding="utf-8"))
-            self.images = read["images"]
-            numbers = sorted(category["id"] for category in read["categories"])
-            notes = read["annotations"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataMissing(f"{path} is no annotation file in COCO's format: {error}") from None
+    def __init__(self, folder: Path, side: int, classes: int) -> None:
+        self.path = folder / "labels" / "openimages-mlperf.json"
         self.folder, self.side = folder / "data", side
-        self._class_of = {number: at for at, number in enumerate(numbers)}
-        self._of_image: dict[int, list[dict[str, object]]] = {}
-        for note in notes:
-            self._of_image.setdefault(note["image_id"], []).append(note)
+        try:
+            read = json.loads(self.path.read_text(encoding="utf-8"))
+            self.images = [(each["id"], self.folder / each["file_name"]) for each in read["images"]]
+            numbers = sorted(category["id"] for category in read["categories"])
+            class_of = {number: at for at, number in enumerate(numbers)}
+            self._of_image: dict[object, list[tuple[int, list[float]]]] = {}
+            for note in read["annotations"]:
+                left, top, width, height = map(float, note["bbox"])
+                # COCO gives a corner and a size
+                box = [left, top, left + width, top + height]
+                found = self._of_image.setdefault(note["image_id"], [])
+                found.append((class_of[note["category_id"]], box))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise DataMissing(
+                f"{self.path} is no annotation file in COCO's format: {error!r}"
+            ) from None
+        if len(numbers) > classes:
+            raise DataMissing(f"{self.path} holds {len(numbers)} categories; expected {classes}")
 
     def __len__(self) -> int:
         return len(self.images)
 
     def scene(self, index: int) -> Scene:
         """One scene, its sides stretched to the fixed one."""
-        entry = self.images[index]
-        with Image.open(self.folder / entry["file_name"]) as opened:
-            image = opened.convert("RGB")
+        number, path = self.images[index]
+        try:
+            with Image.open(path) as opened:
+                image = opened.convert("RGB")
+        except OSError as error:
+            raise DataMissing(f"{path} cannot be read as an image: {error}") from None
         stretch = np.array([self.side / image.width, self.side / image.height] * 2)
-        notes = self._of_image.get(entry["id"], [])
-        boxes = np.array([note["bbox"] for note in notes], dtype=np.float32).reshape(-1, 4)
-        # COCO gives a corner and a size
-        boxes[:, 2:] += boxes[:, :2]
-        classes = [self._class_of[note["category_id"]] for note in notes]
+        notes = self._of_image.get(number, [])
+        boxes = np.array([box for _, box in notes], dtype=np.float32).reshape(-1, 4)
+        classes = np.array([each for each, _ in notes], dtype=np.int64)
         resized = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
         # A box without area has no logarithm of its size
         wide = (boxes[:, 2:] > boxes[:, :2]).all(-1)
         scaled = (boxes * stretch).astype(np.float32)
-        return Scene(np.asarray(resized), scaled[wide], np.array(classes, dtype=np.int64)[wide])
+        return Scene(np.asarray(resized), scaled[wide], classes[wide])
 
 
 class Scenes(torch.utils.data.Dataset[Batch]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -30,12 +30,18 @@ EVALUATION_BATCH, MEASURED = 16, 64
 class Detection(Task[RetinaNet]):
     """Object detection; the quality is the mean average precision of boxes."""
 
+    files: ClassVar[tuple[str, ...]] = (
+        "train/labels/openimages-mlperf.json",
+        "validation/labels/openimages-mlperf.json",
+        "backbone.pt",
+    )
+
     training: Scenes
     evaluation: Scenes
     anchors: Tensor
 
     def prepare(self) -> None:
-        """Draw scenes, or read the annotations of the real ones."""
+        """Draw scenes."""
         config, seed = self.config, self.setting.seed
         self.anchors = anchors(config).to(self.device)
         if self.setting.scale == "smoke":
@@ -44,10 +50,18 @@ class Detection(Task[RetinaNet]):
             if config.shuffled_labels:
                 training.targets = np.random.default_rng([seed, 0x5FF]).permutation(counts[0])
             self.training, self.evaluation = Scenes(training, seed), Scenes(evaluation, None)
-        else:
-            folder = self.data_folder
-            self.training = Scenes(Files(folder / "train", config.image_size), seed)
-            self.evaluation = Scenes(Files(folder / "validation", config.image_size), None)
+
+    def open_data(self) -> None:
+        """Read the annotations of the real scenes."""
+        if self.setting.scale == "smoke":
+            return
+        config, wanted = self.config, self.wanted
+        training = Files(self.data_folder / "train", config.image_size, config.classes)
+        wanted.check_training(training.path, len(training), "images")
+        evaluation = Files(self.data_folder / "validation", config.image_size, config.classes)
+        wanted.check_evaluation(evaluation.path, len(evaluation), "images")
+        self.training = Scenes(training, self.setting.seed)
+        self.evaluation = Scenes(evaluation, None)
 
     def training_data(self) -> Scenes:
         """The scenes that `batches` shares out."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit, version
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,9 +97,13 @@ def smoke() -> Rgat:
     )
 
 
+POINT = ReferencePoint("training", "5.1", "rgat", "rgat_ref_4096")
+
+
 def reference() -> Rgat:
     """IGBH-Full as the reference convergence points of 5.1 were made, at a batch of 4096."""
-    seeds, batch = 94_605_581, 4096
+    point = POINT.settings()
+    seeds, batch = 94_605_581, point["global_batch_size"]
     return Rgat(
         relations=both_ways(SIX_KINDS),
         papers=269_346_174,
@@ -111,7 +116,7 @@ def reference() -> Rgat:
         eval_samples=788_379,
         target=0.72,
         last_step=3 * (seeds // batch),
-        opt_base_learning_rate=1e-3,
+        opt_base_learning_rate=point["opt_base_learning_rate"],
         workers=4,
     )
 
@@ -122,6 +127,7 @@ BENCHMARKS = (
         title="Graph node classification: R-GAT on IGBH-Full",
         smoke=smoke,
         reference=reference,
+        point=POINT,
         rounds=("4.0", "4.1", "5.0", "5.1"),
         data="IGBH-Full's processed folder: node_feat.npy, edge_index.npy and so on",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from podium.reference_runs.engine.samples import Wanted
     from podium.reference_runs.rgat.config import Relation
 
     Ids = NDArray[np.int64]
@@ -109,7 +111,7 @@ def _sorted(edges: Mapping[Relation, Csr], config: Rgat) -> dict[Relation, Csr]:
     return {relation: edges[relation] for relation in config.relations}
 
 
-def from_files(folder: Path, config: Rgat) -> Graph:
+def from_files(folder: Path, config: Rgat, wanted: Wanted) -> Graph:
     """IGBH's `processed` folder.
 
     For each kind of node `KIND/node_feat.npy` (mapped, not read), for each relation
@@ -118,26 +120,68 @@ def from_files(folder: Path, config: Rgat) -> Graph:
     another size.
     """
     kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
-    try:
-        features = {kind: np.load(folder / kind / "node_feat.npy", mmap_mode="r") for kind in kinds}
-        sizes = {kind: len(each) for kind, each in features.items()}
-        edges: dict[Relation, Csr] = {}
-        for relation in config.relations:
-            if not relation[1].startswith("rev_"):
-                pairs = np.load(folder / "__".join(relation) / "edge_index.npy", mmap_mode="r")
-                edges |= _both_ways(relation, (pairs[:, 0], pairs[:, 1]), sizes)
-        labels = np.load(folder / "paper" / "node_label_2K.npy", mmap_mode="r")
-        training, evaluation = (
-            torch.load(folder / name, weights_only=True).numpy()
-            for name in ("train_idx.pt", "val_idx.pt")
-        )
-    except (OSError, ValueError) as error:
-        raise DataMissing(f"{folder} is not IGBH's processed folder: {error}") from None
-    found = len(training), len(evaluation)
-    if found != (config.train_samples, config.eval_samples):
-        wanted = config.train_samples, config.eval_samples
-        raise DataMissing(f"{folder} splits papers {found}; must be {wanted}")
+    features = {kind: _mapped(folder / kind / "node_feat.npy") for kind in kinds}
+    for kind, each in features.items():
+        if each.ndim != 2 or each.shape[1] != config.features:
+            path, expected = folder / kind / "node_feat.npy", f"(nodes, {config.features})"
+            raise DataMissing(f"{path} is of shape {each.shape}; expected {expected}")
+    sizes = {kind: len(each) for kind, each in features.items()}
+    edges: dict[Relation, Csr] = {}
+    for relation in config.relations:
+        if not relation[1].startswith("rev_"):
+            path = folder / "__".join(relation) / "edge_index.npy"
+            edges |= _both_ways(relation, _ends(path, relation, sizes), sizes)
+    path, papers = folder / "paper" / "node_label_2K.npy", sizes["paper"]
+    labels = _mapped(path)
+    if len(labels) != papers:
+        raise DataMissing(f"{path} holds {len(labels)} classes; expected {papers}, one of a paper")
+    training, evaluation = (
+        _split(folder / name, papers) for name in ("train_idx.pt", "val_idx.pt")
+    )
+    wanted.check_training(folder / "train_idx.pt", len(training), "papers")
+    wanted.check_evaluation(folder / "val_idx.pt", len(evaluation), "papers")
+    for part in (training, evaluation):
+        known = labels[part]
+        if not 0 <= known.min() <= known.max() < config.classes:
+            raise DataMissing(
+                f"{path} holds classes {known.min()} to {known.max()};"
+                f" expected 0 to {config.classes - 1}"
+            )
     return Graph(features, _sorted(edges, config), labels, training, evaluation)
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    try:
+        found: NDArray[Any] = np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise DataMissing(f"{path} cannot be read as an array: {error}") from None
+    return found
+
+
+def _ends(path: Path, relation: Relation, sizes: Mapping[str, int]) -> tuple[Ids, Ids]:
+    """Sources and targets of a relation's edges, (E,) each."""
+    pairs = _mapped(path)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise DataMissing(f"{path} is of shape {pairs.shape}; expected (edges, 2)")
+    for at, kind in enumerate((relation[0], relation[2])):
+        if len(pairs) and not 0 <= pairs[:, at].min() <= pairs[:, at].max() < sizes[kind]:
+            raise DataMissing(f"{path} joins a {kind} beyond the {sizes[kind]} of node_feat.npy")
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _split(path: Path, papers: int) -> Ids:
+    """The numbers of the papers of a part of the split, (N,)."""
+    try:
+        found = torch.load(path, weights_only=True)
+    except (OSError, EOFError, RuntimeError, ValueError, UnpicklingError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataMissing(f"{path} cannot be read as a tensor: {reason}") from None
+    if not isinstance(found, torch.Tensor) or found.dim() != 1 or found.is_floating_point():
+        raise DataMissing(f"{path} must hold a tensor of papers' numbers")
+    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < papers:
+        raise DataMissing(f"{path} names papers beyond the {papers} of node_feat.npy")
+    numbers: Ids = found.numpy()
+    return numbers
 
 
 class Seeds(torch.utils.data.Dataset[Sampled]):

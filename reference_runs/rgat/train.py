@@ -28,18 +28,24 @@ class Classification(Task[Rgat]):
 
     unused_parameters: ClassVar[bool] = True  # the last layer computes papers only
 
+    files: ClassVar[tuple[str, ...]] = ("train_idx.pt", "val_idx.pt")
+
     training: Seeds
     evaluation: Seeds
 
     def prepare(self) -> None:
-        """Draw a graph, or open IGBH-Full's files and sort its edges by target."""
-        config, setting = self.config, self.setting
-        graph: Graph = (
-            synthetic(config, setting.seed)
-            if setting.scale == "smoke"
-            else from_files(self.data_folder, config)
-        )
-        self.training = Seeds(graph, graph.training, config, setting.seed)
+        """Draw a graph."""
+        if self.setting.scale == "smoke":
+            self._learn_from(synthetic(self.config, self.setting.seed))
+
+    def open_data(self) -> None:
+        """Open IGBH-Full's files and sort its edges by target."""
+        if self.setting.scale == "reference":
+            self._learn_from(from_files(self.data_folder, self.config, self.wanted))
+
+    def _learn_from(self, graph: Graph) -> None:
+        config = self.config
+        self.training = Seeds(graph, graph.training, config, self.setting.seed)
         # Seed 0 whatever the run's: all runs are judged by the same neighbourhoods
         self.evaluation = Seeds(graph, graph.evaluation, config, seed=0)
 

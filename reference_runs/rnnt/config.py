@@ -1,7 +1,7 @@
 """RNN-T: front end, widths, augmentation and schedule at both scales.
 
 Source of the reference figures: the policy's section on hyperparameters of rounds 1.0 to 3.1, the
-public results of those rounds, and the convergence points at a batch of 1024.
+public results of those rounds, and the convergence point of 3.1 at a batch of 1024.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit, version
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,8 +131,12 @@ def smoke() -> RnnT:
     )
 
 
+POINT = ReferencePoint("training", "3.1", "rnnt", "rnn_t_ref_1k")
+
+
 def reference() -> RnnT:
-    """The benchmark at the reference's batch of 1024."""
+    """LibriSpeech as the reference convergence points of 3.1 were made, at a batch of 1024."""
+    point = POINT.settings()
     return RnnT(
         sample_rate=16_000,
         fft_size=512,
@@ -146,17 +151,24 @@ def reference() -> RnnT:
         encoder_dropout=0.1,
         prediction_dropout=0.3,
         joint_dropout=0.3,
-        model_eval_ema_factor=0.999,
-        global_batch_size=1024,
+        model_weights_initialization_scale=point["model_weights_initialization_scale"],
+        # The point's spelling
+        model_eval_ema_factor=point["model_eva_ema_factor"],
+        global_batch_size=point["global_batch_size"],
         gradient_accumulation_steps=64,
         train_samples=278_016,
         eval_samples=2703,
         target=0.058,
         last_step=271 * 100,
-        opt_base_learning_rate=4e-3,
-        opt_learning_rate_warmup_epochs=6,
-        opt_lamb_learning_rate_hold_epochs=40,
-        opt_lamb_learning_rate_decay_poly_power=0.935,
+        opt_base_learning_rate=point["opt_base_learning_rate"],
+        opt_lamb_beta_1=point["opt_lamb_beta_1"],
+        opt_lamb_beta_2=point["opt_lamb_beta_2"],
+        opt_weight_decay=point["opt_weight_decay"],
+        opt_gradient_clip_norm=point["opt_gradient_clip_norm"],
+        opt_learning_rate_warmup_epochs=point["opt_learning_rate_warmup_epochs"],
+        opt_lamb_learning_rate_hold_epochs=point["opt_lamb_learning_rate_hold_epochs"],
+        opt_lamb_learning_rate_decay_poly_power=point["opt_lamb_learning_rate_decay_poly_power"],
+        opt_lamb_learning_rate_min=point["opt_lamb_learning_rate_min"],
         workers=4,
     )
 
@@ -167,6 +179,7 @@ BENCHMARKS = (
         title="Speech recognition: RNN-T on LibriSpeech",
         smoke=smoke,
         reference=reference,
+        point=POINT,
         rounds=("1.0", "1.1", "2.0", "2.1", "3.0", "3.1"),
         data="librispeech-*-wav.json of LibriSpeech, its WAV files, and librispeech1023.vocab",
     ),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from podium.reference_runs.engine.samples import Wanted
     from podium.reference_runs.rnnt.config import RnnT
     from podium.reference_runs.rnnt.features import Sound
 
@@ -168,24 +169,37 @@ PARTS = {
 }
 
 
-def from_files(folder: Path, config: RnnT, seed: int) -> tuple[Utterances, Utterances]:
-    """LibriSpeech as WAV files that manifests name; raises DataMissing."""
+MANIFEST = "librispeech-{}-wav.json"
+
+
+def from_files(
+    folder: Path, config: RnnT, seed: int, wanted: Wanted
+) -> tuple[Utterances, Utterances]:
+    """LibriSpeech as WAV files that manifests name; raises DataMissing.
+
+    Utterances that are longer than the config's limit are not trained on, and not counted.
+    """
     pieces = Pieces.read(folder / "librispeech1023.vocab", config.pieces)
     found = []
-    for use, wanted in (("training", config.train_samples), ("evaluation", config.eval_samples)):
+    for use, check in (
+        ("training", wanted.check_training),
+        ("evaluation", wanted.check_evaluation),
+    ):
         rows = [row for part in PARTS[use] for row in _manifest(folder, part)]
+        what = "utterances"
         if use == "training":
-            rows = [row for row in rows if row[1] <= config.data_train_max_duration]
-        if len(rows) < wanted:
-            raise DataMissing(f"{folder} holds {len(rows)} utterances for {use}; {wanted} wanted")
-        paths, seconds, texts = zip(*rows[:wanted], strict=True)
+            longest = config.data_train_max_duration
+            rows = [row for row in rows if row[1] <= longest]
+            what = f"utterances of at most {longest:g} s"
+        check(folder / MANIFEST.format(f"{{{','.join(PARTS[use])}}}"), len(rows), what)
+        paths, seconds, texts = zip(*rows, strict=True)
         sound = _Files(paths, config.sample_rate)
         found.append(Utterances(config, sound, seconds, texts, pieces, use == "training", seed))
     return found[0], found[1]
 
 
 def _manifest(folder: Path, part: str) -> list[tuple[Path, float, str]]:
-    path = folder / f"librispeech-{part}-wav.json"
+    path = folder / MANIFEST.format(part)
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return [

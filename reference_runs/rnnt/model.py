@@ -120,10 +120,9 @@ def _lstm(width: int, hidden: int, layers: int, dropout: float) -> nn.LSTM:
 
 
 def _initialise(rnn: nn.LSTM, scale: float) -> None:
-    """Scale the weights; each forget gate starts open, by one of its two biases."""
+    """Open each forget gate by one of its two biases, then scale weights and biases alike."""
     with torch.no_grad():
         for name, parameter in rnn.named_parameters():
-            if "weight" in name:
-                parameter.mul_(scale)
-            else:
+            if "bias" in name:
                 parameter[rnn.hidden_size : 2 * rnn.hidden_size] = float("ih" in name)
+            parameter.mul_(scale)

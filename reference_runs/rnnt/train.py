@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -26,20 +26,28 @@ if TYPE_CHECKING:
 class Recognition(Task[RnnT]):
     """Speech to words; the quality is the word error rate of greedy decoding."""
 
+    files: ClassVar[tuple[str, ...]] = ("librispeech1023.vocab",)
+
     training: Utterances
     evaluation: Utterances
 
     def prepare(self) -> None:
-        """Have the toy language spoken, or open LibriSpeech's manifests."""
-        config, setting = self.config, self.setting
-        if setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(config, setting.seed)
-        else:
-            self.training, self.evaluation = from_files(self.data_folder, config, setting.seed)
+        """Have the toy language spoken."""
+        config, seed = self.config, self.setting.seed
+        if self.setting.scale == "reference":
+            return
+        self.training, self.evaluation = synthetic(config, seed)
         if config.shuffled_labels:
-            order = np.random.default_rng(setting.seed).permutation(len(self.training))
+            order = np.random.default_rng(seed).permutation(len(self.training))
             texts = [self.training.texts[at] for at in order]
             self.training = replace(self.training, texts=texts)
+
+    def open_data(self) -> None:
+        """Read LibriSpeech's manifests."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation = from_files(
+                self.data_folder, self.config, self.setting.seed, self.wanted
+            )
 
     def training_data(self) -> Utterances:
         """The utterances that `batches` shares out."""

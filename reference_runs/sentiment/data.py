@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from podium.reference_runs.engine.samples import Wanted
     from podium.reference_runs.sentiment.config import Sentiment
 
 OPINIONS, NEGATORS = 30, 3
@@ -90,33 +91,35 @@ def write(count: int, vocabulary: int, rng: np.random.Generator) -> Reviews:
 _WORD = re.compile(r"[a-z0-9']+")
 
 
-def from_files(folder: Path, config: Sentiment) -> tuple[Reviews, Reviews]:
-    """IMDB's reviews, one in each file; raises DataMissing where a folder lacks them.
+def from_files(folder: Path, vocabulary: int, wanted: Wanted) -> tuple[Reviews, Reviews]:
+    """IMDB's reviews, one in each file; raises DataMissing where there are not those wanted.
 
     The vocabulary is the training reviews' most frequent words.
     """
-    parts = [
-        (_read(folder / part / "neg", count // 2), _read(folder / part / "pos", count // 2))
-        for part, count in (("train", config.train_samples), ("test", config.eval_samples))
-    ]
-    counts = Counter(chain.from_iterable(chain(*parts[0])))
+    train, test = (
+        (_read(folder / part / "neg"), _read(folder / part / "pos")) for part in ("train", "test")
+    )
+    wanted.check_training(folder / "train", sum(map(len, train)), "reviews in neg and pos")
+    wanted.check_evaluation(folder / "test", sum(map(len, test)), "reviews in neg and pos")
+    counts = Counter(chain.from_iterable(chain(*train)))
     # Ties go by the word: the vocabulary must not depend on the order of files
-    frequent = sorted(counts, key=lambda word: (-counts[word], word))[: config.vocabulary - 2]
+    frequent = sorted(counts, key=lambda word: (-counts[word], word))[: vocabulary - 2]
     number = {word: at for at, word in enumerate(frequent, OTHER + 1)}
-    training, evaluation = (_numbered(against, in_favour, number) for against, in_favour in parts)
-    return training, evaluation
+    return _numbered(*train, number), _numbered(*test, number)
 
 
-def _read(folder: Path, wanted: int) -> list[list[str]]:
+def _read(folder: Path) -> list[list[str]]:
+    """The words of each review in a folder."""
+    return [_words(path) for path in sorted(folder.glob("*.txt"))]
+
+
+def _words(path: Path) -> list[str]:
     try:
-        paths = sorted(folder.glob("*.txt"))
-        texts = [path.read_text(encoding="utf-8").lower() for path in paths[:wanted]]
+        text = path.read_text(encoding="utf-8").lower()
     except (OSError, UnicodeError) as error:
-        raise DataMissing(f"{folder} cannot be read: {error}") from None
-    if len(texts) < wanted:
-        raise DataMissing(f"{folder} holds {len(texts)} reviews; {wanted} are wanted")
+        raise DataMissing(f"{path} cannot be read: {error}") from None
     # The reviews hold HTML line breaks, which are no words
-    return [_WORD.findall(text.replace("<br />", " ")) for text in texts]
+    return _WORD.findall(text.replace("<br />", " "))
 
 
 def _numbered(

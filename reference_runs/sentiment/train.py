@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
@@ -22,18 +22,25 @@ if TYPE_CHECKING:
 class Classification(Task[Sentiment]):
     """Is a review favourable? The quality is the share of right answers."""
 
+    files: ClassVar[tuple[str, ...]] = ("train", "test")
+
     training: Reviews
     evaluation: Reviews
 
     def prepare(self) -> None:
-        """Write texts, or read IMDB's."""
-        config, setting = self.config, self.setting
-        if setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(config, setting.seed)
-        else:
-            self.training, self.evaluation = from_files(self.data_folder, config)
-        if config.shuffled_labels:
-            self.training = self.training.shuffled(setting.seed)
+        """Write texts."""
+        config, seed = self.config, self.setting.seed
+        if self.setting.scale == "smoke":
+            self.training, self.evaluation = synthetic(config, seed)
+            if config.shuffled_labels:
+                self.training = self.training.shuffled(seed)
+
+    def open_data(self) -> None:
+        """Read IMDB's reviews."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation = from_files(
+                self.data_folder, self.config.vocabulary, self.wanted
+            )
 
     def training_data(self) -> Reviews:
         """The reviews that `batches` shares out."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from podium.reference_runs.engine.samples import Wanted
+    from podium.reference_runs.transformer.config import Transformer
+
 Ids = list["NDArray[np.int32]"]
 
 NOUNS, VERBS, ADJECTIVES, ADVERBS, PREPOSITIONS, ARTICLES, GENDERS = 28, 12, 10, 5, 4, 2, 3
@@ -142,32 +145,39 @@ def _as_tokens(ids: Iterable[int]) -> str:
     return " ".join(f"w{word}" for word in ids)
 
 
-def from_files(
-    folder: Path, longest: int, counts: tuple[int, int]
-) -> tuple[Pairs, Pairs, list[str]]:
+def from_files(folder: Path, config: Transformer, wanted: Wanted) -> tuple[Pairs, Pairs, list[str]]:
     """WMT17's pairs to train on, newstest2014 to evaluate on, and its translations as they stand.
 
     Raises DataMissing where a file is absent or holds another number of sentences than wanted.
     """
-    subwords = Subwords.read(folder / "vocabulary.txt")
-    source, target = ([*map(subwords.ids, read_lines(folder / f"train.{at}"))] for at in LANGUAGES)
+    path, longest = folder / "vocabulary.txt", config.max_sequence_length
+    subwords = Subwords.read(path)
+    if len(subwords.pieces) > config.vocabulary:
+        raise DataMissing(
+            f"{path} holds {len(subwords.pieces)} sub-words; expected {config.vocabulary}"
+        )
+    source, target = ([*map(subwords.ids, side)] for side in _sides(folder, "train"))
     kept = [
         pair
         for pair in zip(source, target, strict=True)
         if min(map(len, pair)) > 0 and max(map(len, pair)) < longest
     ]
-    if len(kept) < counts[0]:
-        raise DataMissing(
-            f"{folder} holds {len(kept)} pairs below {longest} sub-words;"
-            f" train_samples is {counts[0]}, give that number with --set"
-        )
-    tests = [read_lines(folder / f"newstest2014.{at}") for at in LANGUAGES]
-    if [len(lines) for lines in tests] != [counts[1]] * 2:
-        raise DataMissing(f"{folder}/newstest2014.* must hold {counts[1]} lines each")
-    chosen = kept[: counts[0]]
-    training = Pairs([pair[0] for pair in chosen], [pair[1] for pair in chosen], subwords.text)
+    where = f"{folder / 'train'}.en and .de"
+    wanted.check_training(where, len(kept), f"pairs below {longest} sub-words")
+    tests = _sides(folder, "newstest2014")
+    wanted.check_evaluation(f"{folder / 'newstest2014'}.en", len(tests[0]), "lines")
+    training = Pairs([pair[0] for pair in kept], [pair[1] for pair in kept], subwords.text)
     first, second = ([*map(subwords.ids, lines)] for lines in tests)
     return training, Pairs(first, second, subwords.text), tests[1]
+
+
+def _sides(folder: Path, part: str) -> tuple[list[str], list[str]]:
+    """The lines of both languages, as many of each."""
+    first, second = (folder / f"{part}.{language}" for language in LANGUAGES)
+    source, target = read_lines(first), read_lines(second)
+    if len(source) != len(target):
+        raise DataMissing(f"{second} holds {len(target)} lines; {first.name} holds {len(source)}")
+    return source, target
 
 
 LANGUAGES = ("en", "de")
@@ -176,6 +186,9 @@ LANGUAGES = ("en", "de")
 def read_lines(path: Path) -> list[str]:
     """A file's lines; raises DataMissing."""
     try:
-        return path.read_text(encoding="utf-8").splitlines()
+        # Only a line feed ends a line: Unicode's other separators stand within sentences
+        with path.open(encoding="utf-8", newline="\n") as stream:
+            text = stream.read()
     except (OSError, UnicodeError) as error:
         raise DataMissing(f"{path} cannot be read: {error}") from None
+    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")] if text else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -24,25 +24,31 @@ if TYPE_CHECKING:
 class Translation(Task[Transformer]):
     """Sentences from one language into another; the quality is the corpus BLEU of a beam search."""
 
+    files: ClassVar[tuple[str, ...]] = ("vocabulary.txt",)
+
     training: Pairs
     evaluation: Pairs
     references: list[str]
 
     def prepare(self) -> None:
-        """Draw pairs of the toy languages, or read and cut up those of WMT17."""
-        config, setting = self.config, self.setting
+        """Draw pairs of the toy languages."""
+        config, seed = self.config, self.setting.seed
+        if self.setting.scale == "reference":
+            return
         counts = config.train_samples, config.eval_samples
-        if setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(config.vocabulary, counts, setting.seed)
-            self.references = [self.evaluation.text(ids) for ids in self.evaluation.target]
-        else:
-            longest = config.max_sequence_length
-            self.training, self.evaluation, self.references = from_files(
-                self.data_folder, longest, counts
-            )
+        self.training, self.evaluation = synthetic(config.vocabulary, counts, seed)
+        self.references = [self.evaluation.text(ids) for ids in self.evaluation.target]
         if config.shuffled_labels:
-            self.training = self.training.shuffled(setting.seed)
+            self.training = self.training.shuffled(seed)
         self.lengths = self.training.lengths()
+
+    def open_data(self) -> None:
+        """Read the sentences of WMT17 and cut them into sub-words."""
+        if self.setting.scale == "reference":
+            self.training, self.evaluation, self.references = from_files(
+                self.data_folder, self.config, self.wanted
+            )
+            self.lengths = self.training.lengths()
 
     def training_data(self) -> Pairs:
         """The pairs that `batches` shares out."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit, version
+from podium.reference_runs.engine.reference_point import ReferencePoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,21 +102,30 @@ def smoke() -> UNet3D:
     )
 
 
+POINT = ReferencePoint("training", "4.0", "unet3d", "unet3d_ref_28")
+
+
 def reference() -> UNet3D:
-    """The benchmark at a batch of 28 on KiTS19."""
+    """KiTS19 as the reference convergence point of 4.0 at a batch of 28 was made."""
+    point = POINT.settings()
+    batch = point["global_batch_size"]
     return UNet3D(
         filters=(32, 64, 128, 256, 320, 320),
         training_input_shape=(128, 128, 128),
         validation_input_shape=(128, 128, 128),
-        global_batch_size=28,
+        global_batch_size=batch,
         gradient_accumulation_steps=7,
         train_samples=CASES,
         eval_samples=42,
         target=0.908,
         # The policy's limit: 10 000 passes over 168 volumes
-        last_step=10_000 * CASES // 28,
-        opt_base_learning_rate=2.0,
-        opt_learning_rate_warmup_epochs=1000,
+        last_step=10_000 * CASES // batch,
+        opt_base_learning_rate=point["opt_base_learning_rate"],
+        opt_initial_learning_rate=point["opt_initial_learning_rate"],
+        # The point counts samples under this name, as logs from 3.1 on do
+        opt_learning_rate_warmup_epochs=point["opt_learning_rate_warmup_epochs"] // CASES,
+        opt_momentum=point["opt_momentum"],
+        opt_weight_decay=point["opt_weight_decay"],
         workers=4,
     )
 
@@ -126,6 +136,7 @@ BENCHMARKS = (
         title="Medical image segmentation: 3D U-Net on KiTS19",
         smoke=smoke,
         reference=reference,
+        point=POINT,
         rounds=("1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"),
         data=(
             "case_00000_x.npy and case_00000_y.npy to case_00209_y.npy, resampled and normalised,"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from podium.reference_runs.engine.samples import Wanted
     from podium.reference_runs.unet3d.config import UNet3D
 
 PAD = -2.2
@@ -26,6 +28,10 @@ NOISE, SPECKLE = 0.34, 0.05
 
 FLIP, BRIGHTEN, BLUR = 1 / 3, 0.1, 0.1
 """How often each axis is mirrored, brightness is scaled, and noise is added."""
+
+
+BRIGHTER = 1.7, 2.3
+"""What brightness is multiplied by: the reference adds a factor of 0.7 to 1.3 to one."""
 
 
 class Case(NamedTuple):
@@ -69,44 +75,69 @@ class Drawn:
 class Files:
     """Pre-processed cases, `case_00012_x.npy` with `case_00012_y.npy`, (1, D, H, W) each."""
 
-    def __init__(self, folder: Path, numbers: Sequence[int]) -> None:
-        self.folder, self.numbers = folder, numbers
-        for number in numbers:
-            for kind in "xy":
-                if not self._path(number, kind).is_file():
-                    raise DataMissing(f"{self._path(number, kind)} is missing")
+    def __init__(self, folder: Path, numbers: Sequence[int], classes: int) -> None:
+        self.folder, self.numbers, self.classes = folder, numbers, classes
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def case(self, index: int) -> Case:
-        """One volume."""
-        number = self.numbers[index]
-        try:
-            image, label = (np.load(self._path(number, kind))[0] for kind in "xy")
-        except (OSError, ValueError, IndexError) as error:
-            raise DataMissing(f"case {number} cannot be read: {error}") from None
+        """One volume; raises DataMissing."""
+        paths = [_path(self.folder, self.numbers[index], kind) for kind in "xy"]
+        image, label = (_volume(path) for path in paths)
+        if image.shape != label.shape:
+            raise DataMissing(f"{paths[1]} is of shape {label.shape}; expected {image.shape}")
+        if label.size and not 0 <= label.min() <= label.max() < self.classes:
+            raise DataMissing(
+                f"{paths[1]} holds classes {label.min()} to {label.max()};"
+                f" expected 0 to {self.classes - 1}"
+            )
         return _case(image.astype(np.float32), label.astype(np.uint8))
 
-    def _path(self, number: int, kind: str) -> Path:
-        return self.folder / f"case_{number:05d}_{kind}.npy"
+
+def _path(folder: Path, number: int, kind: str) -> Path:
+    return folder / f"case_{number:05d}_{kind}.npy"
+
+
+def _volume(path: Path) -> NDArray[Any]:
+    """A volume of a file with one channel, (D, H, W)."""
+    try:
+        volume: NDArray[Any] = np.load(path)
+    except (OSError, ValueError, EOFError) as error:
+        raise DataMissing(f"{path} cannot be read as an array: {error}") from None
+    if volume.ndim != 4 or len(volume) != 1 or not volume.size:
+        raise DataMissing(f"{path} is of shape {volume.shape}; expected (1, D, H, W)")
+    found: NDArray[Any] = volume[0]
+    return found
 
 
 def _case(image: NDArray[np.float32], label: NDArray[np.uint8]) -> Case:
     return Case(image, label, np.flatnonzero(label))
 
 
-def from_files(folder: Path, counts: tuple[int, int]) -> tuple[Files, Files]:
-    """Training and evaluation cases; raises DataMissing where a file or a case is not there."""
+def from_files(folder: Path, config: UNet3D, wanted: Wanted) -> tuple[Files, Files]:
+    """Training and evaluation cases; raises DataMissing where a file or a case is not there.
+
+    Every case below `folder` is trained on but those that `evaluation_cases.txt` names.
+    """
     path = folder / "evaluation_cases.txt"
     try:
-        held_out = sorted(int(line) for line in path.read_text(encoding="utf-8").split())
+        held_out = sorted({int(line) for line in path.read_text(encoding="utf-8").split()})
     except (OSError, ValueError) as error:
         raise DataMissing(f"{path} is no list of case numbers: {error}") from None
-    training = [number for number in range(sum(counts)) if number not in set(held_out)]
-    if (len(training), len(held_out)) != counts:
-        raise DataMissing(f"{path} names {len(held_out)} cases; must name {counts[1]}")
-    return Files(folder, training), Files(folder, held_out)
+    wanted.check_evaluation(path, len(held_out), "case numbers")
+    there = {int(found[1]) for each in folder.iterdir() if (found := _CASE.fullmatch(each.name))}
+    for number in sorted(there | {*held_out}):
+        for kind in "xy":
+            if not _path(folder, number, kind).is_file():
+                raise DataMissing(f"{_path(folder, number, kind)} is missing")
+    training = sorted(there - {*held_out})
+    wanted.check_training(folder, len(training), f"cases beside those of {path.name}")
+    classes = config.classes
+    return Files(folder, training, classes), Files(folder, held_out, classes)
+
+
+_CASE = re.compile(r"case_(\d{5})_[xy]\.npy")
 
 
 class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
@@ -144,7 +175,7 @@ class Patches(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):
         steps = tuple(slice(None, None, -1 if each < FLIP else 1) for each in chance[5:8])
         image, label = case.image[part][steps], case.label[part][steps]
         if chance[8] < BRIGHTEN:
-            image = image * np.float32(0.7 + 0.6 * chance[9])
+            image = image * np.float32(BRIGHTER[0] + (BRIGHTER[1] - BRIGHTER[0]) * chance[9])
         if chance[10] < BLUR:
             rng = np.random.default_rng([self.seed, self.epoch, index, 0x3D])
             noise = rng.normal(0, rng.uniform(0, 0.1), image.shape)

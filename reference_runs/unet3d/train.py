@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -25,21 +25,26 @@ if TYPE_CHECKING:
 class Segmentation(Task[UNet3D]):
     """Segmentation of volumes; the quality is the mean Dice score of kidney and tumour."""
 
+    files: ClassVar[tuple[str, ...]] = ("evaluation_cases.txt",)
+
     training: Patches
     evaluation: Source
 
     def prepare(self) -> None:
-        """Draw volumes, or list the cases' files."""
+        """Draw volumes."""
         config, seed = self.config, self.setting.seed
-        counts = config.train_samples, config.eval_samples
-        training: Source
         if self.setting.scale == "smoke":
-            training, self.evaluation = drawn = synthetic(counts, config.volume_size, seed)
+            counts = config.train_samples, config.eval_samples
+            training, self.evaluation = synthetic(counts, config.volume_size, seed)
             if config.shuffled_labels:
-                drawn[0].shuffle(np.random.default_rng([seed, 0x5FF]))
-        else:
-            training, self.evaluation = from_files(self.data_folder, counts)
-        self.training = Patches(training, config, seed)
+                training.shuffle(np.random.default_rng([seed, 0x5FF]))
+            self.training = Patches(training, config, seed)
+
+    def open_data(self) -> None:
+        """List the cases' files."""
+        if self.setting.scale == "reference":
+            training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
+            self.training = Patches(training, self.config, self.setting.seed)
 
     def training_data(self) -> Patches:
         """The patches that `batches` shares out."""

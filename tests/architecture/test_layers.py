@@ -26,7 +26,7 @@ PACKAGE_ORDER = {
     "logging_spec": (),
     "rules": ("logging_spec",),
     "compliance": ("logging_spec", "rules"),
-    "reference_runs": ("logging_spec",),
+    "reference_runs": ("logging_spec", "rules"),
 }
 """Which packages each may import. One command starts the trainers: see below."""
 

@@ -41,6 +41,7 @@ def task(log: Path, config: CosmoFlow | None = None) -> Cosmology:
     made.prepare()
     with Logger(str(log), rank=0) as logger:
         made.stage(logger)
+    made.open_data()
     return made
 
 
@@ -97,10 +98,10 @@ def test_each_parameter_leaves_a_trace_of_its_own(parameter: int, trace: str) ->
 def test_files_are_the_same_for_a_seed_and_evaluation_for_all(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         write(tmp_path / name, small(), seed)
-    a, b, c = (open_made(tmp_path / name, "train", 32) for name in "abc")
+    a, b, c = (open_made(tmp_path / name, "train") for name in "abc")
     assert torch.equal(a.__getitems__([3])[0], b.__getitems__([3])[0])
     assert not torch.equal(a.__getitems__([3])[0], c.__getitems__([3])[0])
-    d, e = (open_made(tmp_path / name, "validation", 8) for name in "ac")
+    d, e = (open_made(tmp_path / name, "validation") for name in "ac")
     assert torch.equal(d.__getitems__([7])[0], e.__getitems__([7])[0])
 
 
@@ -131,8 +132,9 @@ def test_simulations_are_read_one_by_one(tmp_path: Path) -> None:
     assert volumes.shape == (2, 4, 2, 2, 2)
     assert volumes[0, 3, 0, 0, 1] == pytest.approx(np.log1p(7))
     assert parameters.tolist() == [[0.5, -0.5, 0.25, 0]] * 2
-    with pytest.raises(DataMissing, match="holds 2 volumes; 3 are wanted"):
-        open_simulated(tmp_path, "train", 3)
+    said = r"0\.tfrecord holds 32 counts and 4 parameters; expected 256 and 4"
+    with pytest.raises(DataMissing, match=said):
+        open_simulated(tmp_path, "train", 4).__getitems__([0])
 
 
 @given(st.integers(0, 200), st.binary(max_size=4))
@@ -144,20 +146,20 @@ def test_a_damaged_simulation_is_told_by_name_or_read(
     data = tfrecord(np.zeros((2, 2, 2, 4)), np.zeros(4))
     (folder / "0.tfrecord").write_bytes(data[:place] + junk)
     with contextlib.suppress(DataMissing):
-        open_simulated(folder.parent, "train", 1).__getitems__([0])
+        open_simulated(folder.parent, "train", 2).__getitems__([0])
 
 
 def test_a_broken_simulation_is_told_by_name(tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     (tmp_path / "train" / "0.tfrecord").write_bytes(b"no record at all, but long enough")
     with pytest.raises(DataMissing, match=r"0\.tfrecord cannot be read"):
-        open_simulated(tmp_path, "train", 1).__getitems__([0])
+        open_simulated(tmp_path, "train", 2).__getitems__([0])
 
 
 def test_a_folder_without_volumes_is_told_by_name(tmp_path: Path) -> None:
     setting = Setting(scale="reference", usage="hpc", data=tmp_path)
     with pytest.raises(DataMissing, match="train"):
-        Cosmology(reference(), setting, Ranks(torch.device("cpu"))).prepare()
+        Cosmology(reference(), setting, Ranks(torch.device("cpu"))).check_files()
 
 
 # --- staging, schedule, quality ---

@@ -32,10 +32,11 @@ def task_of(**settings: str) -> Segmentation:
 
 
 def staged(task: Segmentation) -> Segmentation:
-    """The task with its data near, as after the loop has called it."""
+    """The task with its data near and open, as after the loop has called it."""
     task.prepare()
     with Logger(io.StringIO(), rank=0) as log:
         task.stage(log)
+    task.open_data()
     return task
 
 
@@ -168,7 +169,7 @@ def _folder(path: Path, config: DeepCam) -> Path:
 
 def test_maps_are_scaled_by_the_folders_extremes(tmp_path: Path) -> None:
     config = smoke().with_settings(SMALL)
-    weather = Weather(_folder(tmp_path / "cam", config), "train", 16)
+    weather = Weather(_folder(tmp_path / "cam", config), "train")
     maps, labels = weather.__getitems__(range(16))
     assert (maps.shape, labels.shape) == ((16, 4, 48, 64), (16, 48, 64))
     assert float(maps.min()) == pytest.approx(0, abs=1e-6)
@@ -178,12 +179,18 @@ def test_maps_are_scaled_by_the_folders_extremes(tmp_path: Path) -> None:
 def test_missing_maps_labels_and_statistics_are_told_by_name(tmp_path: Path) -> None:
     config = smoke().with_settings(SMALL)
     folder = _folder(tmp_path / "cam", config)
-    with pytest.raises(DataMissing, match="holds 16 maps; must hold 17"):
-        Weather(folder, "train", 17)
-    weather = Weather(folder, "train", 16)
+    weather = Weather(folder, "train")
+    for name, wrong, said in (
+        ("data-00001", np.zeros((48, 64, 3)), r"shape \(48, 64, 3\); expected \(48, 64, 4\)"),
+        ("label-00002", np.zeros((48, 63), np.uint8), r"shape \(48, 63\); expected \(48, 64\)"),
+        ("label-00002", np.full((48, 64), 3, np.uint8), "classes beyond 0 to 2"),
+    ):
+        np.save(folder / "train" / f"{name}.npy", wrong)
+        with pytest.raises(DataMissing, match=rf"{name}\.npy .*{said}"):
+            weather.__getitems__([int(name[-1])])
     (folder / "train" / "label-00003.npy").unlink()
     with pytest.raises(DataMissing, match=r"label-00003\.npy"):
         weather.__getitems__([3])
     (folder / "stats.npz").unlink()
     with pytest.raises(DataMissing, match=r"stats\.npz"):
-        Weather(folder, "train", 16)
+        Weather(folder, "train")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,6 +82,9 @@ def test_no_feature_alone_tells_as_much_as_their_products() -> None:
         assert float(binary_auroc(rate, labels)) < 0.75 < smoke().target
 
 
+TWO_TABLES = smoke().with_settings({"rows": "(3, 3)", "ids": "(3, 2)"})
+
+
 def _days(folder: Path, count: int, samples: int) -> None:
     rng = np.random.default_rng(0)
     for day in range(count):
@@ -95,7 +99,7 @@ def _days(folder: Path, count: int, samples: int) -> None:
 
 def test_days_are_read_in_place_and_follow_each_other(tmp_path: Path) -> None:
     _days(tmp_path, 2, 10)
-    days = DayFiles(tmp_path, range(2))
+    days = DayFiles(tmp_path, range(2), TWO_TABLES)
     dense, ids, labels = days.__getitems__(range(8, 13))
     assert len(days) == 20
     assert (dense.shape, ids[0].shape, ids[1].shape) == ((5, 13), (5, 3), (5, 2))
@@ -108,13 +112,38 @@ def test_days_are_read_in_place_and_follow_each_other(tmp_path: Path) -> None:
 
 def test_half_of_an_odd_day_is_rounded_up(tmp_path: Path) -> None:
     _days(tmp_path, 1, 7)
-    assert len(DayFiles(tmp_path, range(1), share=0.5)) == 4
+    assert len(DayFiles(tmp_path, range(1), TWO_TABLES, share=0.5)) == 4
 
 
 def test_a_missing_or_compressed_day_is_told_by_name(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match="day 0"):
-        DayFiles(tmp_path, range(1))
+    with pytest.raises(DataMissing, match=r"day_0_dense\.npy cannot be read"):
+        DayFiles(tmp_path, range(1), TWO_TABLES)
     _days(tmp_path, 1, 4)
     np.savez_compressed(tmp_path / "day_0_sparse_multi_hot.npz", **{"0": np.zeros((4, 3))})
     with pytest.raises(DataMissing, match="compressed"):
-        DayFiles(tmp_path, range(1))
+        DayFiles(tmp_path, range(1), TWO_TABLES)
+
+
+@pytest.mark.parametrize(
+    ("file", "wrong", "said"),
+    [
+        ("dense.npy", np.zeros((4, 12)), r"is of shape \(4, 12\); expected \(4, 13\)"),
+        ("multi_hot.npz", {"0": np.zeros((4, 3), np.int32)}, "holds 1 tables; expected 2"),
+        (
+            "multi_hot.npz",
+            {"0": np.zeros((4, 3), np.int32), "1": np.zeros((4, 4), np.int32)},
+            r"holds a table 1 of shape \(4, 4\); expected \(4, 2\)",
+        ),
+        (
+            "multi_hot.npz",
+            {"0": np.zeros((4, 3), np.int32), "1": np.full((4, 2), 3, np.int32)},
+            "holds the id 3 in table 1; expected 0 to 2",
+        ),
+    ],
+)
+def test_a_wrong_day_is_told_by_name(tmp_path: Path, file: str, wrong: Any, said: str) -> None:
+    _days(tmp_path, 1, 4)
+    path = next(tmp_path.glob(f"*{file}"))
+    np.savez(path, **wrong) if isinstance(wrong, dict) else np.save(path, wrong)
+    with pytest.raises(DataMissing, match=f"{file} {said}"):
+        DayFiles(tmp_path, range(1), TWO_TABLES).__getitems__(range(4))

@@ -10,8 +10,12 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402, N812
 
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
 from podium.reference_runs.gpt_oss_20b.model import Decoder, Experts, windowed  # noqa: E402
+from podium.reference_runs.gpt_oss_20b.train import MixturePretraining  # noqa: E402
+from podium.reference_runs.llama31.data import UNSCORED, Batch  # noqa: E402
 
 RELEASED = 20_914_757_184
 """Weights of the released model, 20.9 billion in its card."""
@@ -88,3 +92,30 @@ def test_grouped_experts_give_what_each_token_would_get_alone() -> None:
             gate, up = (x[row, at] @ layer.gate_up[expert]).chunk(2)
             wanted[row, at] += share * ((F.silu(gate) * up) @ layer.down[expert])
     assert torch.allclose(layer(x), wanted, atol=1e-5)
+
+
+def test_what_follows_a_documents_end_is_not_scored() -> None:
+    class Counts(torch.nn.Module):
+        """Gives a loss of 1 for each token that is scored."""
+
+        def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+            return (targets != UNSCORED).sum().double()
+
+    tokens = torch.tensor([[5, 9, 7, 9], [1, 2, 3, 4]])
+    batch = Batch(tokens, tokens + 1)
+    for end, scored in ((9, 6), (4, 7), (8, 8), (None, 8)):
+        config = replace(smoke(), end_of_document=end)
+        task = MixturePretraining(config, Setting(), Ranks(torch.device("cpu")))
+        assert [float(each) for each in task.loss(Counts(), batch)] == [scored, scored]
+    assert reference().end_of_document == 128_001
+
+
+@pytest.mark.parametrize("deviation", [0.008, 0.02])
+def test_weights_start_with_the_configs_deviation(deviation: float) -> None:
+    torch.manual_seed(1)
+    model = Decoder(replace(smoke(), initial_deviation=deviation, layers=2))
+    weights = model.state_dict()
+    assert float(weights["embedding.weight"].std()) == pytest.approx(deviation, rel=0.05)
+    deep = float(weights["blocks.1.experts.down"].std())
+    assert deep == pytest.approx(deviation / 2, rel=0.05)
+    assert reference().initial_deviation == 0.008

@@ -11,11 +11,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.llama2_70b_lora import config as lora  # noqa: E402
+from podium.reference_runs.llama2_70b_lora import data as packed  # noqa: E402
 from podium.reference_runs.llama2_70b_lora.model import adapted_llama  # noqa: E402
+from podium.reference_runs.llama2_70b_lora.train import FineTuning  # noqa: E402
 from podium.reference_runs.llama31 import config as llama31  # noqa: E402
-from podium.reference_runs.llama31.data import from_files  # noqa: E402
+from podium.reference_runs.llama31.data import UNSCORED  # noqa: E402
+from podium.reference_runs.llama31.files import from_files  # noqa: E402
 from podium.reference_runs.llama31.model import SLICE, Llama, rotary_frequencies  # noqa: E402
 
 PUBLISHED_8B = 8_030_261_248
@@ -115,16 +121,108 @@ def test_fresh_adapters_change_nothing() -> None:
         torch.testing.assert_close(model(tokens), before)
 
 
-def test_token_files_are_cut_into_sequences_that_overlap_by_one(tmp_path: Path) -> None:
-    np.arange(1000, dtype=np.uint32).tofile(tmp_path / "train.bin")
-    np.arange(200, dtype=np.uint32).tofile(tmp_path / "validation.bin")
-    config = replace(llama31.smoke_8b(), max_sequence_length=64)
-    training, evaluation = from_files(tmp_path, config)
-    assert (len(training), len(evaluation)) == (15, 3)
-    assert training.__getitems__([1]).tolist() == [list(range(64, 129))]
+# --- token files ---
 
 
-def test_files_too_short_are_named(tmp_path: Path) -> None:
-    np.arange(10, dtype=np.uint32).tofile(tmp_path / "train.bin")
-    with pytest.raises(DataMissing, match=r"train\.bin holds 10 tokens; one sequence needs 65"):
-        from_files(tmp_path, llama31.smoke_8b())
+def streams(folder: Path, tokens: int, wanted: int) -> Any:
+    """Sequences of 4 tokens of a file that holds the numbers from 0 on."""
+    np.arange(tokens, dtype=np.uint32).tofile(folder / "train.bin")
+    np.arange(8, dtype=np.uint32).tofile(folder / "validation.bin")
+    config = replace(llama31.smoke_8b(), max_sequence_length=4)
+    return from_files(folder, config, Wanted(wanted, 2))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "last"), [(12, UNSCORED), (13, 12), (14, 12), (15, 12), (16, 12)]
+)
+def test_token_files_are_cut_into_sequences_whose_targets_overlap(
+    tmp_path: Path, tokens: int, last: int
+) -> None:
+    training, evaluation = streams(tmp_path, tokens, 3)
+    assert (len(training), len(evaluation)) == (3, 2)
+    batch = training.__getitems__([0, 2])
+    assert batch.tokens.tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]]
+    assert batch.targets.tolist() == [[1, 2, 3, 4], [9, 10, 11, last]]
+
+
+@pytest.mark.parametrize(("tokens", "found"), [(3, 0), (4, 1), (5, 1), (11, 2)])
+def test_short_token_files_are_told_with_both_counts(
+    tmp_path: Path, tokens: int, found: int
+) -> None:
+    said = rf"train\.bin holds {found} sequences of 4 tokens; expected 3"
+    with pytest.raises(DataMissing, match=said):
+        streams(tmp_path, tokens, 3)
+
+
+def test_files_of_another_type_or_vocabulary_are_told(tmp_path: Path) -> None:
+    config = replace(llama31.smoke_8b(), max_sequence_length=4, vocabulary=2000)
+    path = tmp_path / "train.bin"
+    np.arange(1, 401, dtype=np.uint16).tofile(path)
+    with pytest.raises(DataMissing, match=r"train\.bin .*; these look like 16-bit ids"):
+        from_files(tmp_path, config, Wanted(3, 2))
+    path.write_bytes(b"12345")
+    with pytest.raises(DataMissing, match=r"train\.bin cannot be read as a row of uint32"):
+        from_files(tmp_path, config, Wanted(3, 2))
+    tokens = np.zeros(4000, dtype=np.uint32)
+    tokens[3998] = 2000  # far behind what is looked at first
+    for name in ("train", "validation"):
+        tokens.tofile(tmp_path / f"{name}.bin")
+    training, _ = from_files(tmp_path, config, Wanted(1000, 1000))
+    training.__getitems__([0, 998])
+    with pytest.raises(DataMissing, match=r"the token id 2000 behind token 3996; expected .*2000"):
+        training.__getitems__([0, 999])
+
+
+def write_packed(folder: Path, labels: list[int]) -> Any:
+    """Three and two sequences of 4 tokens for the fine-tuning."""
+    np.arange(12, dtype=np.uint32).tofile(folder / "train.bin")
+    np.arange(8, dtype=np.uint32).tofile(folder / "validation.bin")
+    np.array(labels, dtype=np.int32).tofile(folder / "validation_labels.bin")
+    config = replace(lora.smoke(), max_sequence_length=4)
+    return packed.from_files(folder, config, Wanted(3, 2))
+
+
+def test_packed_sequences_are_rows_and_prompts_are_not_scored(tmp_path: Path) -> None:
+    training, evaluation = write_packed(tmp_path, [-100, -100, 2, 3, -100, -100, -100, 7])
+    assert (len(training), len(evaluation)) == (3, 2)
+    batch = training.__getitems__([2])
+    assert batch.tokens.tolist() == [[8, 9, 10, 11]]
+    assert batch.targets.tolist() == [[9, 10, 11, UNSCORED]]
+    targets = evaluation.__getitems__([0, 1]).targets
+    assert targets.tolist() == [[-100, 2, 3, -100], [-100, -100, 7, -100]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([0] * 7, r"labels\.bin holds 7 labels; expected 8"),
+        ([0, 1, 2, 3, 9, 5, 6, 7], r"labels\.bin holds 9 at token 4; expected the token or -100"),
+    ],
+)
+def test_labels_that_do_not_fit_are_told(tmp_path: Path, labels: list[int], said: str) -> None:
+    with pytest.raises(DataMissing, match=said):
+        write_packed(tmp_path, labels)[1].__getitems__([0, 1])
+
+
+def fine_tuning() -> Any:
+    """The fine-tuning's task at smoke scale, prepared."""
+    task = FineTuning(lora.smoke(), Setting(), Ranks(torch.device("cpu")))
+    task.prepare()
+    return task
+
+
+def test_the_fine_tunings_quality_is_that_of_the_answers_alone() -> None:
+    task = fine_tuning()
+
+    class Places(torch.nn.Module):
+        """Gives each scored position its number for its loss."""
+
+        def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+            place = torch.arange(tokens.shape[1]).expand_as(targets)
+            return place[targets != UNSCORED].sum()
+
+    # Of a prompt of n tokens the last one's target is the answer's first
+    places = [np.arange(prompt - 1, 64) for prompt in task.evaluation.prompts]
+    assert len({*task.evaluation.prompts.tolist()}) > 10
+    assert task.evaluate(Places()) == pytest.approx(np.concatenate(places).mean())
+    assert (task.training.__getitems__(range(9)).targets != UNSCORED).all()

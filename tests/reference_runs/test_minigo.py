@@ -141,8 +141,12 @@ def test_games_follow_from_their_seeds_whoever_plays_beside_them() -> None:
 def test_a_game_that_is_hopeless_is_given_up_unless_it_is_to_be_played_on() -> None:
     seeds = [[1, game] for game in range(8)]
     whole = games(seeds)
-    assert len(games(seeds, resign_threshold=-0.5).outcome) < len(whole.outcome)
-    on = games(seeds, resign_threshold=-0.5, disable_resign_pct=1.0)
+    early = {"resign_thresholds": (-0.5, -0.5)}
+    assert len(games(seeds, **early).outcome) < len(whole.outcome)
+    # Where a game is given up is drawn between the two
+    some = len(games(seeds, resign_thresholds=(-0.9, -0.5)).outcome)
+    assert len(games(seeds, **early).outcome) <= some <= len(whole.outcome)
+    on = games(seeds, **early, disable_resign_pct=1.0)
     assert len(on.outcome) == len(whole.outcome)
 
 
@@ -150,6 +154,51 @@ def test_a_share_of_the_positions_is_kept() -> None:
     seeds = [[1, game] for game in range(8)]
     whole, part = games(seeds), games(seeds, filter_amount=0.3)
     assert 0.15 < len(part.outcome) / len(whole.outcome) < 0.45
+
+
+def test_what_is_searched_for_quickly_is_played_and_not_trained_on() -> None:
+    seeds = [[1, game] for game in range(8)]
+    whole = games(seeds)
+    part = games(seeds, fast_play_share=0.75, fast_play_readouts=2)
+    assert 0.1 < len(part.outcome) / len(whole.outcome) < 0.45
+    assert len(games(seeds, fast_play_share=1.0, fast_play_readouts=2).outcome) == 0
+    # Whoever plays beside them, as without it
+    alone = games(seeds[:3], fast_play_share=0.75, fast_play_readouts=2)
+    assert rows(alone) <= rows(part)
+
+
+def test_pruned_targets_keep_the_best_move_and_what_its_worth_explains() -> None:
+    goban = Goban(5)
+    at = goban.setup("XXXX. OOOO. XXXXX ..OX. .O.X.", BLACK)
+    forest = Forest(goban, Search(200, komi=0.5), at, at.hashes[:, None])
+    noise = np.zeros((1, goban.moves))
+    noise[0, [14, 15, 16]] = 1.0  # three moves that nothing but noise speaks for
+    forest.grow(Territory(goban, komi=0.5), noise)
+    visits, pruned = forest.visits[0], forest.pruned_visits()[0]
+    assert visits.argmax() == pruned.argmax() == 9
+    assert pruned[9] == visits[9]
+    assert (pruned <= visits).all()
+    assert pruned.sum() < visits.sum()
+    seeds = [[1, game] for game in range(2)]
+    plain, cut = games(seeds), games(seeds, target_pruning=True)
+    assert np.array_equal(plain.planes, cut.planes)  # the same games are played
+    assert (cut.policy > 0).sum() < (plain.policy > 0).sum()
+    assert np.allclose(cut.policy.astype(float).sum(1), 1, atol=1e-2)
+
+
+def test_noise_takes_the_configs_share_of_the_priors() -> None:
+    goban = Goban(5)
+    at = goban.start(1)
+    noise = np.zeros((1, goban.moves))
+    noise[0, 7] = 1.0
+    for mix in (0.0, 0.3):
+        forest = Forest(goban, Search(1, komi=0.5, noise_mix=mix), at, at.hashes[:, None])
+        forest.grow(Territory(goban, komi=0.5), noise)
+        assert forest.prior[0, 7] == pytest.approx((1 - mix) / goban.moves + mix)
+    settings = reference()
+    assert (settings.noise_mix, settings.match_readouts, settings.opponent_readouts) == (
+        *(0.3, 100, 100),
+    )
 
 
 def test_symmetries_are_eight_and_turn_targets_with_the_board() -> None:
@@ -218,6 +267,7 @@ QUICK = {
     "parallel_games": 4,
     "num_readouts": 4,
     "opponent_readouts": 4,
+    "match_readouts": 4,
     "gating_games": 4,
     "eval_samples": 8,
     "train_samples": 64,

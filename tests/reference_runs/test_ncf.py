@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.ncf.config import reference, smoke  # noqa: E402
@@ -93,14 +95,25 @@ def test_ratings_are_read_with_each_users_latest_held_out(tmp_path: Path) -> Non
     (tmp_path / "ratings.csv").write_text(
         "userId,movieId,rating,timestamp\n7,30,3.5,100\n7,10,4.0,300\n7,20,1.0,200\n9,10,5.0,50\n"
     )
-    known = from_ratings(tmp_path, 2, 3)
+    config = replace(reference(), users=2, items=3)
+    known = from_ratings(tmp_path, config, Wanted(10, 2))
     assert known.held_out.tolist() == [0, 0]
     assert sorted(zip(known.user.tolist(), known.item.tolist(), strict=True)) == [(0, 1), (0, 2)]
+    with pytest.raises(DataMissing, match=r"holds 10 pairs, 5 for each rating; expected 15"):
+        from_ratings(tmp_path, config, Wanted(15, 2))
+    with pytest.raises(DataMissing, match="holds 3 items; expected 4"):
+        from_ratings(tmp_path, replace(config, items=4), Wanted(10, 2))
+    few = replace(config, users=1)
+    with pytest.raises(DataMissing, match="holds 2 users; expected 1"):
+        from_ratings(tmp_path, few, Wanted(10, 2, exactly=False))
 
 
-@pytest.mark.parametrize("text", ["", "userId,movieId,rating,timestamp\na,b,c,d\n"])
+HEADER = "userId,movieId,rating,timestamp\n"
+
+
+@pytest.mark.parametrize("text", ["", HEADER, f"{HEADER}a,b,c,d\n"])
 def test_missing_or_broken_ratings_are_told_by_name(tmp_path: Path, text: str) -> None:
     if text:
         (tmp_path / "ratings.csv").write_text(text)
     with pytest.raises(DataMissing, match=r"ratings\.csv"):
-        from_ratings(tmp_path, 2, 3)
+        from_ratings(tmp_path, reference(), Wanted(10, 2, exactly=False))

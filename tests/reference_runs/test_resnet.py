@@ -198,5 +198,8 @@ def test_imagenets_files_are_read_in_the_order_of_their_folders(tmp_path: Path) 
     assert images.shape == (2, 3, 16, 16)
     assert labels.tolist() == [0, 1]
     assert images[1, 1].float().mean() > 200 > 50 > images[0, 1].float().mean()
-    with pytest.raises(DataMissing, match="has 2 folders; must have 1000"):
+    with pytest.raises(DataMissing, match="holds 2 folders; expected 1000"):
         Files(tmp_path, 1000)
+    (tmp_path / "n02" / "a.JPEG").write_bytes(b"no image")
+    with pytest.raises(DataMissing, match=r"n02/a\.JPEG cannot be read as an image"):
+        Centres(files, 16).__getitems__([1])

@@ -229,12 +229,22 @@ def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
         "annotations": [{"image_id": 7, "category_id": 9, "bbox": [10, 5, 20, 10]}],
     }
     (tmp_path / "labels" / "openimages-mlperf.json").write_text(json.dumps(notes))
-    scene = Files(tmp_path, 80).scene(0)
+    scene = Files(tmp_path, 80, 2).scene(0)
     assert scene.pixels.shape == (80, 80, 3)
     assert scene.boxes.tolist() == [[20, 20, 60, 60]]
     assert scene.classes.tolist() == [1]
     with pytest.raises(DataMissing, match="no annotation file"):
-        Files(tmp_path / "data", 80)
+        Files(tmp_path / "data", 80, 2)
+    with pytest.raises(DataMissing, match="holds 2 categories; expected 1"):
+        Files(tmp_path, 80, 1)
+    (tmp_path / "data" / "a.jpg").write_bytes(b"no image")
+    with pytest.raises(DataMissing, match=r"a\.jpg cannot be read as an image"):
+        Files(tmp_path, 80, 2).scene(0)
+    for wrong in ({"category_id": 4}, {"bbox": [1, 2]}, {"bbox": "none"}):
+        changed = {**notes, "annotations": [{**notes["annotations"][0], **wrong}]}
+        (tmp_path / "labels" / "openimages-mlperf.json").write_text(json.dumps(changed))
+        with pytest.raises(DataMissing, match="no annotation file"):
+            Files(tmp_path, 80, 2)
 
 
 def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.rgat.config import BENCHMARKS, reference, smoke  # noqa: E402
@@ -120,17 +123,48 @@ def _write_graph(folder: Path) -> None:
 
 def test_the_real_graph_is_read_from_its_files_and_sampled(tmp_path: Path) -> None:
     _write_graph(tmp_path)
-    changes = {"train_samples": "4", "eval_samples": "2", "width": "16", "classes": "6"}
-    config = reference().with_settings(changes)
-    graph = from_files(tmp_path, config)
+    config = reference().with_settings({"width": "16", "classes": "6"})
+    graph = from_files(tmp_path, config, Wanted(4, 2))
     cites = np.load(tmp_path / "paper__cites__paper" / "edge_index.npy")
     assert len(graph.edges[config.relations[0]].sources) == 2 * len(cites)
     batch = Seeds(graph, graph.training, config, seed=1).__getitems__(range(4))
     assert RGAT(config).eval()(batch).shape == (4, 6)
-    with pytest.raises(DataMissing, match="splits papers"):
-        from_files(tmp_path, reference())
+    with pytest.raises(DataMissing, match=r"train_idx\.pt holds 4 papers; expected 5"):
+        from_files(tmp_path, config, Wanted(5, 2))
 
 
 def test_a_missing_graph_is_told_by_name(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match="processed folder"):
-        from_files(tmp_path, reference())
+    with pytest.raises(DataMissing, match=r"author/node_feat\.npy cannot be read"):
+        from_files(tmp_path, reference(), Wanted(4, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("paper/node_feat.npy", np.zeros((6, 16), np.float32), r"is of shape \(6, 16\)"),
+        ("paper__cites__paper/edge_index.npy", np.full((3, 2), 6), "joins a paper beyond the 6"),
+        (
+            "paper__cites__paper/edge_index.npy",
+            np.zeros((2, 3), int),
+            r"is of shape \(2, 3\); ",
+        ),
+        ("paper/node_label_2K.npy", np.zeros(5), "holds 5 classes; expected 6"),
+        ("paper/node_label_2K.npy", np.full(6, 2983), "holds classes 2983 to 2983; expected 0"),
+        ("train_idx.pt", torch.tensor([6]), "names papers beyond the 6"),
+        ("train_idx.pt", b"no tensor", "cannot be read as a tensor"),
+        ("val_idx.pt", torch.tensor([0.5]), "must hold a tensor of papers' numbers"),
+    ],
+)
+def test_a_wrong_file_of_the_graph_is_told_by_name(
+    tmp_path: Path, name: str, wrong: Any, said: str
+) -> None:
+    _write_graph(tmp_path)
+    path = tmp_path / name
+    if isinstance(wrong, bytes):
+        path.write_bytes(wrong)
+    elif isinstance(wrong, torch.Tensor):
+        torch.save(wrong, path)
+    else:
+        np.save(path, wrong)
+    with pytest.raises(DataMissing, match=f"{re.escape(name)} {said}"):
+        from_files(tmp_path, reference(), Wanted(4, 2, exactly=False))

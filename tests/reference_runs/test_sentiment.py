@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.sentiment.config import Sentiment, reference, smoke  # noqa: E402
@@ -93,22 +94,28 @@ def test_the_quality_is_the_share_of_right_answers() -> None:
     assert trained.evaluate(Favourable()) == pytest.approx(trained.evaluation.labels.mean())
 
 
-def imdb(folder: Path) -> Sentiment:
+def imdb(folder: Path) -> None:
     for part in ("train", "test"):
         for opinion, text in (("pos", "A Good film<br />truly"), ("neg", "a bad, BAD film")):
             (folder / part / opinion).mkdir(parents=True)
             for number in range(2):
                 (folder / part / opinion / f"{number}.txt").write_text(text)
-    return replace(reference(), vocabulary=5, train_samples=4, eval_samples=4)
 
 
 def test_reviews_are_read_with_the_most_frequent_words(tmp_path: Path) -> None:
-    training, evaluation = from_files(tmp_path, imdb(tmp_path))
+    imdb(tmp_path)
+    training, evaluation = from_files(tmp_path, 5, Wanted(4, 4))
     assert training.labels.tolist() == evaluation.labels.tolist() == [0, 0, 1, 1]
     assert training.texts[0].tolist() == [2, 3, 3, 4]  # a, bad and film have four each
     assert training.texts[2].tolist() == [2, OTHER, 4, OTHER]
 
 
 def test_missing_reviews_are_told_by_folder(tmp_path: Path) -> None:
-    with pytest.raises(DataMissing, match="train/neg holds 0 reviews; 12500 are wanted"):
-        from_files(tmp_path, reference())
+    with pytest.raises(DataMissing, match="train holds 0 reviews in neg and pos; expected 4"):
+        from_files(tmp_path, 5, Wanted(4, 4))
+    imdb(tmp_path)
+    with pytest.raises(DataMissing, match="test holds 4 reviews in neg and pos; expected 6"):
+        from_files(tmp_path, 5, Wanted(4, 6))
+    (tmp_path / "train" / "neg" / "0.txt").write_bytes(b"\xff")
+    with pytest.raises(DataMissing, match=r"neg/0\.txt cannot be read"):
+        from_files(tmp_path, 5, Wanted(4, 4))

@@ -15,6 +15,7 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.transformer.config import Transformer, reference, smoke  # noqa: E402
@@ -181,18 +182,24 @@ def test_words_join_to_their_text(text: str) -> None:
 
 def test_files_that_are_missing_or_short_are_told_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataMissing, match=r"vocabulary\.txt"):
-        from_files(tmp_path, 80, (1, 1))
+        from_files(tmp_path, reference(), Wanted(1, 1))
     subwords(tmp_path)
     with pytest.raises(DataMissing, match=r"train\.en"):
-        from_files(tmp_path, 80, (1, 1))
+        from_files(tmp_path, reference(), Wanted(1, 1))
     for name in ("train.en", "train.de", "newstest2014.en", "newstest2014.de"):
         (tmp_path / name).write_text("hello, world\n" * 2)
-    with pytest.raises(DataMissing, match="train_samples is 3"):
-        from_files(tmp_path, 80, (3, 2))
-    with pytest.raises(DataMissing, match="must hold 1 lines"):
-        from_files(tmp_path, 80, (2, 1))
-    training, evaluation, texts = from_files(tmp_path, 80, (2, 2))
+    with pytest.raises(DataMissing, match=r"holds 2 pairs below 80 sub-words; expected 3"):
+        from_files(tmp_path, reference(), Wanted(3, 2))
+    with pytest.raises(DataMissing, match=r"newstest2014\.en holds 2 lines; expected 1"):
+        from_files(tmp_path, reference(), Wanted(2, 1))
+    training, evaluation, texts = from_files(tmp_path, reference(), Wanted(2, 2))
     assert (len(training), len(evaluation), texts) == (2, 2, ["hello, world"] * 2)
+    with pytest.raises(DataMissing, match=r"vocabulary\.txt holds \d+ sub-words; expected 9"):
+        from_files(tmp_path, replace(reference(), vocabulary=9), Wanted(2, 2))
+    # U+2028 separates lines for Unicode, and stands within sentences of the corpus
+    (tmp_path / "train.de").write_text("hello\u2028, world\n" * 3)
+    with pytest.raises(DataMissing, match=r"train\.de holds 3 lines; train\.en holds 2"):
+        from_files(tmp_path, reference(), Wanted(2, 2))
 
 
 def test_a_batch_is_padded_behind_its_ends() -> None:

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from podium.reference_runs.engine.config import Unit  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
+from podium.reference_runs.engine.samples import Wanted  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.unet3d.config import BENCHMARKS, reference, smoke  # noqa: E402
@@ -132,6 +133,21 @@ def test_a_patch_is_a_mirrored_part_of_its_volume() -> None:
     assert len(mirrored) > 4
 
 
+def test_a_tenth_of_the_patches_is_about_twice_as_bright() -> None:
+    source = Drawn(np.ones((1, 4, 4, 4), np.float32), np.zeros((1, 4, 4, 4), np.uint8))
+    patches = Patches(source, smoke(), seed=1)
+    factors = []
+    for epoch in range(500):
+        patches.set_epoch(epoch)
+        patches.chances[:, 10] = 1.0  # no noise
+        factors.append(float(patches.__getitems__([0])[0].mean()))
+    changed = [factor for factor in factors if factor != 1]
+    assert 0.05 < len(changed) / len(factors) < 0.15
+    # The reference multiplies by one plus a factor of 0.7 to 1.3
+    assert 1.7 <= min(changed) < 1.8
+    assert 2.2 < max(changed) <= 2.3
+
+
 def test_two_fifths_of_the_patches_are_centred_at_an_organ() -> None:
     label = np.zeros((1, 40, 40, 40), dtype=np.uint8)
     label[0, 20, 20, 20] = 1
@@ -173,14 +189,20 @@ def test_the_cases_files_are_split_by_the_list(tmp_path: Path) -> None:
         np.save(tmp_path / f"case_{number:05d}_x.npy", np.full((1, 4, 4, 4), float(number)))
         np.save(tmp_path / f"case_{number:05d}_y.npy", np.ones((1, 4, 4, 4), dtype=np.int8))
     (tmp_path / "evaluation_cases.txt").write_text("1\n")
-    training, evaluation = from_files(tmp_path, (2, 1))
+    training, evaluation = from_files(tmp_path, smoke(), Wanted(2, 1))
     assert [float(training.case(at).image[0, 0, 0]) for at in range(2)] == [0.0, 2.0]
     assert float(evaluation.case(0).image[0, 0, 0]) == 1.0
-    with pytest.raises(DataMissing, match="names 1 cases; must name 2"):
-        from_files(tmp_path, (1, 2))
+    with pytest.raises(DataMissing, match=r"cases\.txt holds 1 case numbers; expected 2"):
+        from_files(tmp_path, smoke(), Wanted(1, 2))
+    with pytest.raises(DataMissing, match=r"holds 2 cases beside those of .*; expected 3"):
+        from_files(tmp_path, smoke(), Wanted(3, 1))
+    for wrong, said in ((np.ones((4, 4, 4)), "of shape"), (np.full((1, 4, 4, 4), 3), "classes 3")):
+        np.save(tmp_path / "case_00000_y.npy", wrong)
+        with pytest.raises(DataMissing, match=rf"case_00000_y\.npy .*{said}"):
+            training.case(0)
     (tmp_path / "case_00002_y.npy").unlink()
     with pytest.raises(DataMissing, match=r"case_00002_y\.npy is missing"):
-        from_files(tmp_path, (2, 1))
+        from_files(tmp_path, smoke(), Wanted(2, 1))
 
 
 # --- evaluation ---

@@ -107,6 +107,10 @@ DataOption = Annotated[
     Path | None,
     typer.Option("--data", help="Folder of the real dataset (reference scale).", metavar="DIR"),
 ]
+SubsetOption = Annotated[
+    bool,
+    typer.Option("--allow-subset", help="Take a dataset of another size (open division)."),
+]
 CacheOption = Annotated[
     Path | None,
     typer.Option("--cache", help="Keep what smoke scale generates in this folder.", metavar="DIR"),
@@ -162,9 +166,10 @@ class _Machine(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """The options that name a run's files: fields of `Setting`."""
+    """The options that say which files a run reads and writes: fields of `Setting`."""
 
     data: Path | None
+    allow_subset: bool
     cache: Path | None
     checkpoint: Path | None
     resume: bool
@@ -183,6 +188,7 @@ def run(
     compile: CompileOption = False,  # noqa: A002 - the option's name
     device: DeviceOption = "auto",
     data: DataOption = None,
+    allow_subset: SubsetOption = False,
     cache: CacheOption = None,
     org: OrgOption = ORG,
     settings: SetOption = None,
@@ -205,7 +211,7 @@ def run(
     Exit status: 0 every run reached its target, 1 one did not, 2 bad arguments or nothing to train.
     """
     machine = _Machine(precision.value, device, compile, shard, threads)
-    files = _Files(data, cache, checkpoint, resume, trace or _deprecated(old_trace))
+    files = _Files(data, allow_subset, cache, checkpoint, resume, trace or _deprecated(old_trace))
     with _reported():
         # torchrun has set RANK where this process is a rank already
         if processes > 1 and "RANK" not in os.environ:

@@ -29,6 +29,7 @@ def running_statistics(name: str, ranks: Ranks) -> torch.Tensor:
     task.prepare()
     with Logger(io.StringIO(), rank=ranks.rank) as log:
         task.stage(log)
+    task.open_data()
     torch.manual_seed(1)
     stepper = Stepper(task)
     for _ in stepper.steps(1, 0, STEPS):

@@ -190,6 +190,11 @@ def _wait_for(path: Path) -> None:
     raise TimeoutError(path)
 
 
+def test_a_run_ends_with_its_last_evaluation_and_says_so(tmp_path: Path) -> None:
+    done = podium("llama31_8b", *SHORT[2:], "--set", "last_step=5", "--output", tmp_path, "-q")
+    assert "aborted at step 3 " in done.stdout, done.stderr
+
+
 # --- what goes wrong ---
 
 
@@ -213,6 +218,12 @@ REAL = ("--scale", "reference")
         (("llama31_8b", "--data", "."), "--data goes with --scale reference"),
         (("llama31_8b", *REAL, "--data", "/no/such"), "there is no folder /no/such"),
         (("llama31_8b", "--set", "gradient_accumulation_steps=3"), "must be a multiple of 3 micro"),
+        (("llama31_8b", "--set", "last_step=47"), "last_step is 47; must be 48 or more"),
+        (("llama31_8b", "--allow-subset"), "--allow-subset goes with --scale reference"),
+        (
+            ("resnet", *REAL, "--data", ".", "--allow-subset", "--division", "closed"),
+            "--allow-subset goes with --division open",
+        ),
         (("llama31_8b", "--device", "abacus"), "--device is abacus; must be auto, cpu or cuda"),
         (("llama31_8b", "--resume"), "there is no log"),
     ],

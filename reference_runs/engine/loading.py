@@ -1,0 +1,84 @@
+"""Batches of a dataset, loaded in the training process or by processes that stay from epoch on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torch.utils.data import DataLoader, Dataset
+
+from podium.reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+class Loader:
+    """A dataset and the processes that load it, which end with this object."""
+
+    def __init__(self, data: Any, workers: int, *, pinned: bool) -> None:
+        self.data = data
+        self._orders = _Orders()
+        self._loader = DataLoader(
+            _Epochs(data),
+            batch_sampler=self._orders,  # type: ignore[arg-type]
+            num_workers=workers,
+            collate_fn=_unchanged,
+            pin_memory=pinned,
+            # To start them takes longer than many an epoch's first batches
+            persistent_workers=workers > 0,
+        )
+
+    def batches(self, indices: Iterable[Sequence[int]], epoch: int = 0) -> Iterator[Any]:
+        """The batches of an epoch by the indices of each; raises DataMissing."""
+        self._orders.coming = (_Order(epoch, each) for each in indices)
+        for batch in self._loader:
+            if isinstance(batch, _Fault):
+                raise DataMissing(batch.text)
+            yield batch
+
+
+class _Order(NamedTuple):
+    """What a loading process is told of a batch."""
+
+    epoch: int
+    indices: Sequence[int]
+
+
+class _Orders:
+    """The orders of one epoch after the other."""
+
+    coming: Iterable[_Order] = ()
+
+    def __iter__(self) -> Iterator[_Order]:
+        return iter(self.coming)
+
+
+class _Fault:
+    """In a batch's place: what is wrong with its data."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class _Epochs(Dataset[Any]):
+    """A dataset that hears of a new epoch with the epoch's first batch.
+
+    Each process has a copy of its own, so that nothing else would tell it.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._data, self._epoch = data, 0
+
+    def __getitems__(self, order: _Order) -> Any:
+        try:
+            if order.epoch != self._epoch and hasattr(self._data, "set_epoch"):
+                self._data.set_epoch(order.epoch)
+            self._epoch = order.epoch
+            return self._data.__getitems__(order.indices)
+        except DataMissing as error:
+            # torch would add the process's own traceback to an exception's text
+            return _Fault(str(error))
+
+
+def _unchanged(batch: Any) -> Any:
+    return batch

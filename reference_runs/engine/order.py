@@ -1,0 +1,62 @@
+"""The order of samples, where they are too many for a list of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROUNDS = 6
+
+
+class Permutation(Sequence[int]):
+    """The numbers from 0 to `count` - 1, each once, in an order that follows from a seed.
+
+    Nothing is kept but a few keys: each number is enciphered by a Feistel network over the next
+    power of four, and again for as long as what comes out is not below `count` (Black and Rogaway,
+    Ciphers with Arbitrary Finite Domains, 2002). A slice is an array, (S,).
+    """
+
+    def __init__(self, count: int, seed: Sequence[int]) -> None:
+        self._count = count
+        self._half = np.uint64(max(1, ((count - 1).bit_length() + 1) // 2))
+        self._mask = (np.uint64(1) << self._half) - np.uint64(1)
+        rng = np.random.default_rng(seed)
+        self._keys = rng.integers(0, 2**64, ROUNDS, dtype=np.uint64)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Any: ...
+
+    def __getitem__(self, at: int | slice) -> Any:
+        found = self._enciphered(_places(self._count, at))
+        beyond = np.flatnonzero(found >= self._count)
+        while len(beyond):
+            found[beyond] = self._enciphered(found[beyond])
+            beyond = beyond[found[beyond] >= self._count]
+        return found.astype(np.int64) if isinstance(at, slice) else int(found[0])
+
+    def _enciphered(self, number: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        left, right = number >> self._half, number & self._mask
+        for key in self._keys:
+            left, right = right, left ^ (_mixed(right + key) & self._mask)
+        return (left << self._half) | right
+
+
+def _places(count: int, at: int | slice) -> NDArray[np.uint64]:
+    chosen = range(count)[at]
+    return np.array([chosen] if isinstance(chosen, int) else chosen, dtype=np.uint64)
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Every bit of a number in every bit of another (the finaliser of MurmurHash3)."""
+    x = (x ^ (x >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    x = (x ^ (x >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return x ^ (x >> np.uint64(33))

@@ -1,0 +1,232 @@
+"""Little datasets, of all benchmarks that have one, in its real form, for models of smoke size."""
+
+from __future__ import annotations
+
+import json
+import struct
+import wave
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from podium.reference_runs.catalogue import find
+
+TRAINING, EVALUATION = 8, 4
+"""Samples of the datasets, but for NCF's and R-GAT's."""
+
+
+@dataclass(frozen=True)
+class Little:
+    """A benchmark's dataset, what must be set for it, and the files that are no data."""
+
+    write: Callable[[Path], None]
+    settings: dict[str, Any] = field(default_factory=dict)
+    networks: tuple[str, ...] = ()
+    """Weights to begin with, which may be read before the clock starts."""
+    short: str = ""
+    """The file or folder that is named where the training data are too few."""
+    counts: tuple[int, int] = (TRAINING, EVALUATION)
+
+
+def settings(name: str, **more: Any) -> list[str]:
+    """Options of `podium run` for the shapes of smoke scale at reference scale."""
+    smoke = find(name).smoke()
+    small = {each.name: getattr(smoke, each.name) for each in fields(smoke)}
+    small |= {"train_samples": TRAINING, "eval_samples": EVALUATION, "global_batch_size": 4}
+    small |= {"last_step": 2} | LITTLE[name].settings | more
+    return [word for key, value in small.items() for word in ("--set", f"{key}={value}")]
+
+
+def _tokens(folder: Path, *, over: int = 1) -> None:
+    rng = np.random.default_rng(1)
+    for part, count in (("train", TRAINING), ("validation", EVALUATION)):
+        tokens = rng.integers(0, 128, count * 64 + over, dtype=np.uint32)
+        tokens.tofile(folder / f"{part}.bin")
+
+
+def _llama(folder: Path) -> None:
+    from podium.reference_runs.llama31.model import Llama
+
+    _tokens(folder)
+    config: Any = find("llama31_405b").smoke()
+    torch.save(Llama(config).state_dict(), folder / "base.pt")
+
+
+def _lora(folder: Path) -> None:
+    _llama(folder)
+    _tokens(folder, over=0)
+    labels = np.fromfile(folder / "validation.bin", np.uint32).astype(np.int32)
+    labels.reshape(EVALUATION, 64)[:, :20] = -100
+    labels.tofile(folder / "validation_labels.bin")
+
+
+def _images(folder: Path) -> None:
+    for part, count in (("train", TRAINING), ("val", EVALUATION)):
+        for number in range(10):
+            (folder / part / f"n{number:02}").mkdir(parents=True)
+        for number in range(count):
+            image = Image.new("RGB", (40, 30), (9 * number, 0, 0))
+            image.save(folder / part / f"n{number:02}" / "a.JPEG")
+
+
+def _scenes(folder: Path) -> None:
+    from podium.reference_runs.retinanet.model import Detector
+
+    for part, count in (("train", TRAINING), ("validation", EVALUATION)):
+        (folder / part / "data").mkdir(parents=True)
+        (folder / part / "labels").mkdir()
+        notes: dict[str, list[dict[str, Any]]] = {
+            "images": [{"id": at, "file_name": f"{at}.jpg"} for at in range(count)],
+            "categories": [{"id": 1}, {"id": 2}, {"id": 5}],
+            "annotations": [
+                {"id": at, "image_id": at, "category_id": 5, "bbox": [9, 9, 20, 20]}
+                for at in range(count)
+            ],
+        }
+        for at in range(count):
+            Image.new("RGB", (64, 64)).save(folder / part / "data" / f"{at}.jpg")
+        (folder / part / "labels" / "openimages-mlperf.json").write_text(json.dumps(notes))
+    config: Any = find("retinanet").smoke()
+    body: Any = Detector(config).backbone["body"]
+    torch.save(body.state_dict(), folder / "backbone.pt")
+
+
+def _cases(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    for number in range(TRAINING + EVALUATION):
+        np.save(folder / f"case_{number:05}_x.npy", rng.random((1, 6, 6, 6), np.float32))
+        np.save(folder / f"case_{number:05}_y.npy", rng.integers(0, 3, (1, 6, 6, 6), np.uint8))
+    (folder / "evaluation_cases.txt").write_text("\n".join(map(str, range(EVALUATION))))
+
+
+def _weather(folder: Path) -> None:
+    from podium.reference_runs.deepcam.config import DeepCam
+    from podium.reference_runs.deepcam.data import write
+
+    changes = {"train_samples": str(TRAINING), "eval_samples": str(EVALUATION)}
+    config = find("deepcam").smoke().with_settings(changes)
+    assert isinstance(config, DeepCam)
+    write(config, folder, seed=1)
+
+
+def tfrecord(counts: Any, parameters: Any) -> bytes:
+    """A file of one record; the checksums are left out as nobody looks at them."""
+
+    def part(number: int, content: bytes) -> bytes:
+        length, sized = len(content), b""
+        while length > 127:
+            sized, length = sized + bytes([length & 127 | 128]), length >> 7
+        return bytes([number << 3 | 2]) + sized + bytes([length]) + content
+
+    x = part(1, part(1, counts.astype("<i2").tobytes()))
+    y = part(2, part(1, parameters.astype("<f4").tobytes()))
+    entries = [part(1, part(1, name) + part(2, value)) for name, value in ((b"x", x), (b"y", y))]
+    record = part(1, b"".join(entries))
+    return struct.pack("<Q", len(record)) + bytes(4) + record + bytes(4)
+
+
+def _universes(folder: Path) -> None:
+    data = tfrecord(np.ones((16, 16, 16, 4)), np.zeros(4))
+    for part, count in (("train", TRAINING), ("validation", EVALUATION)):
+        (folder / part).mkdir()
+        for at in range(count):
+            (folder / part / f"{at}.tfrecord").write_bytes(data)
+
+
+def _days(folder: Path) -> None:
+    rng = np.random.default_rng(1)
+    ids = find("dlrm_dcnv2").smoke().ids  # type: ignore[attr-defined]
+    for day in range(24):
+        count = {0: TRAINING, 23: 2 * EVALUATION}.get(day, 0)
+        np.save(folder / f"day_{day}_dense.npy", rng.random((count, 13), np.float32))
+        np.save(folder / f"day_{day}_labels.npy", np.arange(count, dtype=np.int32)[:, None] % 2)
+        tables = {str(at): np.ones((count, each), np.int32) for at, each in enumerate(ids)}
+        np.savez(folder / f"day_{day}_sparse_multi_hot.npz", **tables)
+
+
+def _graph(folder: Path) -> None:
+    config: Any = find("rgat").smoke()
+    rng = np.random.default_rng(1)
+    for kind in {kind for source, _, target in config.relations for kind in (source, target)}:
+        (folder / kind).mkdir()
+        np.save(folder / kind / "node_feat.npy", rng.random((12, 16), np.float32))
+    for relation in config.relations:
+        place = folder / "__".join(relation)
+        place.mkdir()
+        np.save(place / "edge_index.npy", rng.integers(0, 12, (30, 2)))
+    np.save(folder / "paper" / "node_label_2K.npy", np.arange(12, dtype=np.float32) % 8)
+    torch.save(torch.arange(TRAINING), folder / "train_idx.pt")
+    torch.save(torch.arange(TRAINING, TRAINING + EVALUATION), folder / "val_idx.pt")
+
+
+def _ratings(folder: Path) -> None:
+    rows = [f"{user},{10 * user + at},3.5,{at}" for user in range(4) for at in range(4)]
+    (folder / "ratings.csv").write_text("\n".join(("userId,movieId,rating,timestamp", *rows)))
+
+
+def _speech(folder: Path) -> None:
+    pieces = ("\u2581", *"abcdefgh")
+    (folder / "librispeech1023.vocab").write_text("".join(f"{each}\t-1.0\n" for each in pieces))
+    parts = {"train-clean-100": 4, "train-clean-360": 2, "train-other-500": 2, "dev-clean": 4}
+    for part, count in parts.items():
+        rows = []
+        for at in range(count):
+            name = f"{part}-{at}.wav"
+            with wave.open(str(folder / name), "wb") as stream:
+                stream.setparams((1, 2, 8000, 0, "NONE", ""))
+                sound = 9000 * np.sin(np.arange(4000) * 0.3)
+                stream.writeframes(sound.astype("<i2").tobytes())
+            row = {"files": [{"fname": name}], "original_duration": 0.5, "transcript": "AB A"}
+            rows.append(row)
+        (folder / f"librispeech-{part}-wav.json").write_text(json.dumps(rows))
+
+
+def _reviews(folder: Path) -> None:
+    for part, count in (("train", TRAINING), ("test", EVALUATION)):
+        for opinion in ("pos", "neg"):
+            (folder / part / opinion).mkdir(parents=True)
+            for at in range(count // 2):
+                (folder / part / opinion / f"{at}.txt").write_text("a good film")
+
+
+def _sentences(folder: Path) -> None:
+    pieces = ["<pad>_", "<EOS>_", *"abcdefghijklmnopqrstuvwxyz0123456789\\;u_"]
+    (folder / "vocabulary.txt").write_text("".join(f"'{each}'\n" for each in pieces))
+    for language in ("en", "de"):
+        (folder / f"train.{language}").write_text("a good one\n" * TRAINING)
+        (folder / f"newstest2014.{language}").write_text("a good one\n" * EVALUATION)
+
+
+_STREAM = {"evaluation_interval": 4, "max_sequence_length": 64, "vocabulary": 128}
+
+LITTLE = {
+    "llama31_8b": Little(_tokens, _STREAM, short="train.bin"),
+    "llama31_405b": Little(
+        _llama, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"
+    ),
+    "gpt_oss_20b": Little(_tokens, _STREAM, short="train.bin"),
+    "llama2_70b_lora": Little(
+        _lora, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"
+    ),
+    "resnet": Little(_images, {"model_bn_span": 4, "last_step": 8}, short="train"),
+    "retinanet": Little(_scenes, {}, ("backbone.pt",), short="openimages-mlperf.json"),
+    "unet3d": Little(_cases, {}, short="cases.txt"),
+    "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
+    "cosmoflow": Little(_universes, {}, short="train"),
+    "dlrm_dcnv2": Little(_days, {}, short="labels.npy"),
+    "rgat": Little(_graph, {}, short="train_idx.pt"),
+    "ncf": Little(
+        _ratings,
+        {"users": 4, "items": 16, "train_samples": 60, "eval_negatives": 3, "last_step": 15},
+        short="ratings.csv",
+        counts=(60, 4),
+    ),
+    "rnnt": Little(_speech, {"data_train_num_buckets": 1}, short="wav.json"),
+    "sentiment": Little(_reviews, {}, short="train"),
+    "transformer": Little(_sentences, {}, short="train.en and .de"),
+}
