@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -127,7 +127,7 @@ class _Judgement:
 
     def _findings(self, broken: Iterable[RuleViolation]) -> Iterator[Finding]:
         for rule in broken:
-            for violation, more in _few(rule.violations):
+            for violation, more in few(rule.violations):
                 yield self._finding(rule, violation, violation.message + more)
 
     def _finding(self, rule: RuleViolation, violation: Violation, message: str) -> Finding:
@@ -174,7 +174,7 @@ class _Judgement:
         for fault in self.log.faults:
             by_kind.setdefault(fault.kind, []).append(fault)
         for faults in by_kind.values():
-            for fault, more in _few(faults):
+            for fault, more in few(faults):
                 yield self._about_fault(fault, more)
         if not self.run.records:
             yield self._about_nothing()
@@ -209,7 +209,7 @@ class _Judgement:
 _T = TypeVar("_T")
 
 
-def _few(found: list[_T]) -> Iterator[tuple[_T, str]]:
+def few(found: Sequence[_T]) -> Iterator[tuple[_T, str]]:
     """The first of what one rule finds, each with what its message ends in."""
     kept = found[:MOST_PER_RULE]
     more = len(found) - len(kept)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.explain import nearest
+from podium.compliance.rulebook.plugged.rules import plugin_rules
 from podium.compliance.tables.rule import Rule
 from podium.rules.catalogue import USAGES, rounds_of
 
@@ -38,3 +39,4 @@ def _rules() -> Iterator[Rule]:
     for usage in USAGES:
         for rules in reversed([*rounds_of(usage).values()]):
             yield from all_rules(rules)
+    yield from plugin_rules()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, refuse_inside, rulebook
+from podium.compliance.commands.delivery import globs, refuse_inside, rulebook, warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -118,18 +118,28 @@ def check(
     chosen = globs("--select", select), globs("--ignore", ignore)
     # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
     excused = _read_waivers(waivers), not no_waivers
-    options = Options(usage, round, profile, processes(jobs), strict, *chosen, *excused)
-    chosen_format = _chosen_format(format, score)
-    root = root_of(relative_to)
-    printing = Printing(chosen_format, output, not no_color, quiet, full, root)
+    judging = (usage, round, profile, processes(jobs), strict)
+    options = Options(*judging, *chosen, *excused, plugins=True)
+    looks = (_chosen_format(format, score), output, not no_color, quiet, full)
+    printing = Printing(*looks, root_of(relative_to))
     compared = _comparators(earlier or (), options)
     report = (_check_and_score if score else _check)(paths, options, printing, compared)
+    _name_failed_plugins(report)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
 
 
 def _refuse_policy_only(given: bool, profile: Profile) -> None:
     if given and profile is Profile.VERIFIER:
         raise UsageFault("--policy-only goes with --profile policy")
+
+
+def _name_failed_plugins(report: Outcome) -> None:
+    from podium.compliance.report.terminal import clean
+
+    for each in report.plugins:
+        if each.state == "failed":
+            named = f"plug-in {each.name} {each.version} of {each.distribution}"
+            warn(clean(f"{named} takes no part: {each.why}"))
 
 
 def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:

@@ -60,6 +60,9 @@ AllOption = Annotated[bool, typer.Option("--all", help="Every rule of the round.
 RuleArgument = Annotated[
     str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
 ]
+PluginArgument = Annotated[
+    str, typer.Argument(help="A plug-in, as podium plugins lists it.", metavar="PLUGIN")
+]
 OldArgument = Annotated[str, typer.Argument(help="A round, such as 6.0.", metavar="A")]
 NewArgument = Annotated[str, typer.Argument(help="Another, such as 6.1.", metavar="B")]
 BatchOption = Annotated[
@@ -253,6 +256,26 @@ def drift(
     wanted = (usage.value if usage else "", round or "", benchmark or "")
     disagree = run(wanted, python, processes(jobs), draft, format.value, output)
     raise typer.Exit(Exit.FOUND if disagree else Exit.CLEAN)
+
+
+@app.command(
+    "test", epilog=examples("podium rules test acme", "podium rules test acme --round 5.1")
+)
+def try_examples(
+    plugin: PluginArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Try a plug-in's rules on their own examples: each must find its bad one, not its good one.
+
+    Exit status 1 where one does not do what it says, 2 where the plug-in cannot be loaded.
+    """
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rulebook.plugged.listing import try_rules
+
+    passed = try_rules(plugin, named_round(usage, round), format.value)
+    raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)
 
 
 @app.command(epilog=examples("podium rules schema report > report.schema.json"))

@@ -39,6 +39,8 @@ STATED = {
     "verifier": "by the official verifier only",
     "both": "",
     "podium": "by neither text; podium asks for it",
+    "plugin": "by a plug-in",
+    "house": "by a rule of your own in podium.toml",
 }
 """Who makes the rule, where it is not both texts."""
 
@@ -85,6 +87,17 @@ def passes(report: Outcome) -> str:
     if report.unjudged:
         counts[-1] += f", {len(report.unjudged)} not judged"
     return "; ".join(counts)
+
+
+def plugged(report: Outcome) -> Iterator[str]:
+    """Say which plug-ins took part, and which did not and why: a line each."""
+    for each in report.plugins:
+        name = f"plug-in {each.name} {each.version}"
+        if each.state == "loaded":
+            said = f"{plural(each.rules, 'rule')}, {plural(each.findings, 'finding')}"
+            yield clean(f"with {name} ({said})")
+        else:
+            yield clean(f"without {name}, which failed")
 
 
 def plural(number: int, one: str, many: str = "") -> str:
@@ -211,6 +224,15 @@ def strictness(report: Outcome) -> str:
         return ""
     warnings = sum(each.severity == "warning" for each in counting)
     return f"no errors; rejected for {plural(warnings, 'warning')}, which --strict treats as errors"
+
+
+def added(report: Outcome) -> str:
+    """Say that rules which podium does not come with reject alone, where they do; else empty."""
+    rejecting = {*report.rejected_by} - {"verifier"}
+    if not rejecting or report.rules.profile in report.rejected_by:
+        return ""
+    named = {"plugins": "rules of plug-ins", "house": "rules of podium.toml"}
+    return f"rejected by {' and '.join(named[each] for each in sorted(rejecting))} alone"
 
 
 def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:
