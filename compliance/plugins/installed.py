@@ -84,13 +84,12 @@ def _distributions() -> Iterator[str]:
     seen = set()
     for place in _places():
         try:
-            names = sorted(os.listdir(place))
+            names = os.listdir(place)
         except OSError:
             continue
-        for name in names:
-            if not name.endswith((".dist-info", ".egg-info")):
-                continue
-            project = re.sub(r"[-_.]+", "-", name.rpartition(".")[0].partition("-")[0]).lower()
+        found = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
+        for name in sorted(found):
+            project = name.rpartition(".")[0].partition("-")[0].lower()
             if project not in seen and _names_podium(f"{place}/{name}/entry_points.txt"):
                 yield f"{place}/{name}"
             seen.add(project)
@@ -106,11 +105,17 @@ def _places() -> list[str]:
 
 
 def _names_podium(path: str) -> bool:
+    # Most distributions have no such file, and all are asked on every call: no stream is made
     try:
-        with open(path, "rb") as stream:
-            return b"[podium." in stream.read(_LARGEST)
+        handle = os.open(path, os.O_RDONLY)
     except OSError:
         return False
+    try:
+        return b"[podium." in os.read(handle, _LARGEST)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
 
 
 def _plugins_of(folder: str) -> Iterator[Plugin]:
