@@ -237,7 +237,7 @@ class _Session:
         for one in self.judged.values():
             self._waive(one.verdict)
             found, theirs = one.verdict.findings, self._official_part(one)
-            found = [*found, *self.beside.get(one.display_path, ())]
+            found = [*found, *one.verdict.beside, *self.beside.get(one.display_path, ())]
             # The file fails all the same: only its result is accepted with it
             self.files.append(self._entry(one, found, theirs))
             if theirs and theirs.findings and one.display_path not in self.officially_tolerated:
@@ -272,6 +272,7 @@ class _Session:
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:
             verdict.findings = self._suppressions().mark(verdict.findings)
+            verdict.beside = self._suppressions().mark(verdict.beside)
 
     def take_rounds(self, wish: RoundRequest, gathered: DiscoveredInputs) -> None:
         """Tell of logs that are judged by the rules of another round than theirs."""

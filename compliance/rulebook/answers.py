@@ -26,7 +26,7 @@ from podium.compliance.rulebook.pages import (
     facts,
     rows,
 )
-from podium.compliance.rulebook.plugged.rules import plugin_rules
+from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.rulebook.printer import Printer
 from podium.compliance.rulebook.text import explained as labelled_texts
 from podium.compliance.rulebook.text import (
@@ -110,7 +110,7 @@ def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, for
     checks = check_rules(rules, division)
     if form == "json":
         listed = [rule.to_dict() for table in found for rule in rules_of(rules, table)]
-        named = (*checks, *plugin_rules())
+        named = (*checks, *added_rules())
         _json(rules, benchmark=benchmark, rules=listed + [each.to_dict() for each in named])
     elif form == "markdown":
         _print(_markdown(rules, benchmark, found, checks))
@@ -119,7 +119,7 @@ def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, for
         to.say(_title(rules, benchmark))
         print_tables(to, rules, found)
         print_checks(to, rules, division)
-        print_check_table(to, "rules of plug-ins", plugin_rules())
+        print_check_table(to, "rules of plug-ins and of the house", added_rules())
         print_legend(to)
 
 
@@ -156,8 +156,8 @@ def _markdown(
             lines += ["", f"## {table.name}{when}", "", *rows(rules_of(rules, table))]
     if checks:
         lines += ["", "## Checks", "", *check_table(checks)]
-    if added := plugin_rules():
-        lines += ["", "## Rules of plug-ins", "", *check_table(added)]
+    if added := added_rules():
+        lines += ["", "## Rules of plug-ins and of the house", "", *check_table(added)]
     return lines
 
 

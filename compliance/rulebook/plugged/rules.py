@@ -1,12 +1,13 @@
-"""The rules of plug-ins as people read them, like podium's own."""
+"""Rules of plug-ins and of the house as people read them, like podium's own."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from podium.compliance.inputs.round_selection import configured_rules
 from podium.compliance.plugins.installed import Plugin, installed
-from podium.compliance.tables.history import Kind
+from podium.compliance.rulebook.plugged.reading import rule_of
 from podium.compliance.tables.rule import Rule
 from podium.rules.checks import Check
 from podium.rules.finding import StatedBy
@@ -14,6 +15,21 @@ from podium.rules.finding import StatedBy
 if TYPE_CHECKING:
     from podium.compliance.plugins.hosting import Outcome
     from podium.compliance.plugins.messages import RuleData
+
+
+def added_rules() -> tuple[Rule, ...]:
+    """All rules that podium does not come with: of plug-ins, and of the nearest podium.toml."""
+    return (*plugin_rules(), *house_rules())
+
+
+def house_rules() -> tuple[Rule, ...]:
+    """The `[[rules]]` of the nearest podium.toml, from the working directory upwards."""
+    rules = configured_rules(".")
+    if not rules:
+        return ()
+    from podium.compliance.rulebook.plugged.house import as_rule
+
+    return tuple(map(as_rule, rules))
 
 
 def plugin_rules() -> tuple[Rule, ...]:
@@ -38,32 +54,18 @@ def _described(plugins: tuple[Plugin, ...]) -> tuple[Outcome, ...]:
 
 
 def _rule(told: RuleData) -> Rule:
-    where = f"{' and '.join(told.divisions)} division" if told.divisions else "any division"
-    return Rule(
+    check = Check(
         id=told.id,
-        kind=Kind.CHECK,
-        table=told.id.partition(".")[0],
-        key=told.key,
-        meaning=where,
-        constraint=told.says,
-        policy=None,
-        times="",
-        since="",
-        source=Check(
-            id=told.id,
-            # Its code stays in the process of the plug-in
-            find=lambda *_: iter(()),
-            says=told.says,
-            why=told.why,
-            cites=told.cites,
-            bad=told.bad,
-            good=told.good,
-        ),
-        stated_by=StatedBy.PLUGIN,
+        # Its code stays in the process of the plug-in
+        find=lambda *_: iter(()),
+        says=told.says,
         why=told.why,
-        hint="",
         cites=told.cites,
-        policy_exempt_reason="",
-        policy_severity=told.severity.value,
-        verifier_severity="",
+        key=told.key,
+        bad=told.bad,
+        good=told.good,
+        severity=told.severity,
+        stated_by=StatedBy.PLUGIN,
+        divisions=told.divisions,
     )
+    return rule_of(check)
