@@ -95,6 +95,11 @@ PANELS = {
             "rulebook.rules:app",
             "The rules themselves: list, explain and compare them; legal hyperparameters.",
         ),
+        "schema": Command(
+            "rulebook.schema:schema",
+            "Print the JSON Schema of a file that podium reads or writes, for editors and "
+            "programs.",
+        ),
         "plugins": Command(
             "rulebook.plugins:plugins",
             "List the plug-ins that are installed: what each adds, and whether it can be loaded.",

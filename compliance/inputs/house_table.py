@@ -41,6 +41,8 @@ class _Model(BaseModel):
 class Bound(_Model):
     """What a value must be; of several demands all hold."""
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
     equals: Scalar | None = Field(default=None, description="exactly this value")
     one_of: Scalars | None = Field(default=None, description="one of these values")
     at_least: Number | None = Field(default=None, description="this number or more")

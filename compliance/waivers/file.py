@@ -51,7 +51,12 @@ class Waiver(BaseModel):
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    waiver: list[Waiver] = []
+    waiver: list[Waiver] = Field(default=[], description="the exceptions, one by one")
+
+
+def waivers_schema() -> dict[str, Any]:
+    """The JSON Schema of waivers.toml."""
+    return _File.model_json_schema()
 
 
 def read_waivers(path: Path, display_path: str = "") -> Waivers:

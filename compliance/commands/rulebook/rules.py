@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ from podium.compliance.commands.options import (
     Usage,
     processes,
 )
+from podium.compliance.commands.rulebook.schemas import Of
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
@@ -33,16 +34,6 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
-
-
-class Schema(StrEnum):
-    """What a JSON Schema is printed of."""
-
-    REPORT = "report"
-    RECORD = "record"
-    CONFIG = "config"
-    RECEIPT = "receipt"
-    REVIEW = "review"
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
@@ -73,7 +64,7 @@ SetOption = Annotated[
     typer.Option("--set", help="Another value (repeatable).", metavar="KEY=VALUE"),
 ]
 OneDivisionOption = Annotated[Division, typer.Option("--division", help="Division.")]
-SchemaArgument = Annotated[Schema, typer.Argument(help="What the schema is of.", metavar="NAME")]
+SchemaArgument = Annotated[Of, typer.Argument(help="What the schema is of.", metavar="NAME")]
 WriteOption = Annotated[bool, typer.Option("--write", help="Write the stale pages.")]
 PythonOption = Annotated[
     str | None,
@@ -282,34 +273,12 @@ def try_examples(
 def schema(
     of: SchemaArgument,
 ) -> None:
-    """Print the JSON Schema of a report, a log record, podium.toml, a receipt or a review."""
+    """Print the JSON Schema of a file that podium reads or writes; see podium schema."""
+    from podium.compliance.commands.rulebook.schemas import schema_of
     from podium.compliance.report.console import print_text
     from podium.compliance.report.json_text import json_text
 
-    print_text(json_text(_schema(of)))
-
-
-def _schema(of: Schema) -> dict[str, Any]:
-    if of is Schema.RECORD:
-        from podium.logging_spec.reader.record import record_schema
-
-        return record_schema()
-    if of is Schema.CONFIG:
-        from podium.compliance.packing.planning.config import config_schema
-
-        return config_schema()
-    if of is Schema.RECEIPT:
-        from podium.compliance.packing.receipt import receipt_schema
-
-        return receipt_schema()
-    if of is Schema.REVIEW:
-        from podium.compliance.review.model import review_schema
-
-        return review_schema()
-    from podium.compliance.report.models import Report
-
-    # The contract's name is `schema`; the field is `schema_`, as models have a method of that name
-    return Report.model_json_schema(by_alias=True)
+    print_text(json_text(schema_of(of)))
 
 
 @app.command(epilog=examples("podium rules coverage", "podium rules coverage --format json"))

@@ -139,7 +139,7 @@ class PackConfig(_Model):
         default=[], description="rules of your own, which `podium check` holds as well"
     )
 
-    @field_validator("round", mode="before")
+    @field_validator("round", mode="before", json_schema_input_type=str | float)
     @classmethod
     def _as_text(cls, name: Any) -> Any:
         return str(name) if isinstance(name, float) else name  # round = 5.1 is well meant
