@@ -73,6 +73,8 @@ class Answered(msgspec.Struct, frozen=True, tag=True):
     job: int = 0
     found: tuple[Found, ...] = ()
     tried: tuple[Tried, ...] = ()
+    text: str = ""
+    fields: dict[str, str] = {}
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, refuse_inside, rulebook, warn
+from podium.compliance.commands.delivery import (
+    deliver_report,
+    globs,
+    refuse_inside,
+    refuse_unknown,
+    rulebook,
+    warn,
+)
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -18,7 +25,6 @@ from podium.compliance.commands.options import (
     ProfileOption,
     QuietOption,
     RelativeToOption,
-    ReportFormat,
     ReportFormatOption,
     RoundOption,
     SelectOption,
@@ -154,13 +160,13 @@ def _check(
     paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
 ) -> Outcome:
     from podium.compliance.checking.session import check_paths
-    from podium.compliance.report.console import deliver, progress_bar
+    from podium.compliance.report.console import progress_bar
     from podium.compliance.report.placing import based
 
     with progress_bar(printing.quiet, printing.color) as progress:
         report = check_paths(paths, options, progress, comparators=compared)
     report = based(report, paths, printing.root)
-    deliver(report, printing, rulebook())
+    deliver_report(report, printing)
     return report
 
 
@@ -185,11 +191,12 @@ def _check_and_score(
     return report
 
 
-def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
+def _chosen_format(format_: str | None, score: bool) -> str:
     from podium.compliance.report.console import default_format
     from podium.compliance.scoring.render.console import SCORED
 
-    chosen = format_.value if format_ else default_format()
+    chosen = format_ or default_format()
+    refuse_unknown(chosen)
     if score and format_ is None and chosen not in SCORED:
         return SCORED[0]  # annotations, the default in a workflow, cannot show scores
     if score and chosen not in SCORED:
