@@ -21,7 +21,7 @@ from podium.compliance.commands.options import (
     Usage,
     processes,
 )
-from podium.compliance.commands.rulebook.schemas import Of
+from podium.compliance.commands.rulebook.schemas import Of, schema_of
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
@@ -274,7 +274,6 @@ def schema(
     of: SchemaArgument,
 ) -> None:
     """Print the JSON Schema of a file that podium reads or writes; see podium schema."""
-    from podium.compliance.commands.rulebook.schemas import schema_of
     from podium.compliance.report.console import print_text
     from podium.compliance.report.json_text import json_text
 

@@ -13,7 +13,7 @@ from podium.compliance.commands.options import (
     SuiteOption,
     Usage,
 )
-from podium.compliance.commands.rulebook.schemas import Of
+from podium.compliance.commands.rulebook.schemas import Of, schema_of
 from podium.compliance.errors import UsageFault
 
 EXAMPLES = examples(
@@ -35,7 +35,6 @@ def schema(
     NAME is config (podium.toml), system (system descriptions, of a round), waivers, review,
     objection, report, receipt or record.
     """
-    from podium.compliance.commands.rulebook.schemas import schema_of
     from podium.compliance.inputs.round_selection import named_round
     from podium.compliance.report.console import send
     from podium.compliance.report.json_text import json_text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from podium.rules.model.round import Round
+if TYPE_CHECKING:
+    from podium.rules.model.round import Round
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 HOME = "https://json.schemastore.org"
