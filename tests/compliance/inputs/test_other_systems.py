@@ -26,7 +26,7 @@ def findings(path: Path) -> list[dict[str, Any]]:
         lambda data: data.replace(b"\n", b"\r\n"),
         lambda data: codecs.BOM_UTF8 + data,
         lambda data: codecs.BOM_UTF8 + data.replace(b"\n", b"\r\n"),
-        lambda data: data.replace(b'"metadata": {', b'"metadata": {"file": "C:\\\\a\\\\b.py", ', 1),
+        lambda data: data.replace(b'"metadata": {}', b'"metadata": {"file": "C:\\\\a.py"}', 1),
     ],
     ids=["line ends", "mark", "both", "paths"],
 )
