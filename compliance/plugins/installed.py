@@ -82,7 +82,7 @@ def installed() -> tuple[Plugin, ...]:
 def _distributions() -> Iterator[str]:
     """The metadata folders of distributions with a group of podium's, those found first first."""
     seen = set()
-    for place in _places():
+    for place in places():
         try:
             names = os.listdir(place)
         except OSError:
@@ -95,7 +95,7 @@ def _distributions() -> Iterator[str]:
             seen.add(project)
 
 
-def _places() -> list[str]:
+def places() -> list[str]:
     """The folders that modules come from; never the one a user stands in.
 
     `python -m podium` puts that on the path: a submission could bring code to run.

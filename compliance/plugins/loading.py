@@ -11,7 +11,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from podium.compliance.plugins.installed import FORMATS, PROBES, RULES, TRAINERS, Plugin
+from podium.compliance.plugins.installed import (
+    FORMATS,
+    PROBES,
+    RULES,
+    TRAINERS,
+    Plugin,
+    places,
+)
 from podium.compliance.plugins.messages import Loaded, Part, RuleData
 from podium.rules.checks import Check
 from podium.rules.finding import Severity, StatedBy
@@ -38,7 +45,7 @@ class Parts:
         self.checks: dict[str, Check] = {}
         self.functions: dict[str, dict[str, Any]] = {FORMATS: {}, TRAINERS: {}, PROBES: {}}
         # What lies where a user stands must not be taken for a module of the plug-in
-        sys.path[:] = [each for each in sys.path if each]
+        sys.path[:] = places()
         for group, value in plugin.entries:
             held = _held(group, value)
             if group == RULES:

@@ -187,8 +187,14 @@ def official(report: Outcome) -> str:
 
 
 def judges(report: Outcome) -> list[tuple[str, str]]:
-    """Each judge with its verdict: the profile's rules, and the official verifier beside them."""
+    """Each judge with its verdict: the profile's rules, and the official verifier beside them.
+
+    Rules that podium does not come with are a judge of their own where they alone reject.
+    """
     found: list[tuple[str, str]] = [(report.rules.profile, report.verdict)]
+    if report.verdict == "rejected" and (others := _added(report)):
+        # The policy itself rejects nothing there
+        found = [(report.rules.profile, "accepted"), *((each, "rejected") for each in others)]
     if report.official_verdict is not None and report.rules.profile != "verifier":
         found.append(("official verifier", report.official_verdict))
     return found
@@ -228,11 +234,18 @@ def strictness(report: Outcome) -> str:
 
 def added(report: Outcome) -> str:
     """Say that rules which podium does not come with reject alone, where they do; else empty."""
-    rejecting = {*report.rejected_by} - {"verifier"}
-    if not rejecting or report.rules.profile in report.rejected_by:
-        return ""
-    named = {"plugins": "rules of plug-ins", "house": "rules of podium.toml"}
-    return f"rejected by {' and '.join(named[each] for each in sorted(rejecting))} alone"
+    others = _added(report)
+    return f"rejected by {' and '.join(others)} alone" if others else ""
+
+
+_ADDED = {"house": "rules of podium.toml", "plugins": "rules of plug-ins"}
+
+
+def _added(report: Outcome) -> list[str]:
+    """Who rejects beside podium's own rules, where these do not reject."""
+    if report.rules.profile in report.rejected_by:
+        return []
+    return [name for judge, name in _ADDED.items() if judge in report.rejected_by]
 
 
 def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:

@@ -10,6 +10,8 @@ import pytest
 
 from tests.builders import LogBuilder
 from tests.compliance.command_line import podium
+from tests.compliance.packs import Loose
+from tests.compliance.trees import usual
 
 RULE = """
 name = "batch"
@@ -215,3 +217,40 @@ def test_rules_that_are_no_tables_are_a_usage_fault(given: str, log: Path) -> No
     done = podium("check", log)
     assert done.exit_code == 2
     assert done.stderr.startswith(f"podium: {path}: rules is no list of tables; must be written")
+
+
+# --- beside the rest of podium ---
+
+
+def test_waivers_given_excuse_a_rule_of_the_house(log: Path) -> None:
+    write(log, RULE.replace("bound = 1024", 'bound = 512\nseverity = "error"'))
+    waivers = log.parent / "granted.toml"
+    waivers.write_text(
+        '[[waiver]]\nrule = "house.*"\nplace = "*"\nreason = "a"\nwho = "b"\nuntil = 2999-01-01\n'
+    )
+    (found,) = house(log, "--waivers", str(waivers))
+    assert found["waived"]
+    assert report(log, "--waivers", str(waivers))["verdict"] == "accepted"
+
+
+@pytest.mark.parametrize(("batch", "status"), [(1, 1), (1_000_000, 0)])
+def test_packing_holds_the_rules_of_the_house(batch: int, status: int, tmp_path: Path) -> None:
+    loose = Loose(tmp_path)
+    rule = {"name": "batch", "key": "global_batch_size", "text": "t", "severity": "error"}
+    loose.configure(rules=[{**rule, "bound": {"at_most": batch}}])
+    assert loose.pack() == status
+    assert loose.packed.exists() is (status == 0)
+
+
+def test_scores_are_those_without_the_rules(log: Path, tmp_path: Path) -> None:
+    tree = usual(tmp_path / "tree")
+    before = podium("score", tree.root, "--round", "5.1", "--format", "json").stdout
+    write(
+        tree.root / "x",
+        RULE.replace("bound = 1024", 'bound = -1\nseverity = "error"'),
+    )
+    made = json.loads(podium("check", tree.root, "--format", "json").stdout)
+    assert {each["id"] for each in made["findings"]} == {"house.batch"}
+    assert {each["verdict"] for each in made["results"]} == {"accepted"}
+    assert {each["verdict"] for each in made["submissions"]} == {"accepted"}
+    assert podium("score", tree.root, "--round", "5.1", "--format", "json").stdout == before

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,27 @@ def test_a_verdict_names_the_plugins_that_took_part(site: Path, log: Path) -> No
     assert "rejected by rules of plug-ins alone" in done.stdout
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "junit"])
+def test_a_report_for_people_says_so_too(form: str, site: Path, log: Path) -> None:
+    plug_in(site)
+    shown = podium("check", log, "--round", "5.1", "--format", form).stdout
+    assert "plug-in acme 1.2 (1 rule, 1 finding)" in html.unescape(shown)
+    plug_in(site, "raise ValueError")
+    shown = podium("check", log, "--round", "5.1", "--format", form).stdout
+    assert "without plug-in acme 1.2, which failed" in html.unescape(shown)
+
+
+def test_a_report_names_a_judge_of_its_own_for_plugins(site: Path, log: Path) -> None:
+    plug_in(site)
+    shown = podium("check", log, "--round", "5.1", "--format", "junit").stdout
+    verdicts = dict(re.findall(r'name="verdict of the ([^"]+)" value="(\w+)"', shown))
+    assert verdicts == {
+        "policy": "accepted",
+        "rules of plug-ins": "rejected",
+        "official verifier": "accepted",
+    }
+
+
 def test_a_plugin_rejects_as_a_plugin_and_not_as_the_policy(site: Path, log: Path) -> None:
     plug_in(site)
     made = report("check", log, status=1)
@@ -144,6 +167,19 @@ def test_what_stands_in_the_working_directory_is_no_plugin(
     monkeypatch.syspath_prepend(plug_in(tmp_path / "here"))
     monkeypatch.chdir(tmp_path / "here")
     assert report("check", log)["plugins"] == []
+
+
+def test_a_plugins_module_is_not_taken_from_the_working_directory(
+    site: Path, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m podium` puts that first on the path."""
+    plug_in(site)
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "acme_rules.py").write_text("raise RuntimeError('not this one')")
+    monkeypatch.syspath_prepend(here)
+    monkeypatch.chdir(here)
+    assert report("check", log, status=1)["plugins"][0]["state"] == "loaded"
 
 
 def test_a_link_out_of_a_submission_is_read_by_no_plugin(
