@@ -60,9 +60,11 @@ bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as r
 	$(BIN)/python benchmarks/trainers.py
 	$(BIN)/python benchmarks/packing.py --gigabytes 1
 
-docs: $(STAMP)  ## regenerate the rule pages, the manual page and the record schema
+docs: $(STAMP)  ## regenerate the rule pages, the manual page and the schemas
 	$(BIN)/podium rules pages --write
 	$(BIN)/podium man > docs/podium.1
+	for name in config system waivers review objection report receipt record; do \
+	    $(BIN)/podium schema $$name > docs/schemas/podium-$$name.json || exit 1; done
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 
 site: $(STAMP)  ## build the site of the documentation in build/site, without a network

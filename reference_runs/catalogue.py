@@ -36,6 +36,23 @@ HOMES = {
 }
 """Benchmark name on the command line → folder below `reference_runs`."""
 
+ADDED: dict[str, str] = {}
+"""Trainers that other packages bring, by benchmark: the package with their `config` and `train`."""
+
+
+def add(name: str, package: str) -> None:
+    """Take a trainer of another package; raises UnknownBenchmark where podium has one of the name.
+
+    The package is laid out as the folders of this one are.
+    """
+    if name in HOMES:
+        raise UnknownBenchmark(f"{package} brings a trainer {name}, which podium has itself")
+    ADDED[name] = package
+
+
+def _package(name: str) -> str:
+    return ADDED.get(name) or f"podium.reference_runs.{HOMES[name]}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
@@ -65,20 +82,23 @@ def names() -> tuple[str, ...]:
 
 def find(name: str) -> Benchmark:
     """A bundled benchmark; raises UnknownBenchmark with the nearest name."""
-    if name not in HOMES:
+    if name not in HOMES and name not in ADDED:
         meant = difflib.get_close_matches(name, HOMES, 1)
         hint = f"did you mean {meant[0]}" if meant else f"there are {', '.join(names())}"
         raise UnknownBenchmark(f"no bundled trainer is named {name}; {hint}")
     # Config modules import no torch, so that listing and dry logs work without it
-    module = import_module(f"podium.reference_runs.{HOMES[name]}.config")
-    found: Benchmark = next(each for each in module.BENCHMARKS if each.name == name)
-    return found
+    module = import_module(f"{_package(name)}.config")
+    for each in module.BENCHMARKS:
+        if each.name == name:
+            found: Benchmark = each
+            return found
+    raise UnknownBenchmark(f"{module.__name__} has no benchmark named {name}")
 
 
 def task_of(name: str) -> type[Task[Any]]:
     """The class that trains a benchmark; raises TorchMissing without torch."""
     need_torch()
-    found: type[Task[Any]] = import_module(f"podium.reference_runs.{HOMES[name]}.train").TASK
+    found: type[Task[Any]] = import_module(f"{_package(name)}.train").TASK
     return found
 
 

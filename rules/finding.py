@@ -19,13 +19,20 @@ class Severity(StrEnum):
 class StatedBy(StrEnum):
     """Which text makes the rule: the official verifier, the written policy, or both.
 
-    Of podium's own rules no text knows: they help where the texts are silent.
+    Of podium's own rules no text knows: they help where the texts are silent. Plug-ins and the
+    `[[rules]]` of a podium.toml (the house's rules) bring rules of their users.
     """
 
     VERIFIER = "verifier"
     POLICY = "policy"
     BOTH = "both"
     PODIUM = "podium"
+    PLUGIN = "plugin"
+    HOUSE = "house"
+
+
+ADDED_BY_USERS = (StatedBy.PLUGIN, StatedBy.HOUSE)
+"""Rules that podium does not come with: they decide nothing that its own rules decide."""
 
 
 class Profile(StrEnum):

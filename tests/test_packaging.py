@@ -267,3 +267,57 @@ def test_no_folder_at_the_top_is_on_the_path_of_an_editable_install() -> None:
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
     assert str(ROOT) not in json.loads(done.stdout)
+
+
+# --- the plug-in to copy --------------------------------------------------------------------------
+
+PLUGIN = ROOT / "docs" / "examples" / "plugin"
+
+
+@pytest.fixture(scope="session")
+def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the plug-in of the documentation, installed from its wheel."""
+    out, target = tmp_path_factory.mktemp("plugin"), tmp_path_factory.mktemp("target")
+    hatch(PLUGIN, out, "wheel")
+    (wheel,) = out.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(target)
+    return target
+
+
+def with_plugin(installed: Path, plugged: Path, cwd: Path, *words: object, status: int = 0) -> str:
+    """What the installed podium prints where the plug-in is on the path."""
+    code = (
+        f"import sys; sys.path.append({str(plugged)!r}); from podium.compliance.cli import run; "
+        f"sys.exit(run({[*map(str, words)]!r}))"
+    )
+    return python(installed, "-c", code, cwd=cwd, status=status).stdout
+
+
+def test_the_plugin_to_copy_works_once_it_is_installed(
+    installed: Path, plugged: Path, tmp_path: Path
+) -> None:
+    listed = json.loads(with_plugin(installed, plugged, tmp_path, "plugins", "--format", "json"))
+    (told,) = listed["plugins"]
+    assert (told["name"], told["distribution"], told["version"], told["state"]) == (
+        "handbook",
+        "podium-handbook",
+        "1.0",
+        "loaded",
+    )
+    tried = with_plugin(installed, plugged, tmp_path, "rules", "test", "handbook")
+    assert "1 of 1 rules do what they say" in tried
+    good = build("training", "6.1", "closed", "llama31_8b")
+    path = good.shift("init_start", -31).write(tmp_path / "result_0.txt")
+    words = ("check", path, "--round", "6.1", "--format", "json", "--only-selected")
+    words = (*words, "--select", "handbook.*")
+    report = json.loads(with_plugin(installed, plugged, tmp_path, *words))
+    assert [each["id"] for each in report["findings"]] == ["handbook.init.slow"]
+    assert report["plugins"][0]["findings"] == 1
+
+
+@pytest.mark.long
+def test_the_plugin_to_copy_passes_its_own_tests(plugged: Path, tmp_path: Path) -> None:
+    code = f"import sys; sys.path.append({str(plugged)!r}); import pytest; sys.exit(pytest.main())"
+    words = f"pytest.main(['-q', '-p', 'no:cacheprovider', {str(PLUGIN / 'tests')!r}])"
+    python(sys.executable, "-c", code.replace("pytest.main()", words), cwd=tmp_path)

@@ -188,7 +188,12 @@ def _last(count: int, path: Path, report: Outcome) -> str:
     return f"Not complete: {'; '.join(reasons)}."
 
 
-_JUDGES = {"policy": "the policy", "verifier": "the official verifier"}
+_JUDGES = {
+    "house": "a rule of podium.toml",
+    "plugins": "a plug-in",
+    "policy": "the policy",
+    "verifier": "the official verifier",
+}
 
 
 def _next_command(path: Path) -> str:

@@ -6,19 +6,23 @@ import os
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from podium.compliance.errors import interrupted
 from podium.compliance.inputs.discover import Kind, Target
-from podium.compliance.inputs.round_selection import Choice
+from podium.compliance.inputs.round_selection import Choice, configured_rules
 from podium.compliance.logs.judge import LogVerdict, judge_log, load_facts
 from podium.compliance.logs.log_rules import CRASHED, PROCESS_LOST
 from podium.logging_spec.reader.read import read_log, unread_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round
+
+if TYPE_CHECKING:
+    from podium.compliance.inputs.house_rules import HouseRule
+    from podium.rules.checks import Check
 
 FEW_BYTES = 1 << 22
 """Below this much to read, starting a second process costs more than it saves."""
@@ -33,6 +37,7 @@ class Task(msgspec.Struct, frozen=True):
     """One file to judge, as it is passed to a process; `submission` is the folder of its package.
 
     A link that `leads_out` of that is not followed. `traced`: its facts are to have a trace.
+    `house` are the rules of its podium.toml.
     """
 
     path: str
@@ -46,6 +51,7 @@ class Task(msgspec.Struct, frozen=True):
     submission: str
     leads_out: bool
     traced: bool = False
+    house: tuple[HouseRule, ...] = ()
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -78,6 +84,8 @@ def task_for(
         target.submission,
         target.leads_out,
         traced,
+        # The official program has no such rules, and its verdict is what is asked for
+        configured_rules(target.folder) if profile is Profile.POLICY else (),
     )
 
 
@@ -146,11 +154,18 @@ def _judge(task: Task) -> Judged:
                 task.display_path,
                 with_facts=task.with_facts,
                 traced=task.traced,
+                beside=tuple(map(_check_of, task.house)),
             )
     # One file that podium fails on must not hide what is wrong with the others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
     return _as_judged(task, verdict, rules)
+
+
+def _check_of(rule: HouseRule) -> Check:
+    from podium.compliance.inputs.house_rules import as_check
+
+    return as_check(rule)
 
 
 def _as_judged(task: Task, verdict: LogVerdict, rules: Round) -> Judged:

@@ -22,7 +22,8 @@ Progress = Callable[[int, int], None]
 class Options(msgspec.Struct, frozen=True):
     """How to judge: what the shared options of the command line say.
 
-    `factors` is the convention by which scores are scaled, None for that of each round.
+    `factors` is the convention by which scores are scaled, None for that of each round. `plugins`:
+    those that are installed judge as well.
     """
 
     usage: str | None = None
@@ -35,6 +36,7 @@ class Options(msgspec.Struct, frozen=True):
     waivers: tuple[Waivers, ...] = ()
     waivers_in_tree: bool = True
     factors: Convention | None = None
+    plugins: bool = False
 
     @property
     def selected(self) -> Callable[[str], bool] | None:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from podium.compliance.checking.discovery import DiscoveredInputs, find, judge_rest
-from podium.compliance.checking.files import Judged, internal_fault
+from podium.compliance.checking.files import Judged, Task, internal_fault
 from podium.compliance.checking.gc_tuning import fewer_collections
 from podium.compliance.checking.official import deciding, marked, passes, with_official
 from podium.compliance.checking.options import Options, Progress
+from podium.compliance.checking.plugged import judged_by_plugins
 from podium.compliance.inputs.discover import Package
 from podium.compliance.inputs.listing import Disk, holds
 from podium.compliance.inputs.round_selection import RoundRequest, rules_of, several
@@ -21,6 +22,7 @@ from podium.compliance.logs.judge import LogVerdict
 from podium.compliance.report.data import (
     FileEntry,
     Outcome,
+    PluginEntry,
     ResultEntry,
     Rules,
     SubmissionEntry,
@@ -55,10 +57,20 @@ def check(
 ) -> Report:
     """Judge a log, a folder of logs, a submission or a round; returns the whole report.
 
-    Raises ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
+    Plug-ins that are installed judge as well, unless PODIUM_NO_PLUGINS is set. Raises
+    ComplianceError (UsageFault, NothingToJudge) for arguments that cannot be followed;
     anything wrong with the content is a finding of the report.
     """
-    options = Options(usage, round, Profile(profile), jobs, strict, tuple(select), tuple(ignore))
+    options = Options(
+        usage,
+        round,
+        Profile(profile),
+        jobs,
+        strict,
+        tuple(select),
+        tuple(ignore),
+        plugins=True,
+    )
     # The command prints structs: only Python callers wait for pydantic
     from podium.compliance.report.models import publish
     from podium.compliance.report.placing import based, root_of
@@ -83,10 +95,13 @@ def check_paths(
     gathered = gathered or find(paths, options)
     wish = RoundRequest(options.usage, options.round)
     session = _Session(options, gathered, comparators)
+    # The tasks are gone once they are done
+    tasks = [*gathered.tasks]
     for package in judge_rest(gathered, options.jobs, progress):
         rules = wish.choose(package.root).rules
         # Taken out: the listings of a whole round would stay in memory to the end
         session.take_submission(package, rules, gathered.disks.pop(package.root, None))
+    session.take_plugins(tasks)
     session.take_files()
     session.take_folders(gathered)
     session.take_rounds(wish, gathered)
@@ -118,6 +133,8 @@ class _Session:
         self.officially_tolerated: set[str] = set()
         self.comparators = comparators
         self.rounds: dict[tuple[str, str], RoundState] = {}
+        self.plugins: list[PluginEntry] = []
+        self.beside: dict[str, list[Finding]] = {}
 
     def take_submission(self, package: Package, rules: Round, disk: Disk | None = None) -> None:
         """Judge a package on top of its logs' verdicts; a fault of podium ends no other's."""
@@ -209,13 +226,20 @@ class _Session:
 
         return Suppressions(self.options.waivers, self.options.waivers_in_tree)
 
+    def take_plugins(self, tasks: Sequence[Task]) -> None:
+        """Have plug-ins judge the same logs; their findings are kept apart until the report."""
+        self.plugins, found = judged_by_plugins(tasks, self.options)
+        for each in found:
+            self.beside.setdefault(each.path, []).append(each)
+
     def take_files(self) -> None:
         """Add every file's own verdict and findings; a tolerated failure is marked as waived."""
         for one in self.judged.values():
             self._waive(one.verdict)
             found, theirs = one.verdict.findings, self._official_part(one)
+            found = [*found, *one.verdict.beside, *self.beside.get(one.display_path, ())]
             # The file fails all the same: only its result is accepted with it
-            self.files.append(self._entry(one, theirs))
+            self.files.append(self._entry(one, found, theirs))
             if theirs and theirs.findings and one.display_path not in self.officially_tolerated:
                 self._reject(theirs.findings, find_round(*one.round.split()))
             if one.display_path in self.tolerated:
@@ -248,6 +272,7 @@ class _Session:
     def _waive(self, verdict: LogVerdict) -> None:
         if self.options.waivers:
             verdict.findings = self._suppressions().mark(verdict.findings)
+            verdict.beside = self._suppressions().mark(verdict.beside)
 
     def take_rounds(self, wish: RoundRequest, gathered: DiscoveredInputs) -> None:
         """Tell of logs that are judged by the rules of another round than theirs."""
@@ -273,12 +298,12 @@ class _Session:
 
             self.findings += Suppressions(own=waivers).about(self.findings)
 
-    def _entry(self, one: Judged, theirs: LogVerdict | None) -> FileEntry:
+    def _entry(self, one: Judged, found: list[Finding], theirs: LogVerdict | None) -> FileEntry:
         verdict = one.verdict
         return FileEntry(
             path=one.display_path,
             kind=one.kind,
-            verdict=passes(not fails(verdict.findings, strict=self.options.strict)),
+            verdict=passes(not fails(found, strict=self.options.strict)),
             official_verdict=None if theirs is None else passes(not deciding(theirs.findings)),
             benchmark=verdict.benchmark,
             division=verdict.division,
@@ -311,4 +336,6 @@ class _Session:
             selected=self.options.selected,
             strict=self.options.strict,
         )
+        if self.plugins:
+            report = replace(report, plugins=self.plugins)
         return replace(report, unjudged=sorted(self.unjudged)) if self.unjudged else report

@@ -6,19 +6,17 @@ or for ever, costs its own verdict only.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
-from threading import Thread
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from podium.compliance.files.processes import end_with_parent, how_it_ended, process_context
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -89,7 +87,7 @@ class _Pool(Generic[Task, Done]):
     ) -> None:
         self.work, self.tasks, self.limit = work, tasks, limit
         self.count = max(1, count)
-        self.context = _context()
+        self.context = process_context()
         self.notes: Any = self.context.RawArray("d", [0.0, -1.0, 0.0] * self.count)
 
     def results(self, batches: list[list[int]]) -> Iterator[list[Done]]:
@@ -150,11 +148,6 @@ class _Pool(Generic[Task, Done]):
         return bool(pids)
 
 
-def _context() -> BaseContext:
-    # A forked process has the rules loaded already; elsewhere the platform's own way is used.
-    return multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-
-
 _notes: Any = None
 _slot = 0
 """In a process of the pool: the shared memory, and its own place in it."""
@@ -166,7 +159,7 @@ def _begin(notes: Any, turn: Any) -> None:
         _slot, turn.value = turn.value, turn.value + 1
     _notes = notes
     _notes[_slot * _WIDTH + _PID] = os.getpid()
-    _end_with_parent()
+    end_with_parent()
 
 
 def _note_task(number: int) -> None:
@@ -191,7 +184,7 @@ def _do(
 
 def _alone(work: Callable[[list[Task]], list[Done]], task: Task, care: Care[Task, Done]) -> Done:
     """What a task gives in a process of its own, or its outcome where that is lost, too."""
-    context: Any = _context()
+    context: Any = process_context()
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_do_alone, args=(sender, work, task), daemon=True)
     process.start()
@@ -205,7 +198,7 @@ def _alone(work: Callable[[list[Task]], list[Done]], task: Task, care: Care[Task
         return done[0]
     except EOFError:
         process.join()
-        return care.lost(task, f"{_ended(process.exitcode)}, twice")
+        return care.lost(task, f"{how_it_ended(process.exitcode)}, twice")
     finally:
         process.kill()
         process.join()
@@ -213,32 +206,5 @@ def _alone(work: Callable[[list[Task]], list[Done]], task: Task, care: Care[Task
 
 
 def _do_alone(sender: Connection, work: Callable[[list[Task]], list[Done]], task: Task) -> None:
-    _end_with_parent()
+    end_with_parent()
     sender.send(work([task]))
-
-
-def _ended(status: int) -> str:
-    if status >= 0:
-        return f"ended with status {status}"
-    name = signal.Signals(-status).name
-    # The kernel says no more to whoever it ends when memory runs out
-    return f"was killed by {name}" + (", perhaps for its memory" if name == "SIGKILL" else "")
-
-
-def _end_with_parent() -> None:
-    """Let this process end when the one that started it is gone, even killed without a word."""
-    # Ctrl-C reaches all processes of a terminal: only the parent says so, and cleans up
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        Thread(target=_await, args=(parent.sentinel,), daemon=True).start()
-
-
-def _await(sentinel: int) -> None:
-    from multiprocessing.connection import wait
-
-    # A forked process also holds the pipes of those forked before it: they end one by one.
-    wait([sentinel])
-    # sys.exit would end this thread only
-    os._exit(1)

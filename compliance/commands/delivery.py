@@ -12,7 +12,7 @@ from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
     from podium.compliance.files.staging import Leftover
-    from podium.compliance.report.console import Rulebook
+    from podium.compliance.report.console import Printing, Rulebook
     from podium.compliance.report.data import Outcome
     from podium.compliance.report.render.sarif import RuleText
 
@@ -63,6 +63,40 @@ def globs(option: str, given: list[str] | None) -> tuple[str, ...]:
         if wrong:
             raise UsageFault("\npodium: ".join(wrong))
     return selectors
+
+
+def refuse_unknown(form: str) -> None:
+    """Raise UsageFault for a format of a plug-in that is not there, before anything is judged."""
+    name, dot, _ = form.partition(".")
+    if not dot:
+        return
+    from podium.compliance.plugins.installed import installed, left_out
+
+    plugins = [each.name for each in installed()]
+    if name not in plugins:
+        there = "they are left out" if left_out() else f"there are {', '.join(plugins) or 'none'}"
+        raise UsageFault(f"--format {form}: no plug-in {name}; {there}")
+
+
+def deliver_report(report: Outcome, printing: Printing) -> None:
+    """Print a report, or write it, in a format of podium's own or of a plug-in.
+
+    Where the plug-in fails, it is named, and the report is printed as text: a verdict is not lost.
+    """
+    from podium.compliance.report.console import deliver, send
+
+    if "." in printing.format:
+        from podium.compliance.plugins.formats import rendered
+
+        text, why = rendered(printing.format, report)
+        if not why:
+            send(text, printing.output)
+            return
+        name = printing.format.partition(".")[0]
+        unwritten = f"; {printing.output} is not written" if printing.output else ""
+        warn(f"plug-in {name} takes no part: {why}{unwritten}")
+        printing = printing._replace(format="text", output=None)
+    deliver(report, printing, rulebook())
 
 
 def rulebook() -> Rulebook:

@@ -41,6 +41,20 @@ class ReportFormat(StrEnum):
     HTML = "html"
 
 
+class _FormatNames:
+    """What `--format` takes: a format of podium's own, or PLUGIN.NAME; completed from `choices`."""
+
+    __name__ = "FORMAT"
+    choices = tuple(each.value for each in ReportFormat)
+
+    def __call__(self, given: str) -> str:
+        plugin, dot, name = given.partition(".")
+        if given in self.choices or (plugin and dot and name):
+            return given
+        listed = ", ".join(self.choices)
+        raise typer.BadParameter(f"{given!r} is not one of {listed}, or PLUGIN.FORMAT.")
+
+
 class AnswerFormat(StrEnum):
     """How an answer that has no tables is printed."""
 
@@ -107,8 +121,13 @@ StrictOption = Annotated[bool, typer.Option("--strict", help="Treat warnings as 
 
 # None and not text: inside GitHub Actions the default is another
 ReportFormatOption = Annotated[
-    ReportFormat | None,
-    typer.Option("--format", help="Default text, or github inside GitHub Actions."),
+    str | None,
+    typer.Option(
+        "--format",
+        help="Default text, or github inside GitHub Actions.",
+        parser=_FormatNames(),
+        metavar=f"[{'|'.join(_FormatNames.choices)}|PLUGIN.FORMAT]",
+    ),
 ]
 AnswerFormatOption = Annotated[
     AnswerFormat, typer.Option("--format", help="How to print the answer.")

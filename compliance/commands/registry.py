@@ -11,6 +11,7 @@ import typer
 
 from podium.compliance.commands.help import group
 from podium.compliance.errors import UsageFault
+from podium.compliance.plugins.installed import leave_out
 
 ABOUT = "Check, score and package MLPerf Training and HPC results."
 
@@ -94,6 +95,15 @@ PANELS = {
             "rulebook.rules:app",
             "The rules themselves: list, explain and compare them; legal hyperparameters.",
         ),
+        "schema": Command(
+            "rulebook.schema:schema",
+            "Print the JSON Schema of a file that podium reads or writes, for editors and "
+            "programs.",
+        ),
+        "plugins": Command(
+            "rulebook.plugins:plugins",
+            "List the plug-ins that are installed: what each adds, and whether it can be loaded.",
+        ),
     },
     "Compatibility": {
         "compat": Command(
@@ -167,12 +177,19 @@ def _shell_option(name: str, about: str) -> Any:
     return typer.Option(f"--{name}", help=about, metavar="[SHELL]")
 
 
-def _root(version: _VersionOption = False) -> None:
-    pass
+_NoPluginsOption = Annotated[
+    bool, typer.Option("--no-plugins", help="Leave out the plug-ins that are installed.")
+]
+
+
+def _root(version: _VersionOption = False, no_plugins: _NoPluginsOption = False) -> None:
+    del version  # its callback has answered
+    leave_out(no_plugins)
 
 
 def _whole_root(
     version: _VersionOption = False,
+    no_plugins: _NoPluginsOption = False,
     install: Annotated[
         str | None,
         _shell_option("install-completion", "Install completion for bash, zsh or fish."),
@@ -183,5 +200,6 @@ def _whole_root(
     ] = None,
 ) -> None:
     del version  # its callback has answered
+    leave_out(no_plugins)
     if install is not None or show is not None:
         raise UsageFault("completion is asked for alone: podium --install-completion bash")

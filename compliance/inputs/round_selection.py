@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -20,6 +20,9 @@ from podium.logging_spec.limits import read_toml
 from podium.rules.catalogue import UnknownRound, find_round, newest, normal_name, rounds_of
 from podium.rules.finding import Profile
 from podium.rules.model.round import Round
+
+if TYPE_CHECKING:
+    from podium.compliance.inputs.house_rules import HouseRule
 
 ChosenBy = Literal["option", "config", "folder", "default"]
 
@@ -115,6 +118,15 @@ class Config(msgspec.Struct, frozen=True):
     usage: str | None = None
     round: str | None = None
     deadline: date | None = None
+    rules: tuple[HouseRule, ...] = ()
+
+
+def configured_rules(folder: str | Path) -> tuple[HouseRule, ...]:
+    """The `[[rules]]` of the nearest podium.toml, from a folder upwards.
+
+    Raises UsageFault where that file cannot be read, or a rule is none.
+    """
+    return _configured(os.path.abspath(folder)).rules
 
 
 def configured_deadline(folder: str | Path) -> date | None:
@@ -165,7 +177,14 @@ def _read_config(path: str) -> Config | None:
         str(usage) if usage else None,
         normal_name(str(name)) if name else None,
         _day(data.get("deadline"), path),
+        _rules(data["rules"], text, path) if "rules" in data else (),
     )
+
+
+def _rules(given: Any, text: str, path: str) -> tuple[HouseRule, ...]:
+    from podium.compliance.inputs.house_table import read_rules
+
+    return read_rules(given, text, path)
 
 
 def _day(value: Any, path: str) -> date | None:

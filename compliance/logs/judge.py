@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,6 +22,7 @@ from podium.rules.table import Violation
 
 if TYPE_CHECKING:
     from podium.compliance.logs.facts import Facts
+    from podium.rules.checks import Check
 
 MOST_PER_RULE = 20
 """Findings of one rule in one file beyond this many are counted in the last one."""
@@ -30,6 +31,7 @@ MOST_PER_RULE = 20
 class LogVerdict(msgspec.Struct):
     """What is known of one log once judged. `minutes` is run_start to run_stop.
 
+    `beside` are findings of rules that the round does not have: they decide nothing else of it.
     `official` is the official verifier's verdict beside one by the policy: its errors and its
     facts, None in a round that has no verifier.
     """
@@ -40,6 +42,7 @@ class LogVerdict(msgspec.Struct):
     minutes: float | None = None
     converged: bool | None = None
     facts: Facts | None = None
+    beside: list[Finding] = msgspec.field(default_factory=list)
     official: LogVerdict | None = None
 
 
@@ -51,10 +54,12 @@ def judge_log(
     *,
     with_facts: bool = False,
     traced: bool = False,
+    beside: tuple[Check, ...] = (),
 ) -> LogVerdict:
     """All findings about one log; `with_facts` also what the checks of a submission need of it.
 
-    `traced`: its facts come with what a review compares.
+    `traced`: its facts come with what a review compares. `beside` are checks that the round does
+    not have.
     """
     judgement = _Judgement(log, rules, profile, path)
     verdict = judgement.verdict()
@@ -68,6 +73,8 @@ def judge_log(
             from podium.compliance.logs.facts import as_official
 
             official.facts = as_official(verdict.facts, judgement.run, rules, _errors(official))
+    if beside:
+        verdict.beside = judgement.found_by(beside)
     return verdict
 
 
@@ -115,6 +122,12 @@ class _Judgement:
         verdict.converged = self._converged(broken)
         return verdict
 
+    def found_by(self, checks: tuple[Check, ...]) -> list[Finding]:
+        """What checks that the round does not have find; by the policy's reading of the run."""
+        reading = PolicyReading(self.verifier)
+        applying = tuple(each for each in checks if each.applies(reading.context))
+        return [*self._findings(reading.found_by(applying))]
+
     def _official(
         self, lines: Iterable[Finding], theirs: Iterable[RuleViolation]
     ) -> LogVerdict | None:
@@ -127,7 +140,7 @@ class _Judgement:
 
     def _findings(self, broken: Iterable[RuleViolation]) -> Iterator[Finding]:
         for rule in broken:
-            for violation, more in _few(rule.violations):
+            for violation, more in few(rule.violations):
                 yield self._finding(rule, violation, violation.message + more)
 
     def _finding(self, rule: RuleViolation, violation: Violation, message: str) -> Finding:
@@ -174,7 +187,7 @@ class _Judgement:
         for fault in self.log.faults:
             by_kind.setdefault(fault.kind, []).append(fault)
         for faults in by_kind.values():
-            for fault, more in _few(faults):
+            for fault, more in few(faults):
                 yield self._about_fault(fault, more)
         if not self.run.records:
             yield self._about_nothing()
@@ -209,7 +222,7 @@ class _Judgement:
 _T = TypeVar("_T")
 
 
-def _few(found: list[_T]) -> Iterator[tuple[_T, str]]:
+def few(found: Sequence[_T]) -> Iterator[tuple[_T, str]]:
     """The first of what one rule finds, each with what its message ends in."""
     kept = found[:MOST_PER_RULE]
     more = len(found) - len(kept)

@@ -13,6 +13,7 @@ from podium.logging_spec.reader.log import Log
 from podium.rules.checks import Check
 from podium.rules.citations import COMPLIANCE_CHECKER
 from podium.rules.finding import Severity, StatedBy
+from podium.rules.model.round import Round
 from podium.rules.model.scope import Scope
 from podium.rules.run import Run
 from podium.rules.table import CannotJudge, Row, Violation
@@ -59,7 +60,7 @@ class PolicyReading:
                 yield from self._own(scope, seen)
         if self.verifier.cancelled:
             yield from self._dropped()
-        yield from self._checks()
+        yield from self.found_by(self.context.checks)
 
     def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
         """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
@@ -132,11 +133,12 @@ class PolicyReading:
                 if again and not any(v.repeats for v in again):
                     yield self._stated(rule.id, rule.row, again)
 
-    def _checks(self) -> Iterator[RuleViolation]:
+    def found_by(self, checks: tuple[Check, ...]) -> Iterator[RuleViolation]:
+        """What checks find, all of which are about the log's division."""
         if not self.run.records:
             return
         run, context = self.run, self.context
-        for rule in context.checks:
+        for rule in checks:
             try:
                 violations = [*rule.find(run, context)]
             except Exception as error:  # a crashing rule must not hide what the others find
@@ -169,6 +171,11 @@ class PolicyReading:
             None,
             CRASHED.cites,
         )
+
+
+def policy_run(log: Log, rules: Round) -> Run:
+    """A log's run as checks are given it: what a tolerant reader gets, in any order."""
+    return PolicyReading(VerifierReading(log, rules)).run
 
 
 def tolerant_run(log: Log) -> Run:

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.report.data import Judge
 from podium.compliance.report.models import Counts, RcpEntry, Tool
 
 RECEIPT_FILE = "podium-receipt.json"
@@ -115,7 +116,7 @@ class Gate(_Model):
 
     verdict: Literal["accepted", "rejected"]
     official_verdict: Literal["accepted", "rejected"] | None = None
-    rejected_by: tuple[Literal["policy", "verifier"], ...] = ()
+    rejected_by: tuple[Judge, ...] = ()
     counts: Counts
     errors: dict[str, int] = {}
 

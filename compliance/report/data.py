@@ -7,13 +7,13 @@ importing pydantic takes longer than judging a log, so that no command waits for
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 import msgspec
 
 from podium.compliance.version import VERSION
-from podium.rules.finding import Finding, Severity
+from podium.rules.finding import Finding, Severity, StatedBy
 
 SCHEMA: Literal["podium.report/1"] = "podium.report/1"
 
@@ -28,6 +28,12 @@ OfficialVerdict = Annotated[
         description="what the official verifier says; null in a round that has none of its own"
     ),
 ]
+
+
+Judge = Literal["policy", "verifier", "plugins", "house"]
+
+_JUDGES: Mapping[StatedBy, Judge] = {StatedBy.PLUGIN: "plugins", StatedBy.HOUSE: "house"}
+"""Who rejects for rules that podium does not come with."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +52,18 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     ]
     profile: Literal["policy", "verifier"]
     chosen_by: Literal["option", "config", "folder", "default"]
+
+
+class PluginEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One plug-in beside podium's own rules, and whether it took part."""
+
+    name: str
+    version: str
+    distribution: str
+    state: Literal["loaded", "failed"]
+    why: Annotated[str, msgspec.Meta(description="what a failed one did wrong")] = ""
+    rules: int = 0
+    findings: int = 0
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,10 +150,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
     ]
     official_verdict: OfficialVerdict = None
     rejected_by: Annotated[
-        Sequence[Literal["policy", "verifier"]],
+        Sequence[Judge],
         msgspec.Meta(
             description="who rejects, by all rules, what is waived left out: the exit status is 1 "
-            "where anyone does"
+            "where anyone does; rules of plug-ins and those of podium.toml (house) reject as such"
         ),
     ] = ()
     not_judged: Annotated[
@@ -148,6 +166,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename={"schema_": "sch
             "or from the folder of --relative-to; empty where nothing is missing"
         ),
     ] = ""
+    plugins: Annotated[
+        Sequence[PluginEntry],
+        msgspec.Meta(description="plug-ins that took part, and those that failed to"),
+    ] = ()
     counts: Counts
     submissions: Sequence[SubmissionEntry] = ()
     results: Sequence[ResultEntry] = ()
@@ -198,9 +220,12 @@ def conclude(
     # Sorted, so that the number of processes does not change the report
     ordered = sorted(findings, key=Finding.sort_key)
     verdict = verdict_of(ordered, strict=strict)
-    rejected_by = [rules.profile] if verdict == "rejected" else []
+    rejected_by: set[Judge] = set()
+    if verdict == "rejected":
+        failing = (each for each in ordered if fails((each,), strict=strict))
+        rejected_by = {_JUDGES.get(each.stated_by, rules.profile) for each in failing}
     if any(finding.official and not finding.waived for finding in ordered):
-        rejected_by.append("verifier")
+        rejected_by.add("verifier")
     if selected is not None:
         ordered = [finding for finding in ordered if selected(finding.id)]
     return Outcome(
@@ -208,7 +233,7 @@ def conclude(
         rules=rules,
         verdict=verdict if selected is None else "not judged",
         official_verdict=official_verdict,
-        rejected_by=sorted({*rejected_by}),
+        rejected_by=sorted(rejected_by),
         counts=counts_of(ordered),
         submissions=sorted(submissions, key=lambda entry: entry.path),
         results=sorted(results, key=lambda entry: entry.path),

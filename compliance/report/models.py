@@ -28,6 +28,7 @@ class _Report(Model):
 if TYPE_CHECKING:
     Tool = data.Tool
     Rules = data.Rules
+    PluginEntry = data.PluginEntry
     Counts = data.Counts
     SubmissionEntry = data.SubmissionEntry
     RcpEntry = data.RcpEntry
@@ -42,6 +43,7 @@ else:
     # In this order: a struct that is a field must have its model before the struct that has it
     Tool = model_of(data.Tool, module=__name__)
     Rules = model_of(data.Rules, module=__name__)
+    PluginEntry = model_of(data.PluginEntry, module=__name__)
     Counts = model_of(data.Counts, module=__name__)
     SubmissionEntry = model_of(data.SubmissionEntry, module=__name__)
     RcpEntry = model_of(data.RcpEntry, module=__name__)

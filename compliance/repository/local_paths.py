@@ -13,9 +13,12 @@ _ENDINGS = (
 )
 _NAMES = ("Dockerfile", "Makefile")
 
-# What stands before the slash must not make it a part of another path
+# A home of Windows, with either slash, a backslash perhaps doubled, or as Linux on Windows has it.
+# Before any other path what stands before the slash must not make it a part of another
 _PATH = re.compile(
-    rb"(?<![\w.~})$*/\]])"
+    rb"(?<![\w/])(?:[A-Za-z]:(?:\\\\?|/)|/mnt/[a-z]/)[Uu]sers(?:\\\\?|/)"
+    rb"([A-Za-z0-9_][\w.@-]*)(?:(?:\\\\?|/)[\w.@+-]*)*"
+    rb"|(?<![\w.~})$*/\]])"
     rb"(?:/home|/Users|/lustre\w*|/gpfs\w*|/beegfs\w*|/fsx|/nfs\w*|/afs|/ceph\w*|/panfs|/scratch\w*)"
     rb"/([A-Za-z0-9_][\w.@-]*)(?:/[\w.@+-]*)*"
 )
@@ -23,7 +26,7 @@ _PATH = re.compile(
 # Names that stand for another, and the accounts that images come with
 _ANYBODY = re.compile(
     rb"user(?:name)?s?|you|your[_-]?\w*|me|name|x+|account|root|ubuntu|ec2-user|docker|runner|"
-    rb"app|work(?:space)?|mlperf|jovyan|mambauser|vscode",
+    rb"app|work(?:space)?|mlperf|jovyan|mambauser|vscode|public|runneradmin|ContainerUser",
     re.IGNORECASE,
 )
 _HOMES = (b"/home", b"/Users")
@@ -56,4 +59,6 @@ def local_paths(data: bytes) -> LocalPaths | None:
 
 def _stands_for_any(match: re.Match[bytes]) -> bool:
     """Whether a home is nobody's: of a placeholder, or of an image's account."""
-    return match[0].startswith(_HOMES) and _ANYBODY.fullmatch(match[1]) is not None
+    windows, other = match.groups()
+    home = windows is not None or match[0].startswith(_HOMES)
+    return home and _ANYBODY.fullmatch(windows or other) is not None

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -40,6 +40,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     by: str = ""
     date: str = ""
     comment: str = ""
+
+
+def objection_schema() -> dict[str, Any]:
+    """The JSON Schema of an objection's file."""
+    return msgspec.json.schema(Record)
 
 
 def record_of(objection: Objection) -> Record:

@@ -26,10 +26,12 @@ from podium.compliance.rulebook.pages import (
     facts,
     rows,
 )
+from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.rulebook.printer import Printer
 from podium.compliance.rulebook.text import explained as labelled_texts
 from podium.compliance.rulebook.text import (
     print_benchmarks,
+    print_check_table,
     print_checks,
     print_differences,
     print_explanation,
@@ -108,7 +110,8 @@ def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, for
     checks = check_rules(rules, division)
     if form == "json":
         listed = [rule.to_dict() for table in found for rule in rules_of(rules, table)]
-        _json(rules, benchmark=benchmark, rules=listed + [each.to_dict() for each in checks])
+        named = (*checks, *added_rules())
+        _json(rules, benchmark=benchmark, rules=listed + [each.to_dict() for each in named])
     elif form == "markdown":
         _print(_markdown(rules, benchmark, found, checks))
     else:
@@ -116,6 +119,7 @@ def rules_of_logs(rules: Round, benchmark: str | None, division: str | None, for
         to.say(_title(rules, benchmark))
         print_tables(to, rules, found)
         print_checks(to, rules, division)
+        print_check_table(to, "rules of plug-ins and of the house", added_rules())
         print_legend(to)
 
 
@@ -150,7 +154,11 @@ def _markdown(
         if table.lines:
             when = f" ({table.when})" if table.when else ""
             lines += ["", f"## {table.name}{when}", "", *rows(rules_of(rules, table))]
-    return [*lines, "", "## Checks", "", *check_table(checks)] if checks else lines
+    if checks:
+        lines += ["", "## Checks", "", *check_table(checks)]
+    if added := added_rules():
+        lines += ["", "## Rules of plug-ins and of the house", "", *check_table(added)]
+    return lines
 
 
 def page(rules: Round, name: str, form: str) -> None:

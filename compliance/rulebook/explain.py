@@ -11,6 +11,7 @@ from typing import Any
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.rulebook.catalogue import all_rules, rounds_with
+from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.rulebook.rates import rates
 from podium.compliance.tables.examples import Example, example
 from podium.compliance.tables.history import Kind
@@ -146,7 +147,7 @@ def find(rules: Round, wanted: str) -> list[Rule]:
     """The rules of an id, old or new, a glob or a bare key; raises UsageFault: what is near."""
     # Reports print ids in brackets, and people paste what they see
     wanted = wanted.strip().strip("[]")
-    known = all_rules(rules)
+    known = (*all_rules(rules), *added_rules())
     # The narrowest reading first: a bare key may mean a rule in every table
     for found in (
         [rule for rule in known if wanted in rule.ids],
@@ -165,7 +166,7 @@ def _not_found(rules: Round, wanted: str) -> str:
         last = elsewhere[-1]
         usage = f"--usage {last.usage} " if last.usage != rules.usage else ""
         return f"{sentence}, but of {_spans(elsewhere)}: try {usage}--round {last.name}"
-    near = nearest(wanted, (rule.id for rule in all_rules(rules)))
+    near = nearest(wanted, (rule.id for rule in (*all_rules(rules), *added_rules())))
     if near:
         return f"{sentence}; did you mean {' or '.join(near)}?"
     return f"{sentence}; `podium rules list --all` shows those there are"

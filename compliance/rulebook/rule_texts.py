@@ -9,6 +9,7 @@ from podium.compliance.report.data import Outcome
 from podium.compliance.report.render.sarif import RuleText
 from podium.compliance.rulebook.catalogue import all_rules
 from podium.compliance.rulebook.fixed_rules import FIXED_RULES
+from podium.compliance.rulebook.plugged.rules import added_rules
 from podium.compliance.tables.history import Kind
 from podium.compliance.tables.rule import Rule
 from podium.rules.catalogue import USAGES, find_round, rounds_of
@@ -26,6 +27,8 @@ def texts_of(report: Outcome) -> dict[str, RuleText]:
             if rule.id in wanted:
                 # Newest rounds come first: theirs is the wording for a rule of several
                 found.setdefault(rule.id, _text(rule))
+    if found.keys() < wanted:
+        found |= {rule.id: _text(rule) for rule in added_rules() if rule.id in wanted}
     return found
 
 

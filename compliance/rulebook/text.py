@@ -27,6 +27,8 @@ STATED_BY = {
     StatedBy.VERIFIER: "the official verifier only",
     StatedBy.POLICY: "the policy only; the official verifier does not look at it",
     StatedBy.PODIUM: "neither text; podium asks for it",
+    StatedBy.PLUGIN: "neither text; a plug-in brings it",
+    StatedBy.HOUSE: "neither text; a podium.toml has it",
 }
 
 
@@ -93,9 +95,13 @@ def _bound(rule: Rule) -> str:
 
 def print_checks(to: Printer, rules: Round, division: str | None = None) -> None:
     """The checks of a round."""
-    found = check_rules(rules, division)
+    print_check_table(to, "checks", check_rules(rules, division))
+
+
+def print_check_table(to: Printer, title: str, found: Sequence[Rule]) -> None:
+    """Rules that are no cell of a table, where there are any."""
     if found:
-        to.head("checks")
+        to.head(title)
         cells = tuple((rule.id, rule.constraint, rule.policy_severity) for rule in found)
         to.grid(Grid(("Rule", "Says", "Severity"), cells))
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.toml_lines import heads_of
 from podium.compliance.waivers.waiver_rules import INVALID
 from podium.compliance.waivers.waivers import Waivers, plain_file
 from podium.logging_spec.limits import BeyondLimitError, read_toml
@@ -50,7 +51,12 @@ class Waiver(BaseModel):
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    waiver: list[Waiver] = []
+    waiver: list[Waiver] = Field(default=[], description="the exceptions, one by one")
+
+
+def waivers_schema() -> dict[str, Any]:
+    """The JSON Schema of waivers.toml."""
+    return _File.model_json_schema()
 
 
 def read_waivers(path: Path, display_path: str = "") -> Waivers:
@@ -88,21 +94,12 @@ def _read(path: Path, display_path: str) -> tuple[Waivers, list[Finding]]:
         return Waivers(display_path), [
             fault(f"not valid TOML: {error}", int(where[1]) if where else None)
         ]
-    lines = _lines_of(text, loaded)
+    lines = heads_of(text, "waiver", loaded.get("waiver"))
     try:
         file = _File.model_validate(loaded)
     except ValidationError as error:
         return Waivers(display_path), [fault(*_explained(each, lines)) for each in error.errors()]
     return Waivers(display_path, tuple(file.waiver), lines), []
-
-
-def _lines_of(text: str, loaded: dict[str, Any]) -> tuple[int | None, ...]:
-    items = loaded.get("waiver")
-    count = len(items) if isinstance(items, list) else 0
-    heads = re.compile(r"\s*\[\[\s*[\"']?waiver[\"']?\s*\]\]")
-    found = [number for number, line in enumerate(text.split("\n"), 1) if heads.match(line)]
-    # A head inside a multi-line text would count: then better no line than a wrong one.
-    return tuple(found) if len(found) == count else (None,) * count
 
 
 def _explained(error: Any, lines: tuple[int | None, ...]) -> tuple[str, int | None, str | None]:

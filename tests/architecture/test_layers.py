@@ -14,7 +14,7 @@ LAYERS = {
     "logging_spec": ("keys", "limits", "reader", "emitter", "mllog", "callbacks"),
     "compliance": (
         *("version", "exit_codes", "interrupts", "errors", "files", "report", "inputs", "waivers"),
-        *("repository", "logs", "systems", "power", "results", "submission", "tables"),
+        *("repository", "logs", "plugins", "systems", "power", "results", "submission", "tables"),
         *("checking", "scoring", "history", "rcp", "live", "review", "rulebook", "drift"),
         *("fixing", "packing", "bundling", "compat"),
         *("commands", "cli"),

@@ -65,16 +65,18 @@ def test_what_a_submission_could_have_run_is_noted(tmp_path: Path) -> None:
 
 
 def test_no_plug_in_is_loaded_from_a_folder(tree: HostileTree) -> None:
-    """Nor from a folder that an installed package announces: there are no entry points to read."""
-    info = tree.home / "evil-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
-    groups = ("podium", "podium.plugins", "podium.rules", "podium_plugins", "console_scripts")
-    lines = [line for group in groups for line in (f"[{group}]", "evil = evil_plugin:start")]
-    (info / "entry_points.txt").write_text("\n".join([*lines, ""]))
+    """What looks like an installed package is none in a submission: only Python's path counts."""
+    groups = ("podium.rules", "podium.formats", "podium.probes", "podium.trainers")
+    lines = [line for group in groups for line in (f"[{group}]", "evil = evil_plugin")]
     mark = f"open({str(tree.notes)!r}, 'a').write('plug-in')\n"
-    (tree.home / "evil_plugin.py").write_text(mark)
-    for words in (("--help",), ("check", ".", *ROUND), ("rules", "list", *ROUND)):
+    for folder in (tree.root, tree.root / "benchmarks", tree.root / "systems"):
+        folder.mkdir(exist_ok=True)
+        info = folder / "evil-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("\n".join([*lines, ""]))
+        (folder / "evil_plugin.py").write_text(mark)
+    for words in (("plugins",), ("check", ".", *ROUND), ("rules", "list", "--all", *ROUND)):
         assert tree.call(*words, within=tree.root).returncode in (0, 1)
     assert tree.sprung() == []
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, refuse_inside, rulebook
+from podium.compliance.commands.delivery import (
+    deliver_report,
+    globs,
+    refuse_inside,
+    refuse_unknown,
+    rulebook,
+    warn,
+)
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -18,7 +25,6 @@ from podium.compliance.commands.options import (
     ProfileOption,
     QuietOption,
     RelativeToOption,
-    ReportFormat,
     ReportFormatOption,
     RoundOption,
     SelectOption,
@@ -118,18 +124,28 @@ def check(
     chosen = globs("--select", select), globs("--ignore", ignore)
     # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
     excused = _read_waivers(waivers), not no_waivers
-    options = Options(usage, round, profile, processes(jobs), strict, *chosen, *excused)
-    chosen_format = _chosen_format(format, score)
-    root = root_of(relative_to)
-    printing = Printing(chosen_format, output, not no_color, quiet, full, root)
+    judging = (usage, round, profile, processes(jobs), strict)
+    options = Options(*judging, *chosen, *excused, plugins=True)
+    looks = (_chosen_format(format, score), output, not no_color, quiet, full)
+    printing = Printing(*looks, root_of(relative_to))
     compared = _comparators(earlier or (), options)
     report = (_check_and_score if score else _check)(paths, options, printing, compared)
+    _name_failed_plugins(report)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
 
 
 def _refuse_policy_only(given: bool, profile: Profile) -> None:
     if given and profile is Profile.VERIFIER:
         raise UsageFault("--policy-only goes with --profile policy")
+
+
+def _name_failed_plugins(report: Outcome) -> None:
+    from podium.compliance.report.terminal import clean
+
+    for each in report.plugins:
+        if each.state == "failed":
+            named = f"plug-in {each.name} {each.version} of {each.distribution}"
+            warn(clean(f"{named} takes no part: {each.why}"))
 
 
 def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
@@ -144,13 +160,13 @@ def _check(
     paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
 ) -> Outcome:
     from podium.compliance.checking.session import check_paths
-    from podium.compliance.report.console import deliver, progress_bar
+    from podium.compliance.report.console import progress_bar
     from podium.compliance.report.placing import based
 
     with progress_bar(printing.quiet, printing.color) as progress:
         report = check_paths(paths, options, progress, comparators=compared)
     report = based(report, paths, printing.root)
-    deliver(report, printing, rulebook())
+    deliver_report(report, printing)
     return report
 
 
@@ -175,11 +191,12 @@ def _check_and_score(
     return report
 
 
-def _chosen_format(format_: ReportFormat | None, score: bool) -> str:
+def _chosen_format(format_: str | None, score: bool) -> str:
     from podium.compliance.report.console import default_format
     from podium.compliance.scoring.render.console import SCORED
 
-    chosen = format_.value if format_ else default_format()
+    chosen = format_ or default_format()
+    refuse_unknown(chosen)
     if score and format_ is None and chosen not in SCORED:
         return SCORED[0]  # annotations, the default in a workflow, cannot show scores
     if score and chosen not in SCORED:

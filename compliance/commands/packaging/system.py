@@ -9,7 +9,13 @@ from typing import Annotated
 
 import typer
 
-from podium.compliance.commands.delivery import globs, name_leftovers, refuse_inside, rulebook
+from podium.compliance.commands.delivery import (
+    deliver_report,
+    globs,
+    name_leftovers,
+    refuse_inside,
+    refuse_unknown,
+)
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     IgnoreOption,
@@ -85,7 +91,7 @@ def check(
     """
     from podium.compliance.checking.options import Options
     from podium.compliance.checking.system_report import check_systems
-    from podium.compliance.report.console import Printing, default_format, deliver
+    from podium.compliance.report.console import Printing, default_format
     from podium.compliance.report.placing import based, root_of
 
     refuse_inside("--output", output, paths)
@@ -94,8 +100,9 @@ def check(
     options = Options(usage, round, profile, 1, strict, *selected)
     root = root_of(relative_to)
     report = based(check_systems(paths, options), paths, root)
-    chosen = format.value if format else default_format()
-    deliver(report, Printing(chosen, output, not no_color, quiet, root=root), rulebook())
+    chosen = format or default_format()
+    refuse_unknown(chosen)
+    deliver_report(report, Printing(chosen, output, not no_color, quiet, root=root))
     raise typer.Exit(Exit.FOUND if report.verdict == "rejected" else Exit.CLEAN)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ from podium.compliance.commands.options import (
     Usage,
     processes,
 )
+from podium.compliance.commands.rulebook.schemas import Of, schema_of
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 
@@ -33,16 +34,6 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
-
-
-class Schema(StrEnum):
-    """What a JSON Schema is printed of."""
-
-    REPORT = "report"
-    RECORD = "record"
-    CONFIG = "config"
-    RECEIPT = "receipt"
-    REVIEW = "review"
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer.")]
@@ -60,6 +51,9 @@ AllOption = Annotated[bool, typer.Option("--all", help="Every rule of the round.
 RuleArgument = Annotated[
     str, typer.Argument(help="A rule's id, a glob of ids, or a bare key.", metavar="RULE-ID")
 ]
+PluginArgument = Annotated[
+    str, typer.Argument(help="A plug-in, as podium plugins lists it.", metavar="PLUGIN")
+]
 OldArgument = Annotated[str, typer.Argument(help="A round, such as 6.0.", metavar="A")]
 NewArgument = Annotated[str, typer.Argument(help="Another, such as 6.1.", metavar="B")]
 BatchOption = Annotated[
@@ -70,7 +64,7 @@ SetOption = Annotated[
     typer.Option("--set", help="Another value (repeatable).", metavar="KEY=VALUE"),
 ]
 OneDivisionOption = Annotated[Division, typer.Option("--division", help="Division.")]
-SchemaArgument = Annotated[Schema, typer.Argument(help="What the schema is of.", metavar="NAME")]
+SchemaArgument = Annotated[Of, typer.Argument(help="What the schema is of.", metavar="NAME")]
 WriteOption = Annotated[bool, typer.Option("--write", help="Write the stale pages.")]
 PythonOption = Annotated[
     str | None,
@@ -255,38 +249,35 @@ def drift(
     raise typer.Exit(Exit.FOUND if disagree else Exit.CLEAN)
 
 
+@app.command(
+    "test", epilog=examples("podium rules test acme", "podium rules test acme --round 5.1")
+)
+def try_examples(
+    plugin: PluginArgument,
+    usage: SuiteOption = Usage.TRAINING,
+    round: NewestRoundOption = None,  # noqa: A002 - the option's name
+    format: AnswerFormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Try a plug-in's rules on their own examples: each must find its bad one, not its good one.
+
+    Exit status 1 where one does not do what it says, 2 where the plug-in cannot be loaded.
+    """
+    from podium.compliance.inputs.round_selection import named_round
+    from podium.compliance.rulebook.plugged.listing import try_rules
+
+    passed = try_rules(plugin, named_round(usage, round), format.value)
+    raise typer.Exit(Exit.CLEAN if passed else Exit.FOUND)
+
+
 @app.command(epilog=examples("podium rules schema report > report.schema.json"))
 def schema(
     of: SchemaArgument,
 ) -> None:
-    """Print the JSON Schema of a report, a log record, podium.toml, a receipt or a review."""
+    """Print the JSON Schema of a file that podium reads or writes; see podium schema."""
     from podium.compliance.report.console import print_text
     from podium.compliance.report.json_text import json_text
 
-    print_text(json_text(_schema(of)))
-
-
-def _schema(of: Schema) -> dict[str, Any]:
-    if of is Schema.RECORD:
-        from podium.logging_spec.reader.record import record_schema
-
-        return record_schema()
-    if of is Schema.CONFIG:
-        from podium.compliance.packing.planning.config import config_schema
-
-        return config_schema()
-    if of is Schema.RECEIPT:
-        from podium.compliance.packing.receipt import receipt_schema
-
-        return receipt_schema()
-    if of is Schema.REVIEW:
-        from podium.compliance.review.model import review_schema
-
-        return review_schema()
-    from podium.compliance.report.models import Report
-
-    # The contract's name is `schema`; the field is `schema_`, as models have a method of that name
-    return Report.model_json_schema(by_alias=True)
+    print_text(json_text(schema_of(of)))
 
 
 @app.command(epilog=examples("podium rules coverage", "podium rules coverage --format json"))

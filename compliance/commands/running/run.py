@@ -60,6 +60,10 @@ def _list(wanted: bool) -> None:
 
         for name in names():
             typer.echo(f"{name:<16} {find(name).title}")
+        from podium.compliance.plugins.trainers import trainers
+
+        for name, package in trainers().items():
+            typer.echo(f"{name:<16} of the plug-in's package {package}")
         raise typer.Exit
 
 
@@ -249,9 +253,21 @@ def _request(
     from podium.reference_runs.engine.launch import run_request
 
     round_name, division = rules
+    if "." in benchmark:
+        benchmark = _from_plugin(benchmark)
     return run_request(
         benchmark, setting, _pairs(settings), (round_name, division.value if division else None)
     )
+
+
+def _from_plugin(named: str) -> str:
+    """The benchmark's own name of a trainer PLUGIN.NAME, once its package is known."""
+    from podium.compliance.plugins.trainers import package_of
+    from podium.reference_runs.catalogue import add
+
+    name = named.partition(".")[2]
+    add(name, package_of(named))
+    return name
 
 
 def _run(

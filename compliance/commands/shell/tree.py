@@ -46,7 +46,9 @@ def takes_value(option: Any) -> bool:
 
 def choices(parameter: Any) -> list[str]:
     """The words that a parameter's value is one of; none where it is free."""
-    given = getattr(parameter.type, "choices", ())
+    kind = parameter.type
+    # A function that takes other words beside them has them, too
+    given = getattr(kind, "choices", ()) or getattr(getattr(kind, "func", None), "choices", ())
     return [str(getattr(each, "value", each)) for each in given]
 
 

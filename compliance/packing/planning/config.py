@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from podium.compliance.errors import UsageFault
+from podium.compliance.inputs.house_table import HouseRuleConfig
 from podium.compliance.inputs.round_selection import config_bytes
 from podium.logging_spec.limits import BeyondLimitError, read_toml
 
@@ -134,14 +135,21 @@ class PackConfig(_Model):
     )
     waivers: Text | None = Field(default=None, description="waivers.toml to submit")
     merge: list[Text] = Field(default=[], description="trees of this submitter to merge in")
+    rules: list[HouseRuleConfig] = Field(
+        default=[], description="rules of your own, which `podium check` holds as well"
+    )
 
-    @field_validator("round", mode="before")
+    @field_validator("round", mode="before", json_schema_input_type=str | float)
     @classmethod
     def _as_text(cls, name: Any) -> Any:
         return str(name) if isinstance(name, float) else name  # round = 5.1 is well meant
 
 
-TABLES: dict[str, type[BaseModel]] = {"results": ResultConfig, "code": CodeConfig}
+TABLES: dict[str, type[BaseModel]] = {
+    "results": ResultConfig,
+    "code": CodeConfig,
+    "rules": HouseRuleConfig,
+}
 
 
 # --- reading ---
@@ -271,6 +279,16 @@ _TABLE_EXAMPLES = {
         "implementation": '"pytorch"',
         "into": '"benchmarks/llama31_8b/implementations/pytorch"',
         "exclude": '["*.ckpt", "data"]',
+    },
+    "rules": {
+        "name": '"largest-batch"',
+        "key": '"global_batch_size"',
+        "bound": "{ at_most = 4096 }",
+        "text": '"our nodes have memory for 4096 samples"',
+        "severity": '"warning"',
+        "benchmark": '"llama31_8b"',
+        "division": '"closed"',
+        "required": "false",
     },
 }
 

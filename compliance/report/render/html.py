@@ -21,6 +21,7 @@ from podium.compliance.report.render.words import (
     judges,
     often,
     passes,
+    plugged,
     remarks_of,
     submission_table,
     summary,
@@ -99,7 +100,7 @@ def _page(report: Outcome, groups: Sequence[Group]) -> Page:
     return Page(
         title=clean(f"podium: {rules.usage} {rules.round}, profile {rules.profile}"),
         verdicts=judges(report),
-        summary=summary(report),
+        summary=". ".join((summary(report), *plugged(report))),
         passes=passes(report) if report.files or report.results else "",
         heads=heads,
         submissions=rows,

@@ -9,6 +9,7 @@ from podium.compliance.report.render.words import (
     grouped,
     judges,
     official,
+    plugged,
     plural,
     remarks,
     strictness,
@@ -45,7 +46,7 @@ def render(report: Outcome) -> str:
         ET.SubElement(properties, "property", name=f"verdict of the {judge}", value=verdict)
     suite.extend(cases)
     ET.SubElement(suite, "system-out").text = "\n".join(
-        filter(None, (summary(report), official(report)))
+        filter(None, (summary(report), *plugged(report), official(report)))
     )
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, "unicode") + "\n"

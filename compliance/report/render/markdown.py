@@ -13,6 +13,7 @@ from podium.compliance.report.render.words import (
     official,
     often,
     passes,
+    plugged,
     remarks_of,
     submission_table,
 )
@@ -43,6 +44,7 @@ def render(report: Outcome, one_message: OneMessage = lambda _: False) -> str:
         "",
         f"{sentence[0].upper()}{sentence[1:]}.",
         *([f"{passes(report)}."] if report.files or report.results else []),
+        *(f"{escape(line)}." for line in plugged(report)),
         "",
         *([f"{theirs}.", ""] if (theirs := official(report)) else []),
         "| errors | warnings | notes | waived |",

@@ -18,12 +18,14 @@ from podium.compliance.report.render.grouped import MOST_LINES, grouped_lines
 from podium.compliance.report.render.paint import Paint, painted, painter
 from podium.compliance.report.render.words import (
     Groups,
+    added,
     excused,
     facts_of,
     following_text,
     grouped,
     official,
     passes,
+    plugged,
     plural,
     remarks,
     spot,
@@ -208,6 +210,8 @@ class _Page:
 
     def verdict(self, report: Outcome) -> Iterator[str]:
         """What either judge says; of some rules alone no verdict is given."""
+        for line in plugged(report):
+            yield from wrap(line, self.width)
         if report.not_judged:
             yield from wrap(f"not judged here: {report.not_judged}", self.width)
         theirs = official(report)
@@ -217,10 +221,11 @@ class _Page:
             number = len(report.findings)
             found = plural(number, "finding") if number else "no finding"
             yield from wrap(f"{found} among the selected rules", self.width)
-            whole = "rejected" if report.rules.profile in report.rejected_by else "accepted"
+            own = {report.rules.profile, "plugins", "house"}
+            whole = "rejected" if {*report.rejected_by} & own else "accepted"
             yield from wrap(f"by all rules: {whole}", self.width)
         else:
-            if why := strictness(report):
+            if why := strictness(report) or added(report):
                 yield from wrap(why, self.width)
             yield self.paint(report.verdict.upper())
 

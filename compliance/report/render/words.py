@@ -39,6 +39,8 @@ STATED = {
     "verifier": "by the official verifier only",
     "both": "",
     "podium": "by neither text; podium asks for it",
+    "plugin": "by a plug-in",
+    "house": "by a rule of your own in podium.toml",
 }
 """Who makes the rule, where it is not both texts."""
 
@@ -85,6 +87,17 @@ def passes(report: Outcome) -> str:
     if report.unjudged:
         counts[-1] += f", {len(report.unjudged)} not judged"
     return "; ".join(counts)
+
+
+def plugged(report: Outcome) -> Iterator[str]:
+    """Say which plug-ins took part, and which did not and why: a line each."""
+    for each in report.plugins:
+        name = f"plug-in {each.name} {each.version}"
+        if each.state == "loaded":
+            said = f"{plural(each.rules, 'rule')}, {plural(each.findings, 'finding')}"
+            yield clean(f"with {name} ({said})")
+        else:
+            yield clean(f"without {name}, which failed")
 
 
 def plural(number: int, one: str, many: str = "") -> str:
@@ -174,8 +187,14 @@ def official(report: Outcome) -> str:
 
 
 def judges(report: Outcome) -> list[tuple[str, str]]:
-    """Each judge with its verdict: the profile's rules, and the official verifier beside them."""
+    """Each judge with its verdict: the profile's rules, and the official verifier beside them.
+
+    Rules that podium does not come with are a judge of their own where they alone reject.
+    """
     found: list[tuple[str, str]] = [(report.rules.profile, report.verdict)]
+    if report.verdict == "rejected" and (others := _added(report)):
+        # The policy itself rejects nothing there
+        found = [(report.rules.profile, "accepted"), *((each, "rejected") for each in others)]
     if report.official_verdict is not None and report.rules.profile != "verifier":
         found.append(("official verifier", report.official_verdict))
     return found
@@ -211,6 +230,22 @@ def strictness(report: Outcome) -> str:
         return ""
     warnings = sum(each.severity == "warning" for each in counting)
     return f"no errors; rejected for {plural(warnings, 'warning')}, which --strict treats as errors"
+
+
+def added(report: Outcome) -> str:
+    """Say that rules which podium does not come with reject alone, where they do; else empty."""
+    others = _added(report)
+    return f"rejected by {' and '.join(others)} alone" if others else ""
+
+
+_ADDED = {"house": "rules of podium.toml", "plugins": "rules of plug-ins"}
+
+
+def _added(report: Outcome) -> list[str]:
+    """Who rejects beside podium's own rules, where these do not reject."""
+    if report.rules.profile in report.rejected_by:
+        return []
+    return [name for judge, name in _ADDED.items() if judge in report.rejected_by]
 
 
 def verdict_of(entry: FileEntry | None, findings: Iterable[Finding]) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from podium.compliance.errors import UsageFault
 from podium.compliance.inputs.round_selection import config_bytes
+from podium.compliance.plugins.probes import probed
 from podium.compliance.report.console import write_whole
+from podium.compliance.report.terminal import clean
 from podium.compliance.systems.fields import FIELDS
 from podium.compliance.systems.probe.fill import Draft, hint, offer_found, offer_nodes, spelt
 from podium.compliance.systems.probe.finding import Found
@@ -44,6 +46,8 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
     for path in sources.sysinfo:
         offer_found(draft, read_sysinfo(path), path.name)
     offer_found(draft, _configured(file), "podium.toml")
+    for name, found in _from_plugins() if sources.probe and not sources.nodes else ():
+        offer_found(draft, found, f"plug-in {name}")
     probes = [read_probe(path) for path in sources.nodes] or _own(sources)
     if probes:
         offer_nodes(draft, probes)
@@ -52,6 +56,20 @@ def draft_description(file: Path, rules: Round, sources: Sources) -> Draft:
     if rules.usage == "training":
         draft.offer_one("system_type", "datacenter", "training")
     return draft
+
+
+def _from_plugins() -> Iterator[tuple[str, Found]]:
+    """What plug-ins know of this machine; one that fails or invents fields leaves notes."""
+    for name, fields, why in probed():
+        found = Found()
+        if why:
+            found.notes.append(clean(f"plug-in {name} takes no part: {why}"))
+        for field, text in fields.items():
+            if field in FIELDS:
+                found.set(field, text)
+            else:
+                found.notes.append(clean(f"plug-in {name}: {field} is no field of a description"))
+        yield name, found
 
 
 def _own(sources: Sources) -> list[Probe]:

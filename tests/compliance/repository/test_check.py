@@ -529,6 +529,12 @@ def test_a_hidden_file_rejects_no_submission(
         ('volumes: ["/lustre/fsw/mlperf:/data"]\n', 1),
         ("cd $HOME/data ~/home/data ${ROOT}/home/jdoe ./scratch/jdoe\n", 0),
         ("https://example.org/home/jdoe /data/llama /workspace/x /opt/lustre/bin\n", 0),
+        ("set DATA=C:\\Users\\jdoe\\data\n", 1),
+        ('data = "D:\\\\Users\\\\jdoe"; more = "c:/Users/jane/x /mnt/c/Users/jane"\n', 3),
+        (
+            "C:\\Users\\Public\\x C:\\Users\\%USERNAME% C:\\data /mnt/c/tools x/mnt/c/Users/jane\n",
+            0,
+        ),
         ("/home/user/x /home/<name>/x /home/$USER/x /home/ubuntu /home/ /lustre\n", 0),
     ],
 )

@@ -181,7 +181,15 @@ def test_a_source_file_that_did_not_come_is_named_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["/usr/lib/python3/site-packages/lib.py", "<stdin>", "", "C:\\work\\train.py"]
+    "file",
+    [
+        "/usr/lib/python3/site-packages/lib.py",
+        "<stdin>",
+        "",
+        "C:\\work\\train.py",
+        "\\\\server\\share\\ours/train.py",
+        "C:\\Python312\\Lib\\site-packages\\lib.py",
+    ],
 )
 def test_files_of_libraries_and_other_systems_are_no_fault(file: str, tmp_path: Path) -> None:
     tree = usual(tmp_path).log(0, placed(file, key="init_start"))  # type: ignore[arg-type]

@@ -1,0 +1,149 @@
+"""Which plug-ins there are: distributions whose entry points name podium. None is imported."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+
+import msgspec
+
+RULES, FORMATS, TRAINERS, PROBES = GROUPS = tuple(
+    f"podium.{part}" for part in ("rules", "formats", "trainers", "probes")
+)
+"""The groups of entry points that are looked at."""
+
+OFF = "PODIUM_NO_PLUGINS"
+"""The environment variable that leaves plug-ins out, as `--no-plugins` does."""
+
+TAKEN = frozenset(
+    """
+    borrowing closed code common disclosure earlier epoch evaluation gnmt guard house internal log
+    maskrcnn minigo ncf open pairing params plugin podium power preview progress rcp repo resnet
+    result review round run score seed seeds speed ssd staging system throughput transformer tree
+    waivers
+    """.split()  # noqa: SIM905 - a set would take a line for each name
+)
+"""Names that plug-ins may not have: rules of podium have ids that begin with them."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_LARGEST = 1 << 16
+"""Bytes of a file of entry points that are looked at."""
+
+
+class Plugin(msgspec.Struct, frozen=True):
+    """A plug-in as its distribution's metadata have it; `problem` is why it cannot be loaded.
+
+    `entries` are (group, value): a value names a module, and behind a colon what is in it.
+    """
+
+    name: str
+    version: str
+    distribution: str
+    entries: tuple[tuple[str, str], ...]
+    problem: str = ""
+
+
+_left_out = False
+
+
+def leave_out(wanted: bool) -> None:
+    """Leave plug-ins out from now on, or no longer."""
+    global _left_out
+    _left_out = wanted
+
+
+def left_out() -> bool:
+    """Whether plug-ins are left out, by the option or by the environment."""
+    return _left_out or os.environ.get(OFF, "") not in ("", "0")
+
+
+def installed() -> tuple[Plugin, ...]:
+    """The plug-ins of this environment, by name; none where they are left out.
+
+    The names of distributions are looked through on every call of the command, so that nothing is
+    loaded for those that have nothing to do with podium.
+    """
+    if left_out():
+        return ()
+    found: dict[str, Plugin] = {}
+    for folder in _distributions():
+        for plugin in _plugins_of(folder):
+            other = found.get(plugin.name)
+            if other is not None:
+                plugin = msgspec.structs.replace(
+                    other, problem=f"{plugin.distribution} has a plug-in of this name, too"
+                )
+            found[plugin.name] = plugin
+    return tuple(found[name] for name in sorted(found))
+
+
+def _distributions() -> Iterator[str]:
+    """The metadata folders of distributions with a group of podium's, those found first first."""
+    seen = set()
+    for place in places():
+        try:
+            names = os.listdir(place)
+        except OSError:
+            continue
+        found = [name for name in names if name.endswith((".dist-info", ".egg-info"))]
+        for name in sorted(found):
+            project = name.rpartition(".")[0].partition("-")[0].lower()
+            if project not in seen and _names_podium(f"{place}/{name}/entry_points.txt"):
+                yield f"{place}/{name}"
+            seen.add(project)
+
+
+def places() -> list[str]:
+    """The folders that modules come from; never the one a user stands in.
+
+    `python -m podium` puts that on the path: a submission could bring code to run.
+    """
+    here = os.path.realpath(os.curdir)
+    return [each for each in sys.path if each and os.path.realpath(each) != here]
+
+
+def _names_podium(path: str) -> bool:
+    # Most distributions have no such file, and all are asked on every call: no stream is made
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return b"[podium." in os.read(handle, _LARGEST)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def _plugins_of(folder: str) -> Iterator[Plugin]:
+    from importlib.metadata import Distribution
+
+    told = Distribution.at(folder)
+    file_name = os.path.basename(folder).rpartition(".")[0]
+    try:
+        project, version = told.metadata["Name"], told.version
+        found = [(each.name, (each.group, each.value)) for each in told.entry_points]
+    # Metadata are written by anybody, and read by a library that raises what it likes
+    except Exception as error:
+        yield Plugin(file_name, "", file_name, (), f"its metadata cannot be read: {error}")
+        return
+    entries: dict[str, list[tuple[str, str]]] = {}
+    for name, (group, value) in sorted(found):
+        if group.startswith("podium."):
+            entries.setdefault(name, []).append((group, value))
+    for name, named in entries.items():
+        yield Plugin(name, version or "", project or "", tuple(named), _problem(name, named))
+
+
+def _problem(name: str, named: list[tuple[str, str]]) -> str:
+    if not _NAME.fullmatch(name):
+        return "its name must be lower-case letters, digits, - and _, 40 at most"
+    if name in TAKEN:
+        return "its name is that of rules of podium"
+    strange = sorted({group for group, _ in named if group not in GROUPS})
+    if strange:
+        return f"there is no group {strange[0]}; must be one of {', '.join(GROUPS)}"
+    return ""

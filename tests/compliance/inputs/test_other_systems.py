@@ -1,0 +1,52 @@
+"""Logs that come from other systems: docs/support.md says what becomes of them."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import LogBuilder
+from tests.compliance.command_line import podium
+
+
+def findings(path: Path) -> list[dict[str, Any]]:
+    done = podium("check", path, "--round", "5.1", "--format", "json")
+    found: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data.replace(b"\n", b"\r\n"),
+        lambda data: codecs.BOM_UTF8 + data,
+        lambda data: codecs.BOM_UTF8 + data.replace(b"\n", b"\r\n"),
+        lambda data: data.replace(b'"metadata": {}', b'"metadata": {"file": "C:\\\\a.py"}', 1),
+    ],
+    ids=["line ends", "mark", "both", "paths"],
+)
+def test_a_log_of_windows_is_read_as_any_other(
+    change: Callable[[bytes], bytes], tmp_path: Path, good: LogBuilder
+) -> None:
+    for log in (good, good.set("opt_adamw_beta_2", 0.5)):
+        data = log.bytes()
+        assert change(data) != data
+        plain, changed = tmp_path / "plain.txt", tmp_path / "changed.txt"
+        plain.write_bytes(data)
+        changed.write_bytes(change(data))
+        told = [(each["id"], each["line"], each["message"]) for each in findings(changed)]
+        assert told == [(each["id"], each["line"], each["message"]) for each in findings(plain)]
+    assert told
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_the_encoding_of_a_log_is_named(encoding: str, tmp_path: Path, good: LogBuilder) -> None:
+    path = tmp_path / "result_0.txt"
+    path.write_bytes(good.bytes().decode().encode(encoding))
+    (found,) = [each for each in findings(path) if each["id"] == "log.no-records"]
+    assert "UTF-16" in found["message"]
