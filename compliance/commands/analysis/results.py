@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from podium.compliance.commands.analysis import tables
+from podium.compliance.commands.analysis.options import StoreOption
 from podium.compliance.commands.delivery import refuse_inside, warn
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
@@ -27,9 +30,6 @@ RoundsArgument = Annotated[
 ]
 BuiltOption = Annotated[
     Path, typer.Option("--output", help="The store: a new folder, or one to add to.", metavar="DIR")
-]
-StoreOption = Annotated[
-    Path, typer.Option("--store", help="A store that `podium results build` made.", metavar="DIR")
 ]
 SqlArgument = Annotated[str, typer.Argument(help="One SELECT over its tables.", metavar="SQL")]
 NameArgument = Annotated[
@@ -119,3 +119,22 @@ def schema() -> None:
     from podium.compliance.store.queries.described import described
 
     print_text(described())
+
+
+ANALYSES: dict[Callable[..., None], tuple[str, ...]] = {
+    tables.scaling: ("scaling --store store", "scaling --store store --format csv"),
+    tables.variance: ("variance --store store",),
+    tables.breakdown: ("breakdown --store store",),
+    tables.rounds: ("rounds --store store --overall",),
+    tables.power: ("power --store store",),
+    tables.cost: (
+        "cost --store store --prices prices.csv",
+        "cost --dawnbench entry.json",
+    ),
+    tables.claims: ("claims claims.csv --store store",),
+    tables.compare: ("compare MI300X/bert MI325X/bert --store store",),
+}
+"""Commands that print a table, each with its examples."""
+
+for command, lines in ANALYSES.items():
+    app.command(epilog=examples(*(f"podium results {line}" for line in lines)))(command)

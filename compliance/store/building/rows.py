@@ -17,6 +17,7 @@ from podium.compliance.scoring.row import row_of
 from podium.compliance.store.building.records import Taken, json_line
 from podium.compliance.systems.reader import line_of, read_description
 from podium.compliance.systems.values import describe
+from podium.rules.catalogue import rounds_of
 from podium.rules.convergence.data import point_lines, points_of
 from podium.rules.convergence.statistics import mean_of
 from podium.rules.model.round import Round
@@ -101,6 +102,7 @@ def _result(
         **material.where(first.display_path, line, result.rules),
         **_whose(material, result),
         **_machine(result),
+        **_span(result),
         "scaling": entry.scaling,
         "verdict": judged and judged.verdict,
         "official_verdict": judged and judged.official_verdict,
@@ -125,6 +127,18 @@ def _result(
         "models_per_minute": entry.models_per_minute,
         "quality": entry.quality,
     }
+
+
+def _span(result: Result) -> Row:
+    rules = result.rules
+    known = rules.benchmark(result.place.benchmark)
+    first, last = known.comparable or (rules.name, rules.name)
+    names = [*rounds_of(rules.usage)]
+    # A benchmark may outlive the span in which its results compare
+    if first in names and last in names:
+        inside = names.index(first) <= names.index(rules.name) <= names.index(last)
+        first, last = (first, last) if inside else (rules.name, rules.name)
+    return {"model": known.lineage, "comparable_from": first, "comparable_to": last}
 
 
 def _machine(result: Result) -> Row:

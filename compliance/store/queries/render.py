@@ -27,8 +27,8 @@ class Format(StrEnum):
 
 Rows = Sequence[Sequence[Any]]
 
-LONGEST = 40
-"""Characters of a text in a table; CSV and JSON have all of it."""
+LONGEST = (40, 28, 20, 14)
+"""Characters of a text in a table, fewer where it is too wide; CSV and JSON have all of it."""
 
 
 def render(columns: Sequence[str], rows: Rows, form: Format, columns_wide: int = 80) -> str:
@@ -50,16 +50,20 @@ def _csv(columns: Sequence[str], rows: Rows) -> str:
 
 
 def text_table(columns: Sequence[str], rows: Rows, wide: int) -> str:
-    """Rows under their columns; those that would not fit are shown one value a line."""
-    cells = [[cell(value) for value in row] for row in rows]
+    """Rows under their columns; texts are cut to fit, and else shown one value a line."""
     numbers = [
         all(isinstance(row[at], int | float) or row[at] is None for row in rows)
         for at in range(len(columns))
     ]
-    widths = [max([len(name), *(len(row[at]) for row in cells)]) for at, name in enumerate(columns)]
-    if sum(widths) + 2 * (len(widths) - 1) > wide:
-        return _one_by_one(columns, cells)
-    lines = [[*columns], *cells]
+    for longest in LONGEST:
+        cells = [[cell(value, longest) for value in row] for row in rows]
+        widths = [max(map(len, each)) for each in zip(columns, *cells, strict=True)]
+        if sum(widths) + 2 * (len(widths) - 1) <= wide:
+            return _aligned([[*columns], *cells], widths, numbers)
+    return _one_by_one(columns, [[cell(value) for value in row] for row in rows])
+
+
+def _aligned(lines: list[list[str]], widths: list[int], numbers: list[bool]) -> str:
     shown = (
         "  ".join(
             each.rjust(width) if number else each.ljust(width)
@@ -80,7 +84,7 @@ def _one_by_one(columns: Sequence[str], cells: list[list[str]]) -> str:
     return "\n\n".join(pieces or [", ".join(columns)]) + "\n"
 
 
-def cell(value: Any) -> str:
+def cell(value: Any, longest: int = LONGEST[0]) -> str:
     """A value as a table shows it: numbers to six digits, long texts cut, absence as a dash."""
     if value is None:
         return "-"
@@ -90,7 +94,7 @@ def cell(value: Any) -> str:
         whole = math.isfinite(value) and value.is_integer() and abs(value) < 1e15
         return str(int(value)) if whole else f"{value:.6g}"
     text = clean(str(value))
-    return text if len(text) <= LONGEST else f"…{text[1 - LONGEST :]}"
+    return text if len(text) <= longest else f"…{text[1 - longest :]}"
 
 
 def parquet_bytes(table: Any) -> bytes:
