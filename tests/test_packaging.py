@@ -22,7 +22,7 @@ from tests.locations import ROOT
 
 PUBLIC = (
     *("check", "score", "mllog", "Logger", "MLLogger", "read_log", "read_system", "rounds"),
-    *("ComplianceError", "__version__"),
+    *("ComplianceError", "results", "__version__"),
 )
 
 

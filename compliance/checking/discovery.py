@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from podium.compliance.checking.files import (
     Judged,
+    Take,
     Task,
     judge_files,
     task_for,
@@ -30,6 +33,17 @@ from podium.compliance.inputs.listing import Disk
 from podium.compliance.inputs.round_selection import Choice, RoundRequest, forget
 
 
+class Taking(NamedTuple):
+    """What a caller wants of each log beside its verdict.
+
+    `take` is called where the log is read; `receive` here, in order of the tasks, with what it
+    made, which is not kept.
+    """
+
+    take: Take
+    receive: Callable[[Judged], None]
+
+
 class DiscoveredInputs(msgspec.Struct, frozen=True):
     """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
 
@@ -46,6 +60,7 @@ class DiscoveredInputs(msgspec.Struct, frozen=True):
     judged: dict[str, Judged]
     tasks: list[Task]
     disks: dict[Path, Disk]
+    taking: Taking | None = None
 
     @property
     def not_judged(self) -> str:
@@ -67,12 +82,13 @@ def find(
     for_scores: bool = False,
     traced: bool = False,
     known: Mapping[str, Judged] | None = None,
+    taking: Taking | None = None,
 ) -> DiscoveredInputs:
     """Find every file to judge below the paths, and by which rules; none is judged yet.
 
-    `for_scores` is to take the facts of loose logs, too, `traced` to take what a review compares;
-    `known` are verdicts there are already, by the paths of their files. Raises NothingToJudge where
-    a path does not exist or holds nothing.
+    `for_scores` is to take the facts of loose logs, too, `traced` to take what a review compares,
+    `taking` whatever else; `known` are verdicts there are already, by the paths of their files.
+    Raises NothingToJudge where a path does not exist or holds nothing.
     """
     # A Python caller may have changed a podium.toml between two calls
     forget()
@@ -102,6 +118,7 @@ def find(
         judged,
         tasks,
         disks,
+        taking,
     )
 
 
@@ -130,14 +147,16 @@ def judge_rest(
     So a submission is judged while other processes still read the logs of the next. In one process
     the code for logs and that for packages would push each other out of its caches: packages wait.
     """
-    tasks = gathered.tasks
+    tasks, taking = gathered.tasks, gathered.taking
     jobs = worth_spreading(tasks, jobs)
     waiting = Counter(task.submission for task in tasks)
     packages = deque(gathered.packages)
     done = 0
-    for batch in judge_files(tasks, jobs):
+    for batch in judge_files(tasks, jobs, taking.take if taking else None):
         for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
-            gathered.judged[one.path] = one
+            if taking is not None:
+                taking.receive(one)
+            gathered.judged[one.path] = one if one.taken is None else replace(one, taken=None)
             waiting[task.submission] -= 1
         done += len(batch)
         if progress is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -15,7 +16,7 @@ from podium.compliance.inputs.discover import Kind, Target
 from podium.compliance.inputs.round_selection import Choice, configured_rules
 from podium.compliance.logs.judge import LogVerdict, judge_log, load_facts
 from podium.compliance.logs.log_rules import CRASHED, PROCESS_LOST
-from podium.logging_spec.reader.read import read_log, unread_log
+from podium.logging_spec.reader.read import Log, read_log, unread_log
 from podium.rules.catalogue import find_round
 from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round
@@ -57,7 +58,8 @@ class Task(msgspec.Struct, frozen=True):
 class Judged(msgspec.Struct, frozen=True):
     """One file judged, small enough to travel between processes.
 
-    `verified`: its round has an official verifier.
+    `verified`: its round has an official verifier. `taken` is what a caller's own function made of
+    the log, None where there is no such function.
     """
 
     path: str
@@ -66,6 +68,12 @@ class Judged(msgspec.Struct, frozen=True):
     round: str
     verdict: LogVerdict
     verified: bool
+    taken: Any = None
+
+
+Take = Callable[[Task, Log], Any]
+"""What a caller makes of each log while it is at hand, in whichever process reads it: a function of
+a module, which another process can import. What it returns must be small enough to travel."""
 
 
 def task_for(
@@ -89,7 +97,7 @@ def task_for(
     )
 
 
-def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
+def judge_files(tasks: list[Task], jobs: int, take: Take | None = None) -> Iterator[list[Judged]]:
     """The files judged, in the order of the tasks, some at a time; nothing raises."""
     if jobs > 1:
         from podium.compliance.checking.workers import Care, spread
@@ -97,10 +105,10 @@ def judge_files(tasks: list[Task], jobs: int) -> Iterator[list[Judged]]:
         if any(task.with_facts for task in tasks):
             # Before the processes are forked, so that each has it without loading it
             load_facts(tasks[0].profile)
-        yield from spread(_judge_some, tasks, jobs, Care(_time_limit, _lost))
+        yield from spread(partial(_judge_some, take), tasks, jobs, Care(_time_limit, _lost))
         return
     for task in tasks:
-        yield [_judge(task)]
+        yield [_judge(task, take)]
 
 
 def worth_spreading(tasks: list[Task], jobs: int) -> int:
@@ -133,12 +141,13 @@ def _lost(task: Task, how: str) -> Judged:
     return _as_judged(task, LogVerdict([finding]), find_round(task.usage, task.round))
 
 
-def _judge_some(tasks: list[Task]) -> list[Judged]:
-    return [_judge(task) for task in tasks]
+def _judge_some(take: Take | None, tasks: list[Task]) -> list[Judged]:
+    return [_judge(task, take) for task in tasks]
 
 
-def _judge(task: Task) -> Judged:
+def _judge(task: Task, take: Take | None) -> Judged:
     rules = find_round(task.usage, task.round)
+    taken = None
     try:
         if task.kind == "system":
             verdict = _judge_system(task, rules)
@@ -156,10 +165,11 @@ def _judge(task: Task) -> Judged:
                 traced=task.traced,
                 beside=tuple(map(_check_of, task.house)),
             )
+            taken = None if take is None else take(task, log)
     # One file that podium fails on must not hide what is wrong with the others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
-    return _as_judged(task, verdict, rules)
+    return _as_judged(task, verdict, rules, taken)
 
 
 def _check_of(rule: HouseRule) -> Check:
@@ -168,9 +178,9 @@ def _check_of(rule: HouseRule) -> Check:
     return as_check(rule)
 
 
-def _as_judged(task: Task, verdict: LogVerdict, rules: Round) -> Judged:
+def _as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) -> Judged:
     title = f"{task.usage} {task.round}"
-    return Judged(task.path, task.display_path, task.kind, title, verdict, rules.verified)
+    return Judged(task.path, task.display_path, task.kind, title, verdict, rules.verified, taken)
 
 
 def _judge_system(task: Task, rules: Round) -> LogVerdict:

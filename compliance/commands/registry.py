@@ -54,6 +54,12 @@ PANELS = {
             "Reference convergence points: compare results with them, plan runs, show them.",
         ),
     },
+    "Analyse": {
+        "results": Command(
+            "analysis.results:app",
+            "Many rounds as tables: build a store of them, query it, analyse it.",
+        ),
+    },
     "Run": {
         "run": Command(
             "running.run:run",

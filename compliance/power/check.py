@@ -22,6 +22,7 @@ from podium.compliance.power.file_names import (
     policy_findings,
 )
 from podium.compliance.power.meter import (
+    Meter,
     amount_findings,
     read_meter,
     timing_findings,
@@ -54,18 +55,32 @@ class PoweredRun(msgspec.Struct, frozen=True):
     run_stop_ms: float | None
 
 
+class Metered(msgspec.Struct, frozen=True):
+    """What one meter's log says of a run: its file, `line` of its first reading, joules, times."""
+
+    run: str
+    path: str
+    switch: bool
+    line: int
+    readings: int
+    first_ms: float | None
+    last_ms: float | None
+    joules: float | None
+
+
 class PowerVerdict(msgspec.Struct):
     """What is known of one result's power logs.
 
     `energies` gives joules by run, None where they are not known. The official package checker
     counts the runs `blamed` among those that fail, of which it lets one (four of unet3d's) pass;
-    where it `crashed` it gives no verdict.
+    where it `crashed` it gives no verdict. `metered` is of the policy's profile alone.
     """
 
     findings: list[Finding] = msgspec.field(default_factory=list)
     energies: dict[str, float | None] = msgspec.field(default_factory=dict)
     blamed: frozenset[str] = frozenset()
     crashed: bool = False
+    metered: tuple[Metered, ...] = ()
 
 
 def check_power(
@@ -106,6 +121,7 @@ class _Judgement:
         # Resolved, as the result's folder may itself be reached by a link
         self.root = Path(os.path.realpath(power.parent))
         self.findings: list[Finding] = []
+        self.metered: list[Metered] = []
 
     def verdict(self) -> PowerVerdict:
         listed = {run.stem: self._names(self.power / run.stem) for run in self.runs}
@@ -125,7 +141,8 @@ class _Judgement:
             self._surplus(set(listed))
             self._too_early()
         energies = {run.stem: self._energy(run, listed[run.stem] or []) for run in self.runs}
-        return PowerVerdict(self.findings, energies, official.blamed, bool(official.crash))
+        crashed, metered = bool(official.crash), tuple(self.metered)
+        return PowerVerdict(self.findings, energies, official.blamed, crashed, metered)
 
     # --- files ---
 
@@ -178,10 +195,12 @@ class _Judgement:
             meter = read_meter(log, shown, switch=path.name.startswith("sw"))
             found += meter.findings
             found += timing_findings(meter, start, stop)
+            joules = None
             if start is not None and stop is not None and start < stop:
                 joules = meter.joules(start, stop)
                 found += amount_findings(meter, joules, stop - start)
                 parts.append(joules)
+            self.metered.append(_metered(run, shown, meter, joules))
         self.findings += _first_of_each_rule(found)
         return total(parts) if any(name.startswith("node") for name in names) else None
 
@@ -208,6 +227,20 @@ class _Judgement:
 
     def _add(self, rule: FixedRule, path: Path, **fields: Any) -> None:
         self.findings.append(rule.found(self.profile, self.display_path(path), **fields))
+
+
+def _metered(run: PoweredRun, path: str, meter: Meter, joules: float | None) -> Metered:
+    readings = meter.ordered
+    return Metered(
+        run.stem,
+        path,
+        meter.switch,
+        meter.line(readings[0].position) if readings else 1,
+        len(readings),
+        readings[0].time if readings else None,
+        readings[-1].time if readings else None,
+        joules,
+    )
 
 
 def _first_of_each_rule(findings: list[Finding]) -> Iterator[Finding]:

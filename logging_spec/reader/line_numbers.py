@@ -39,7 +39,9 @@ class LineNumbers:
 
     def __iter__(self) -> Iterator[int]:
         """The line of every offset, in order."""
-        return (self[index] for index in range(self.count))
+        if self.count:
+            self[self.count - 1]
+        return iter(self._known)
 
 
 def _numbers(data: bytes, offsets: Iterable[int], count: int) -> Iterator[int]:

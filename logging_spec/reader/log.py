@@ -105,7 +105,8 @@ class Log(msgspec.Struct):
 
     def all_records(self) -> list[tuple[int, Record]]:
         """Every record with its file line, the leniently read ones in their places."""
-        return [(self.line_at(place), record) for place, record in self.placed_records()]
+        lines = [*self.lines]
+        return [(lines[place], record) for place, record in self.placed_records()]
 
 
 def text_of(data: bytes) -> str:

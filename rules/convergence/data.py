@@ -66,6 +66,18 @@ def points_of(usage: str, round_name: str, benchmark: str) -> tuple[Point, ...]:
     return _packaged(usage, benchmark).get(round_name, ())
 
 
+FIRST_LINE = 2
+"""Where the first point stands in a file of the project's own: behind its head, each on a line."""
+
+
+def point_lines(usage: str, round_name: str, benchmark: str) -> tuple[int, ...]:
+    """The line of each of `points_of` in the file that it comes from, in the same order."""
+    if not points_of(usage, round_name, benchmark):
+        return ()
+    own = msgspec.json.decode(read_beside(__spec__, f"data/{usage}/{benchmark}.json"))
+    return tuple([FIRST_LINE + index for index in own["rounds"][round_name]])
+
+
 def rounds_with_points(usage: str, benchmark: str) -> tuple[str, ...]:
     """The rounds that have points for a benchmark, oldest first."""
     return tuple(_packaged(usage, benchmark)) if benchmark.isidentifier() else ()

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from podium.compliance.errors import ComplianceError as ComplianceError
     from podium.compliance.live.guard import Guard
     from podium.compliance.scoring.session import score as score
+    from podium.compliance.store import results as results
     from podium.compliance.systems.model import read_system as read_system
     from podium.compliance.version import VERSION as __version__  # noqa: N811 - the name that Python expects
     from podium.logging_spec import mllog as mllog
@@ -66,6 +67,7 @@ _HOMES = {
     "mllog": "logging_spec",
     "read_log": "logging_spec.reader.read",
     "read_system": "compliance.systems.model",
+    "results": "compliance.store",
     "rounds": "rules",
     "score": "compliance.scoring.session",
 }

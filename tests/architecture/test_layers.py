@@ -15,7 +15,7 @@ LAYERS = {
     "compliance": (
         *("version", "exit_codes", "interrupts", "errors", "files", "report", "inputs", "waivers"),
         *("repository", "logs", "plugins", "systems", "power", "results", "submission", "tables"),
-        *("checking", "scoring", "history", "rcp", "live", "review", "rulebook", "drift"),
+        *("checking", "scoring", "history", "rcp", "live", "review", "store", "rulebook", "drift"),
         *("fixing", "packing", "bundling", "compat"),
         *("commands", "cli"),
     ),

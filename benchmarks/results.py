@@ -1,0 +1,158 @@
+"""What `podium results` takes: a build beside a plain loop with msgspec and pyarrow; queries.
+
+    python benchmarks/results.py [--corpus FOLDER] [--times 4] [--jobs 2] [--place FOLDER]
+
+Rounds are copied so many times, each copy with clocks of its own, and other output is put between
+their log lines until they have as many bytes for each record as published rounds have in full.
+From logs, records and bytes follows what 17 rounds would take: 24 955 logs, 11.8 million records,
+5.45 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+sys.path[:0] = [str(Path(__file__).resolve().parent)]
+from load import ROOT, called, copy_round  # noqa: E402 - a script finds it now
+
+LOGS, RECORDS, BYTES = 24_955, 11_800_000, 5_450_000_000
+"""Of 17 published rounds in full."""
+NOISE = b"[1,7]<stdout>: iteration 1200 | loss 2.31 | lr 4.0e-05 | grad norm 0.93 | 812.4 ms\n"
+QUERIES = {
+    "count": "SELECT count(*) FROM records",
+    "keys": "SELECT key, count(*) AS n FROM records GROUP BY key ORDER BY n DESC LIMIT 20",
+    "minutes": "SELECT file, min(time_ms) FILTER (key = 'run_start'), "
+    "min(time_ms) FILTER (key = 'run_stop') FROM records GROUP BY file",
+    "fastest": "SELECT * FROM fastest",
+}
+
+
+def logs_of(root: Path) -> Iterator[Path]:
+    """The logs below a folder."""
+    return (path for path in sorted(root.rglob("result_*.txt")) if path.is_file())
+
+
+def pad(root: Path) -> tuple[int, int, int]:
+    """Put other output between log lines; returns logs, log lines and bytes."""
+    logs = records = size = 0
+    each = BYTES / RECORDS
+    for path in logs_of(root):
+        data = path.read_bytes()
+        lines = data.count(b":::ML")
+        missing = int((lines * each - len(data)) / len(NOISE))
+        if missing > 0:
+            data = data.rstrip(b"\n") + b"\n" + NOISE * missing
+            path.write_bytes(data)
+        logs, records, size = logs + 1, records + lines, size + len(data)
+    return logs, records, size
+
+
+class _Line(msgspec.Struct):
+    key: str
+    time_ms: float
+    value: msgspec.Raw
+    metadata: msgspec.Raw
+
+
+def plain_loop(root: Path, output: Path) -> float:
+    """Seconds of the processor for a loop that judges nothing and knows one dialect alone."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    decode = msgspec.json.Decoder(_Line).decode
+    names = ("file", "line", "key", "time_ms", "value", "metadata")
+    kinds = (pa.string(), pa.int64(), pa.string(), pa.float64(), pa.string(), pa.string())
+    schema = pa.schema([*zip(names, kinds, strict=True)])
+    with pq.ParquetWriter(output, schema, compression="zstd") as writer:
+        rows: list[tuple[object, ...]] = []
+        for path in logs_of(root):
+            with path.open("rb") as stream:
+                for number, line in enumerate(stream, 1):
+                    at = line.find(b":::MLLOG ")
+                    if at < 0:
+                        continue
+                    try:
+                        told = decode(line[at + 9 :])
+                    except (msgspec.DecodeError, UnicodeDecodeError):
+                        continue
+                    texts = bytes(told.value), bytes(told.metadata)
+                    rows.append((str(path), number, told.key, told.time_ms, *texts))
+            if len(rows) > 1 << 17:
+                writer.write_table(pa.table([*zip(*rows, strict=True)], schema=schema))
+                rows = []
+        if rows:
+            writer.write_table(pa.table([*zip(*rows, strict=True)], schema=schema))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+
+
+def main() -> None:
+    """Make the rounds, build, loop, query."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--corpus", type=Path, default=ROOT.parent / "shared" / "corpus")
+    parser.add_argument("--times", type=int, default=4)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--place", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=given.place) as name:
+        place = Path(name)
+        for source in sorted(given.corpus.glob("*_results_v*")):
+            # Early rounds lie deeper, where a copy of a submission has no name of its own
+            nested = source.name.endswith("v0.5")
+            copy_round(source, place / "rounds" / source.name, 1 if nested else given.times)
+        measure(place, given.jobs)
+
+
+def measure(place: Path, jobs: int) -> None:
+    """Print what the build, the loop and the queries take."""
+    logs, records, size = pad(place / "rounds")
+    rounds = [str(path) for path in sorted((place / "rounds").iterdir())]
+    print(f"{logs} logs, {records} log lines, {size / 1e6:.0f} MB, {os.cpu_count()} cores")
+    words = ["results", "build", *rounds, "--output", "store", "--jobs", str(jobs), "--quiet"]
+    took = called(words, place)
+    stored = sum(path.stat().st_size for path in (place / "store").rglob("*") if path.is_file())
+    print(f"build: exit {took.status} {took.wall:.1f} s, {took.cpu:.1f} s CPU")
+    print(f"       {took.megabytes:.0f} MB memory, store {stored / 1e6:.1f} MB")
+    for what, part, whole in (("logs", logs, LOGS), ("records", records, RECORDS)):
+        times = whole / part
+        print(
+            f"       by {what} all rounds: {took.wall * times:.0f} s, {took.cpu * times:.0f} s "
+            f"CPU, {stored * times / 1e6:.0f} MB"
+        )
+    again = called(words, place)
+    print(f"again: {again.wall:.2f} s")
+    cpu = plain_loop(place / "rounds", place / "plain.parquet")
+    print(f"plain loop: {cpu:.1f} s CPU, {(place / 'plain.parquet').stat().st_size / 1e6:.1f} MB")
+    query(place / "store")
+
+
+def query(store: Path) -> None:
+    """Print the seconds of each query, of the connection and of the whole command."""
+    import podium
+
+    begun = time.perf_counter()
+    connection = podium.results.open(store)
+    print(f"open: {time.perf_counter() - begun:.3f} s")
+    for name, sql in QUERIES.items():
+        begun = time.perf_counter()
+        connection.execute(sql).fetchall()
+        print(f"query {name}: {time.perf_counter() - begun:.3f} s")
+    begun = time.perf_counter()
+    words = ["results", "query", QUERIES["fastest"], "--store", str(store)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "podium", *words]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    print(f"the command: {time.perf_counter() - begun:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

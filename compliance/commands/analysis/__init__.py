@@ -1,0 +1,4 @@
+"""Commands that look at many rounds together.
+
+A command loads what its call needs.
+"""

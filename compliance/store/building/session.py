@@ -1,0 +1,214 @@
+"""`podium results build`: rounds read and judged once each, and written as a store's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podium.compliance.checking.discovery import Taking, find
+from podium.compliance.checking.files import Judged
+from podium.compliance.checking.options import Options, Progress
+from podium.compliance.checking.session import check_paths
+from podium.compliance.errors import UsageFault
+from podium.compliance.files.atomic import draft_folder
+from podium.compliance.files.optional_imports import needed
+from podium.compliance.files.staging import discard, leftovers
+from podium.compliance.inputs.round_selection import RoundRequest
+from podium.compliance.scoring.session import results_of
+from podium.compliance.store.building.manifest import Files, files_of
+from podium.compliance.store.building.records import EXTRA, Taken, take
+from podium.compliance.store.building.rows import Material, TakenLog, small_tables
+from podium.compliance.store.building.writing import Records, write_evaluations, write_rows
+from podium.compliance.store.index import NAME, RoundEntry, read_index, write_index
+from podium.compliance.store.schema import TABLES
+from podium.compliance.version import VERSION as PODIUM
+from podium.logging_spec.limits import read_json
+from podium.rules.catalogue import find_round
+
+STATES = "files.json"
+"""Beside a round's tables: the files they were made of."""
+
+Tell = Callable[[str], None]
+"""Called with a line on what is done."""
+
+
+class Built(msgspec.Struct, frozen=True):
+    """What a build did: the rounds that are in the store now, and those that it read."""
+
+    rounds: list[RoundEntry]
+    read: list[str]
+
+
+def build(
+    paths: Sequence[Path],
+    store: Path,
+    options: Options,
+    *,
+    force: bool = False,
+    progress: Progress | None = None,
+    tell: Tell | None = None,
+) -> Built:
+    """Bring rounds into a store, each in place of one of the same name; other rounds stay.
+
+    A round whose files are those it was made of is not read, unless forced. Each is in the store as
+    soon as it is whole; what interrupts a build leaves the rounds of before. Raises UsageFault for
+    a store of another version, a path twice, or a file that changes while it is read.
+    """
+    needed("pyarrow", "a store", EXTRA)
+    told = tell or str
+    roots = _named(paths)
+    known = _known(store)
+    _make(store)
+    read: list[str] = []
+    for name, root in roots.items():
+        files = files_of(root)
+        before = known.get(name)
+        if before is not None and not force and _same(store, before, files):
+            told(f"{name}: unchanged")
+            continue
+        entry = _bring(root, name, files, store, options, progress)
+        read.append(name)
+        # Read again: another build may have brought rounds meanwhile
+        known = _known(store)
+        replaced = known.get(name)
+        known[name] = entry
+        write_index(store, [*known.values()])
+        if replaced is not None and replaced.folder != entry.folder:
+            discard(store / replaced.folder)
+        told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
+    return Built([*_known(store).values()], read)
+
+
+def _named(paths: Sequence[Path]) -> dict[str, Path]:
+    """The rounds by the names of their folders."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        root = path.absolute()
+        # The folder that is called `.` has a name all the same
+        name = root.resolve().name if root.name in ("", "..") else root.name
+        if name in found and found[name].resolve() != root.resolve():
+            raise UsageFault(
+                f"{found[name]} and {root} have the same name, which tells rounds of a store apart"
+            )
+        found[name] = root
+    return found
+
+
+def _known(store: Path) -> dict[str, RoundEntry]:
+    if not (store / NAME).exists():
+        return {}
+    return {entry.name: entry for entry in read_index(store).rounds}
+
+
+def _make(store: Path) -> None:
+    if store.is_dir() and not (store / NAME).exists() and any(store.iterdir()):
+        raise UsageFault(f"{store} is no store, and not empty; choose a new folder")
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageFault(f"{store} cannot be made: {error.strerror}") from None
+
+
+# --- one round ------------------------------------------------------------------------------------
+
+
+def _same(store: Path, entry: RoundEntry, files: Files) -> bool:
+    """Whether a round in the store is of these files, and was judged by this podium."""
+    if entry.rules != PODIUM:
+        return False
+    folder = store / entry.folder
+    if not all((folder / f"{table.name}.parquet").is_file() for table in TABLES):
+        return False
+    with suppress(OSError, ValueError, msgspec.ValidationError):
+        told = read_json((folder / STATES).read_text(encoding="utf-8", errors="surrogateescape"))
+        if msgspec.convert(told, Files) == files:
+            return True
+    return entry.hash == files.hash()
+
+
+def _bring(
+    root: Path,
+    name: str,
+    files: Files,
+    store: Path,
+    options: Options,
+    progress: Progress | None,
+) -> RoundEntry:
+    content = files.hash()
+    folder = store / f"{_plain(name)}-{content[:12]}"
+    used = {entry.folder for entry in _known(store).values()}
+    if folder.name in used:
+        # Forced, or judged by another podium: readers have the old one until the index names this
+        folder = folder.with_name(f"{folder.name}-{_free(folder)}")
+    _clear(folder)
+    with draft_folder(folder) as draft:
+        material, rows = _read(root, name, options, draft, progress)
+        for table, found in small_tables(material):
+            write_rows(draft, _TABLES[table], found)
+            rows[table] = len(found)
+        rows["evaluations"] = write_evaluations(draft, material)
+        states = msgspec.json.encode(msgspec.structs.asdict(files))
+        (draft / STATES).write_bytes(states)
+        # While a round was read nobody held its files
+        if changed := files.changed():
+            raise UsageFault(f"{root / changed} changed while it was read; build again")
+    return RoundEntry(
+        name=name,
+        suite=material.rules.usage,
+        round=material.rules.name,
+        folder=folder.name,
+        hash=content,
+        rules=PODIUM,
+        files=len(files.states),
+        bytes=files.size,
+        rows=rows,
+    )
+
+
+_TABLES = {table.name: table for table in TABLES}
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a build that was killed has left of a folder that no index names."""
+    for each in leftovers(folder):
+        discard(each.folder)
+    if folder.exists():
+        discard(folder)
+
+
+def _plain(name: str) -> str:
+    return "".join(each if each.isalnum() or each in "._-" else "_" for each in name)[:80]
+
+
+def _free(folder: Path) -> int:
+    number = 2
+    while folder.with_name(f"{folder.name}-{number}").exists():
+        number += 1
+    return number
+
+
+def _read(
+    root: Path, name: str, options: Options, draft: Path, progress: Progress | None
+) -> tuple[Material, dict[str, int]]:
+    """Read and judge a round once; its records are written as they come."""
+    logs: dict[str, TakenLog] = {}
+    with Records(draft) as records:
+
+        def receive(one: Judged) -> None:
+            taken: Any = one.taken
+            if isinstance(taken, Taken):
+                records.add(one, name if one.display_path == "." else f"{name}/{one.display_path}")
+                count = taken.batch.num_rows
+                # Without the records: a round's would stay in memory to the end
+                kept = msgspec.structs.replace(taken, batch=None)
+                logs[one.display_path] = TakenLog(find_round(*one.round.split()), count, kept)
+
+        gathered = find([root], options, for_scores=True, taking=Taking(take, receive))
+        outcome = check_paths([root], options, progress, gathered)
+    rules = RoundRequest(options.usage, options.round).choose(root).rules
+    material = Material(root, name, outcome, [*results_of(gathered, options)], logs, rules)
+    return material, {"records": records.writer.rows}
