@@ -122,7 +122,7 @@ def schema() -> None:
 
 
 ANALYSES: dict[Callable[..., None], tuple[str, ...]] = {
-    tables.scaling: ("scaling --store store", "scaling --store store --format csv"),
+    tables.scaling: ("scaling --store store", "scaling --store store --chart scaling.svg"),
     tables.variance: ("variance --store store",),
     tables.breakdown: ("breakdown --store store",),
     tables.rounds: ("rounds --store store --overall",),
