@@ -21,7 +21,7 @@ from podium.compliance.commands.options import (
     processes,
 )
 from podium.compliance.errors import UsageFault
-from podium.compliance.store.queries.render import Format
+from podium.compliance.store.queries.formats import Format
 
 app = group("Many rounds as tables: build a store of them, query it, analyse it.")
 

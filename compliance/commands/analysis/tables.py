@@ -59,7 +59,7 @@ def _deliver(
     made: Analysis, form: TextForm, output: Path | None, chart: Path | None = None
 ) -> None:
     from podium.compliance.report.console import send, width
-    from podium.compliance.store.queries.render import Format
+    from podium.compliance.store.queries.formats import Format
 
     if chart is not None:
         from podium.compliance.store.analyses.charts import write_chart

@@ -6,7 +6,6 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
@@ -15,16 +14,7 @@ from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean
 from podium.compliance.scoring.render.delimited import cell as spreadsheet_cell
 from podium.compliance.store.building.records import EXTRA
-
-
-class Format(StrEnum):
-    """How rows are written."""
-
-    TEXT = "text"
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-
+from podium.compliance.store.queries.formats import Format
 
 Rows = Sequence[Sequence[Any]]
 
