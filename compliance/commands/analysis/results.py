@@ -21,7 +21,7 @@ from podium.compliance.commands.options import (
     processes,
 )
 from podium.compliance.errors import UsageFault
-from podium.compliance.store.queries.render import Format
+from podium.compliance.store.queries.formats import Format
 
 app = group("Many rounds as tables: build a store of them, query it, analyse it.")
 
@@ -122,7 +122,7 @@ def schema() -> None:
 
 
 ANALYSES: dict[Callable[..., None], tuple[str, ...]] = {
-    tables.scaling: ("scaling --store store", "scaling --store store --format csv"),
+    tables.scaling: ("scaling --store store", "scaling --store store --chart scaling.svg"),
     tables.variance: ("variance --store store",),
     tables.breakdown: ("breakdown --store store",),
     tables.rounds: ("rounds --store store --overall",),

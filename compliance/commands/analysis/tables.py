@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from podium.compliance.store.analyses.material import ResultRow
     from podium.compliance.store.analyses.table import Analysis
 
+ChartOption = Annotated[
+    Path | None,
+    typer.Option("--chart", help="Draw it as well: a .svg, .png or .html file.", metavar="FILE"),
+]
 OverallOption = Annotated[
     bool, typer.Option("--overall", help="The fastest of all chips and categories together.")
 ]
@@ -51,10 +55,16 @@ def _read(store: Path) -> list[ResultRow]:
     return read_results(connect(store))
 
 
-def _deliver(made: Analysis, form: TextForm, output: Path | None) -> None:
+def _deliver(
+    made: Analysis, form: TextForm, output: Path | None, chart: Path | None = None
+) -> None:
     from podium.compliance.report.console import send, width
-    from podium.compliance.store.queries.render import Format
+    from podium.compliance.store.queries.formats import Format
 
+    if chart is not None:
+        from podium.compliance.store.analyses.charts import write_chart
+
+        write_chart(made, chart)
     send(made.render(Format(form.value), width()), output)
 
 
@@ -62,24 +72,28 @@ def scaling(
     store: StoreOption,
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    chart: ChartOption = None,
 ) -> None:
     """Efficiency of more chips: convergence, throughput and overhead, with intervals."""
     from podium.compliance.store.analyses.scaling import scaling as analyse
 
     refuse_inside("--output", output, [store])
-    _deliver(analyse(_read(store)), format, output)
+    refuse_inside("--chart", chart, [store])
+    _deliver(analyse(_read(store)), format, output, chart)
 
 
 def variance(
     store: StoreOption,
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    chart: ChartOption = None,
 ) -> None:
     """Run-to-run spread of each benchmark, and how many runs make a result repeatable."""
     from podium.compliance.store.analyses.variance import variance as analyse
 
     refuse_inside("--output", output, [store])
-    _deliver(analyse(_read(store)), format, output)
+    refuse_inside("--chart", chart, [store])
+    _deliver(analyse(_read(store)), format, output, chart)
 
 
 def breakdown(
@@ -87,12 +101,14 @@ def breakdown(
     every: AllOption = False,
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    chart: ChartOption = None,
 ) -> None:
     """Where the time of HPC's results goes: staging, evaluation, epochs; what a speed-up is of."""
     from podium.compliance.store.analyses.breakdown import breakdown as analyse
 
     refuse_inside("--output", output, [store])
-    _deliver(analyse(_read(store), suite=None if every else "hpc"), format, output)
+    refuse_inside("--chart", chart, [store])
+    _deliver(analyse(_read(store), suite=None if every else "hpc"), format, output, chart)
 
 
 def rounds(
@@ -100,24 +116,28 @@ def rounds(
     overall: OverallOption = False,
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    chart: ChartOption = None,
 ) -> None:
     """The fastest closed results over the rounds, where they may be compared."""
     from podium.compliance.store.analyses.rounds import rounds as analyse
 
     refuse_inside("--output", output, [store])
-    _deliver(analyse(_read(store), overall=overall), format, output)
+    refuse_inside("--chart", chart, [store])
+    _deliver(analyse(_read(store), overall=overall), format, output, chart)
 
 
 def power(
     store: StoreOption,
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    chart: ChartOption = None,
 ) -> None:
     """Energy to train, of results that measured it."""
     from podium.compliance.store.analyses.power import power as analyse
 
     refuse_inside("--output", output, [store])
-    _deliver(analyse(_read(store)), format, output)
+    refuse_inside("--chart", chart, [store])
+    _deliver(analyse(_read(store)), format, output, chart)
 
 
 def cost(
@@ -127,6 +147,7 @@ def cost(
     dawnbench: EntryOption = None,
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
+    chart: ChartOption = None,
 ) -> None:
     """Time and cost to accuracy, by your own prices, or of entries of DAWNBench.
 
@@ -144,8 +165,9 @@ def cost(
     if store is None or prices is None:
         raise UsageFault("a cost needs --store DIR and --prices FILE, or --dawnbench JSON")
     refuse_inside("--output", output, [store])
+    refuse_inside("--chart", chart, [store])
     listed = read_prices(prices)
-    _deliver(analyse(_read(store), listed, spot=spot), format, output)
+    _deliver(analyse(_read(store), listed, spot=spot), format, output, chart)
 
 
 def claims(

@@ -8,7 +8,8 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 from podium.compliance.report.json_text import json_text
-from podium.compliance.store.queries.render import Format, cell, render, text_table
+from podium.compliance.store.queries.formats import Format
+from podium.compliance.store.queries.render import cell, render, text_table
 
 SCHEMA = "podium.analysis/1"
 

@@ -17,7 +17,7 @@ from podium.compliance.store.analyses.table import Analysis, Shown
 
 TOLERANCES = (0.05, 0.10)
 MOST_RUNS = 60
-DRAWS = 4000
+DRAWS = 2000
 LEAST_RUNS = 3
 
 _BY = ("suite", "round")

@@ -18,7 +18,10 @@ State = tuple[int, int, int, int]
 
 
 class Files(msgspec.Struct, frozen=True):
-    """The files below a round's folder, by their paths there, each with its state."""
+    """The files below a round's folder, by their paths there, each with its state.
+
+    A store has the states alone: it may be handed on, and the folder is nobody else's business.
+    """
 
     root: str
     states: dict[str, State]

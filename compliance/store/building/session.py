@@ -18,8 +18,9 @@ from podium.compliance.files.atomic import draft_folder
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import discard, leftovers
 from podium.compliance.inputs.round_selection import RoundRequest
+from podium.compliance.report.json_text import json_text
 from podium.compliance.scoring.session import results_of
-from podium.compliance.store.building.manifest import Files, files_of
+from podium.compliance.store.building.manifest import Files, State, files_of
 from podium.compliance.store.building.records import EXTRA, Taken, take
 from podium.compliance.store.building.rows import Material, TakenLog, small_tables
 from podium.compliance.store.building.writing import Records, write_evaluations, write_rows
@@ -124,8 +125,8 @@ def _same(store: Path, entry: RoundEntry, files: Files) -> bool:
     if not all((folder / f"{table.name}.parquet").is_file() for table in TABLES):
         return False
     with suppress(OSError, ValueError, msgspec.ValidationError):
-        told = read_json((folder / STATES).read_text(encoding="utf-8", errors="surrogateescape"))
-        if msgspec.convert(told, Files) == files:
+        told = read_json((folder / STATES).read_text(encoding="utf-8"))
+        if msgspec.convert(told, dict[str, State]) == files.states:
             return True
     return entry.hash == files.hash()
 
@@ -151,8 +152,8 @@ def _bring(
             write_rows(draft, _TABLES[table], found)
             rows[table] = len(found)
         rows["evaluations"] = write_evaluations(draft, material)
-        states = msgspec.json.encode(msgspec.structs.asdict(files))
-        (draft / STATES).write_bytes(states)
+        text = json_text(files.states, None)
+        (draft / STATES).write_text(text, encoding="utf-8")
         # While a round was read nobody held its files
         if changed := files.changed():
             raise UsageFault(f"{root / changed} changed while it was read; build again")

@@ -56,7 +56,7 @@ class _Writer:
         self.rows = 0
 
     def add(self, table: Any) -> None:
-        self.file.write_table(table, row_group_size=ROWS)
+        self.file.write_table(table.cast(self.schema), row_group_size=ROWS)
         self.rows += table.num_rows
 
     def close(self) -> None:
@@ -77,16 +77,16 @@ class Records:
         suite, _, name = one.round.partition(" ")
         batch, arrow = one.taken.batch, self.arrow
         rows = batch.num_rows
-        ends = [arrow.repeat(arrow.scalar(each), rows) for each in (suite, name, utf8(file))]
-        columns = [*ends, *batch.columns]
-        self.waiting.append(arrow.record_batch(columns, schema=self.writer.schema))
+        columns = [*(_same_text(each, rows, arrow) for each in (suite, name, utf8(file)))]
+        columns += batch.columns
+        self.waiting.append(arrow.table(columns, names=[*RECORDS.names]))
         self.count += rows
         if self.count >= ROWS:
             self._flush()
 
     def _flush(self) -> None:
         if self.waiting:
-            self.writer.add(self.arrow.Table.from_batches(self.waiting).combine_chunks())
+            self.writer.add(self.arrow.concat_tables(self.waiting))
         self.waiting, self.count = [], 0
 
     def __enter__(self) -> Self:
@@ -101,6 +101,12 @@ class Records:
         if kind is None:
             self._flush()
         self.writer.close()
+
+
+def _same_text(text: str | None, rows: int, arrow: Any) -> Any:
+    """A column of one text, which is kept once."""
+    numbers = arrow.repeat(arrow.scalar(0, arrow.int8()), rows)
+    return arrow.DictionaryArray.from_arrays(numbers, arrow.array([text], arrow.string()))
 
 
 def write_evaluations(folder: Path, material: Material) -> int:

@@ -8,7 +8,8 @@ from pathlib import Path
 from podium.compliance.errors import UsageFault
 from podium.compliance.report.console import send, width, write_bytes
 from podium.compliance.store.queries.connection import ask, connect
-from podium.compliance.store.queries.render import Format, parquet_bytes, render
+from podium.compliance.store.queries.formats import Format
+from podium.compliance.store.queries.render import parquet_bytes, render
 
 
 def answer(store: Path, sql: str, form: Format, output: Path | None) -> None:

@@ -103,6 +103,8 @@ def _files(store: Path, index: Index, table: str) -> Iterator[str]:
 
 def _fault(path: Path) -> str:
     """What is wrong with a Parquet file by its ends; empty where nothing is."""
+    if path.is_symlink() or path.parent.is_symlink():
+        return "is a link, which is not followed"
     try:
         with path.open("rb") as stream:
             head = stream.read(len(_MARK))

@@ -6,24 +6,15 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.report.json_text import json_text
 from podium.compliance.report.terminal import clean
+from podium.compliance.scoring.render.delimited import cell as spreadsheet_cell
 from podium.compliance.store.building.records import EXTRA
-
-
-class Format(StrEnum):
-    """How rows are written."""
-
-    TEXT = "text"
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-
+from podium.compliance.store.queries.formats import Format
 
 Rows = Sequence[Sequence[Any]]
 
@@ -43,8 +34,8 @@ def render(columns: Sequence[str], rows: Rows, form: Format, columns_wide: int =
 def _csv(columns: Sequence[str], rows: Rows) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([["" if value is None else value for value in row] for row in rows])
+    writer.writerow([spreadsheet_cell(name) for name in columns])
+    writer.writerows([[spreadsheet_cell(value) for value in row] for row in rows])
     # Half a surrogate pair, of a name that is no UTF-8
     return stream.getvalue().encode("utf-8", "replace").decode()
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ from podium.rules.convergence.data import points_of
 from tests.compliance.command_line import podium
 from tests.compliance.review.rounds import NAME, submission
 from tests.compliance.store.stores import built, content, lines_of, schema, table
+from tests.locations import ROOT
 
 
 @pytest.fixture
@@ -107,7 +112,7 @@ def test_evaluations_are_counted_and_placed(published: Path) -> None:
 
 @pytest.mark.corpus
 def test_reference_points_stand_on_their_lines(published: Path) -> None:
-    root = Path(__file__).parents[3]
+    root = ROOT
     rows = table(published, "rcps")
     for row in rows:
         path = root / row["file"].removeprefix("podium/")
@@ -248,6 +253,11 @@ def test_an_index_names_no_folder_outside_of_its_store(store: Path, made: Path) 
         built(store, made, force=True)
 
 
+def test_a_store_names_no_folder_of_the_machine(store: Path, tmp_path: Path) -> None:
+    here = str(tmp_path).encode()
+    assert [name for name, data in content(store).items() if here in data] == []
+
+
 def test_rounds_of_one_name_are_refused(made: Path, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere" / NAME
     shutil.copytree(made, other)
@@ -268,3 +278,28 @@ def test_the_command_says_what_it_did(made: Path, tmp_path: Path) -> None:
     assert "records, 1 results" in first.stderr
     again = podium("results", "build", made, "--output", tmp_path / "store")
     assert again.stderr == f"podium: {NAME}: unchanged\n"
+
+
+@pytest.mark.long
+@pytest.mark.corpus
+def test_a_build_that_is_killed_leaves_the_old_store(corpus: Path, tmp_path: Path) -> None:
+    """At moments spread over the whole of it; what it has left goes with the next one."""
+    store, source = tmp_path / "store", corpus / "hpc_results_v2.0"
+    built(store, source)
+    before = content(store)
+    words = ["results", "build", str(source), "--output", str(store), "--force", "--jobs", "2"]
+    for number in range(6):
+        command = [sys.executable, "-m", "podium", *words]
+        with subprocess.Popen(
+            command, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        ) as process:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.4 + 0.35 * number)
+            process.kill()
+        assert len(table(store, "results")) == 3
+        kept = {name: data for name, data in content(store).items() if name in before}
+        assert kept == before or process.returncode == 0
+        before = content(store) if process.returncode == 0 else before
+    built(store, source, force=True)
+    (folder,) = (path for path in store.iterdir() if path.is_dir())
+    assert sorted(path.name for path in store.iterdir()) == [folder.name, "store.json"]
