@@ -54,12 +54,12 @@ NOTES = (
 
 MODEL_NOTES = (
     (
-        "families: results of one submitter and chip with different numbers of chips; grown: the most "
-        "chips over the fewest."
+        "families: results of one submitter and chip with different numbers of chips; grown: the "
+        "most chips over the fewest."
     ),
     (
-        "doubling: the efficiency of each doubling, from the fewest chips to the most; the median of "
-        "the families, and the ends."
+        "doubling: the efficiency of each doubling, from the fewest chips to the most; the median "
+        "of the families, and the ends."
     ),
 )
 
