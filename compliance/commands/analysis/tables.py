@@ -159,6 +159,8 @@ def cost(
     No prices come with podium: each of yours needs its date and its source.
     """
     if dawnbench:
+        if chart is not None:
+            raise UsageFault("--chart is not for --dawnbench")
         from podium.compliance.store.analyses.dawnbench import board, read_entry, read_training
 
         told = [(read_entry(path), read_training(path.with_suffix(".tsv"))) for path in dawnbench]
