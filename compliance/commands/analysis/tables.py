@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from podium.compliance.store.analyses.material import ResultRow
     from podium.compliance.store.analyses.table import Analysis
 
+ModelOption = Annotated[
+    bool, typer.Option("--by-model", help="One line for each benchmark and round.")
+]
 ChartOption = Annotated[
     Path | None,
     typer.Option("--chart", help="Draw it as well: a .svg, .png or .html file.", metavar="FILE"),
@@ -70,15 +73,17 @@ def _deliver(
 
 def scaling(
     store: StoreOption,
+    by_model: ModelOption = False,
     format: RowsOption = TextForm.TEXT,  # noqa: A002 - the option's name
     output: OutputOption = None,
     chart: ChartOption = None,
 ) -> None:
     """Efficiency of more chips: convergence, throughput and overhead, with intervals."""
-    from podium.compliance.store.analyses.scaling import scaling as analyse
+    from podium.compliance.store.analyses import scaling as home
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
+    analyse = home.by_model if by_model else home.scaling
     _deliver(analyse(_read(store)), format, output, chart)
 
 
@@ -154,6 +159,8 @@ def cost(
     No prices come with podium: each of yours needs its date and its source.
     """
     if dawnbench:
+        if chart is not None:
+            raise UsageFault("--chart is not for --dawnbench")
         from podium.compliance.store.analyses.dawnbench import board, read_entry, read_training
 
         told = [(read_entry(path), read_training(path.with_suffix(".tsv"))) for path in dawnbench]

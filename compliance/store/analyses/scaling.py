@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Any, NamedTuple
 
 from podium.compliance.store.analyses.bootstrap import log_ratios, numpy, olympic_means
@@ -51,6 +52,17 @@ NOTES = (
     "CSV and JSON have 90 % intervals, by resampling the runs of both.",
 )
 
+MODEL_NOTES = (
+    (
+        "families: results of one submitter and chip with different numbers of chips; grown: the "
+        "most chips over the fewest."
+    ),
+    (
+        "doubling: the efficiency of each doubling, from the fewest chips to the most; the median "
+        "of the families, and the ends."
+    ),
+)
+
 
 class _Split(NamedTuple):
     values: tuple[float | None, ...]
@@ -62,6 +74,31 @@ def scaling(results: Sequence[ResultRow]) -> Analysis:
     rows = [row for family in families(results) for row in _rows(family)]
     title = "Scaling: efficiency against the fewest chips, and its factors"
     return Analysis("scaling", title, COLUMNS, rows, _BY, SHOWN, NOTES)
+
+
+def by_model(results: Sequence[ResultRow]) -> Analysis:
+    """How well each benchmark scales in each round: its families' largest systems side by side."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for family in families(results):
+        last = [*_rows(family)][-1]
+        groups.setdefault((last["suite"], last["round"], last["model"]), []).append(last)
+    rows = [_of_model(key, found) for key, found in groups.items()]
+    columns = ("suite", "round", "model", "families", "grown", "doubling", "lowest", "highest")
+    shown = tuple(Shown(name, digits=3) for name in columns[2:])
+    title = "Scaling by model: the efficiency of each doubling of the chips"
+    return Analysis("scaling_by_model", title, columns, rows, columns[:2], shown, MODEL_NOTES)
+
+
+def _of_model(key: tuple[str, ...], found: list[dict[str, Any]]) -> dict[str, Any]:
+    doublings = sorted(row["per_doubling"] for row in found)
+    return {
+        **dict(zip(("suite", "round", "model"), key, strict=True)),
+        "families": len(found),
+        "grown": max(row["chips"] / row["base"] for row in found),
+        "doubling": median(doublings),
+        "lowest": doublings[0],
+        "highest": doublings[-1],
+    }
 
 
 def families(results: Sequence[ResultRow]) -> list[list[ResultRow]]:

@@ -32,8 +32,11 @@ class Files(msgspec.Struct, frozen=True):
         return sum(state[0] for state in self.states.values())
 
     def hash(self) -> str:
-        """A hash of every name and content."""
+        """A hash of every name, size and content."""
         hashed = hashlib.blake2b(digest_size=16)
+        # Also of what cannot be read, and of files beyond those that a manifest has
+        for path, state in sorted(self.states.items()):
+            hashed.update(f"{state[0]} {path}\n".encode("utf-8", "surrogateescape"))
         for path, content in sorted(manifest_of([Home("", Path(self.root), "")]).items()):
             hashed.update(f"{content} {path}\n".encode("utf-8", "surrogateescape"))
         return hashed.hexdigest()

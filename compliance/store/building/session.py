@@ -17,7 +17,7 @@ from podium.compliance.errors import UsageFault
 from podium.compliance.files.atomic import draft_folder
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import discard, leftovers
-from podium.compliance.inputs.round_selection import RoundRequest
+from podium.compliance.inputs.round_selection import RoundRequest, forget
 from podium.compliance.report.json_text import json_text
 from podium.compliance.scoring.session import results_of
 from podium.compliance.store.building.manifest import Files, State, files_of
@@ -29,6 +29,7 @@ from podium.compliance.store.schema import TABLES
 from podium.compliance.version import VERSION as PODIUM
 from podium.logging_spec.limits import read_json
 from podium.rules.catalogue import find_round
+from podium.rules.model.round import Round
 
 STATES = "files.json"
 """Beside a round's tables: the files they were made of."""
@@ -60,6 +61,8 @@ def build(
     a store of another version, a path twice, or a file that changes while it is read.
     """
     needed("pyarrow", "a store", EXTRA)
+    # A Python caller may have changed a podium.toml between two calls
+    forget()
     told = tell or str
     roots = _named(paths)
     known = _known(store)
@@ -68,10 +71,12 @@ def build(
     for name, root in roots.items():
         files = files_of(root)
         before = known.get(name)
-        if before is not None and not force and _same(store, before, files):
+        rules = RoundRequest(options.usage, options.round).choose(root).rules
+        judged = before is not None and (before.suite, before.round) == (rules.usage, rules.name)
+        if before is not None and judged and not force and _same(store, before, files):
             told(f"{name}: unchanged")
             continue
-        entry = _bring(root, name, files, store, options, progress)
+        entry = _bring(_Source(root, name, rules, files), store, options, progress)
         read.append(name)
         # Read again: another build may have brought rounds meanwhile
         known = _known(store)
@@ -131,23 +136,26 @@ def _same(store: Path, entry: RoundEntry, files: Files) -> bool:
     return entry.hash == files.hash()
 
 
-def _bring(
-    root: Path,
-    name: str,
-    files: Files,
-    store: Path,
-    options: Options,
-    progress: Progress | None,
-) -> RoundEntry:
+class _Source(msgspec.Struct, frozen=True):
+    """A round to read: its folder, the name that it has in the store, its rules and its files."""
+
+    root: Path
+    name: str
+    rules: Round
+    files: Files
+
+
+def _bring(source: _Source, store: Path, options: Options, progress: Progress | None) -> RoundEntry:
+    files = source.files
     content = files.hash()
-    folder = store / f"{_plain(name)}-{content[:12]}"
+    folder = store / f"{_plain(source.name)}-{content[:12]}"
     used = {entry.folder for entry in _known(store).values()}
     if folder.name in used:
         # Forced, or judged by another podium: readers have the old one until the index names this
         folder = folder.with_name(f"{folder.name}-{_free(folder)}")
     _clear(folder)
     with draft_folder(folder) as draft:
-        material, rows = _read(root, name, options, draft, progress)
+        material, rows = _read(source, options, draft, progress)
         for table, found in small_tables(material):
             write_rows(draft, _TABLES[table], found)
             rows[table] = len(found)
@@ -156,11 +164,11 @@ def _bring(
         (draft / STATES).write_text(text, encoding="utf-8")
         # While a round was read nobody held its files
         if changed := files.changed():
-            raise UsageFault(f"{root / changed} changed while it was read; build again")
+            raise UsageFault(f"{source.root / changed} changed while it was read; build again")
     return RoundEntry(
-        name=name,
-        suite=material.rules.usage,
-        round=material.rules.name,
+        name=source.name,
+        suite=source.rules.usage,
+        round=source.rules.name,
         folder=folder.name,
         hash=content,
         rules=PODIUM,
@@ -193,9 +201,10 @@ def _free(folder: Path) -> int:
 
 
 def _read(
-    root: Path, name: str, options: Options, draft: Path, progress: Progress | None
+    source: _Source, options: Options, draft: Path, progress: Progress | None
 ) -> tuple[Material, dict[str, int]]:
     """Read and judge a round once; its records are written as they come."""
+    root, name = source.root, source.name
     logs: dict[str, TakenLog] = {}
     with Records(draft) as records:
 
@@ -210,6 +219,6 @@ def _read(
 
         gathered = find([root], options, for_scores=True, taking=Taking(take, receive))
         outcome = check_paths([root], options, progress, gathered)
-    rules = RoundRequest(options.usage, options.round).choose(root).rules
-    material = Material(root, name, outcome, [*results_of(gathered, options)], logs, rules)
+    results = [*results_of(gathered, options)]
+    material = Material(root, name, outcome, results, logs, source.rules)
     return material, {"records": records.writer.rows}

@@ -10,9 +10,10 @@ import pytest
 from podium.compliance.store.analyses.bootstrap import log_ratios
 from podium.compliance.store.analyses.breakdown import PARTS, breakdown
 from podium.compliance.store.analyses.compare import compare
+from podium.compliance.store.analyses.material import ResultRow
 from podium.compliance.store.analyses.power import power
 from podium.compliance.store.analyses.rounds import rounds
-from podium.compliance.store.analyses.scaling import FACTORS, scaling
+from podium.compliance.store.analyses.scaling import FACTORS, by_model, scaling
 from podium.compliance.store.analyses.variance import pooled, runs_for, variance
 from tests.compliance.store.made import result, run
 
@@ -91,6 +92,19 @@ def test_factors_that_logs_do_not_tell_are_not_made_up() -> None:
     row = scaling([result(10, 10, 10), lacking]).rows[1]
     assert row["efficiency"] == pytest.approx(1)
     assert [row[name] for name in FACTORS[1:]] == [None, None, None]
+
+
+def test_models_are_laid_side_by_side() -> None:
+    def family(submitter: str, half: float, **said: object) -> list[ResultRow]:
+        names = {"submitter": submitter} | said
+        return [result(10, 10, 10, **names), result(half, half, half, chips=32, **names)]
+
+    given = [*family("A", 2.5), *family("B", 5), *family("C", 10), *family("A", 3.6, model="bert")]
+    first, second = by_model(given).rows
+    assert (first["model"], first["doubling"]) == ("bert", pytest.approx((10 / 3.6 / 4) ** 0.5))
+    assert (second["families"], second["grown"]) == (3, 4)
+    ends = [second[name] for name in ("lowest", "doubling", "highest")]
+    assert ends == pytest.approx([0.5, 0.5**0.5, 1])
 
 
 # --- variance ---

@@ -169,6 +169,24 @@ def test_the_content_decides_not_the_time(store: Path, made: Path, tmp_path: Pat
     assert built(store, copy).read == [NAME]
 
 
+def test_another_round_asked_for_is_read_by_its_rules(store: Path, made: Path) -> None:
+    assert build([made], store, Options(round="6.0")).read == [NAME]
+    assert {row["round"] for row in table(store, "runs")} == {"6.0"}
+    assert build([made], store, Options(round="6.0")).read == []
+    (made / "podium.toml").write_text('round = "6.1"\n')
+    assert build([made], store, Options(round="6.0")).read == [NAME]
+    assert build([made], store, Options()).read == [NAME]
+    assert {row["round"] for row in table(store, "findings")} == {"6.1"}
+
+
+def test_a_file_that_another_of_its_size_replaces_is_seen(store: Path, made: Path) -> None:
+    path = made / "Acme/results/ex_n8/llama31_405b/result_0.txt"
+    told = path.stat()
+    path.write_text(path.read_text().replace("405b", "405c"))
+    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    assert built(store, made).read == [NAME]
+
+
 def test_a_round_replaces_that_of_its_name_and_leaves_others(store: Path, made: Path) -> None:
     other = made.with_name("training_results_v5.0")
     shutil.copytree(made, other)

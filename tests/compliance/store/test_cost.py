@@ -164,6 +164,7 @@ def test_which_prices_are_of_a_chip(given: str, chip: str, same: bool) -> None:
     assert same_chip(given, chip) == same
 
 
-def test_a_cost_needs_prices() -> None:
-    done = podium("results", "cost")
+@pytest.mark.parametrize("words", [(), ("--dawnbench", "a.json", "--chart", "a.svg")])
+def test_options_that_do_not_go_together(words: tuple[str, ...]) -> None:
+    done = podium("results", "cost", *words)
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
