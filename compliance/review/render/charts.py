@@ -78,7 +78,7 @@ def _picture(kind: Kind, results: Sequence[ResultEntry], name: str, text: str) -
     rows = [row for place, result in enumerate(results) for row in _rows(kind, result, place)]
     units = {_curve(run, kind).unit for result in results for run in result.runs} - {""}
     titles = [_titles(kind, result) for result in results]
-    others = {name for name in ("mean", "target") if any(name in row for row in rows)}
+    others = {name for name in ("mean", "target", "end") if any(name in row for row in rows)}
     still, live = (
         specification(kind, units, titles, live=live, others=others) for live in (False, True)
     )
@@ -128,13 +128,15 @@ def _rows(kind: Kind, result: ResultEntry, place: int) -> Iterator[Row]:
             if x is not None:
                 found.append({"result": place, "run": number, "x": x, "value": value})
         if found:
-            found[-1]["end"] = True
+            # Where a run ends tells beside the reference; of one point there is no line
+            if kind.reference or len(found) == 1:
+                found[-1]["end"] = True
             if kind.reference and run.sigmas_below is not None and run.sigmas_below > BAND:
                 found = [row | {"outside": True} for row in found]
         yield from found
-    if kind.name == "quality" and result.target is not None:
-        yield {"result": place, "target": result.target}
     if kind.reference:
+        if result.target is not None:
+            yield {"result": place, "target": result.target}
         yield from _reference(result, place)
 
 

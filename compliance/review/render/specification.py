@@ -38,47 +38,68 @@ def specification(
     """The specification of one picture; `live` for the page's script, which knows `chosen`.
 
     `titles` are the lines above each small chart, `units` what the logs count progress in,
-    `others` which of `mean` (of a reference) and `target` some row has. No text of a log becomes
-    part of an expression. Raises UsageFault where Altair is not installed.
+    `others` which of `mean` (of a reference), `target` and `end` some row has. No text of a log
+    becomes part of an expression. Raises UsageFault where Altair is not installed.
     """
     title = "minutes" if kind.over == "minutes" else ", ".join(sorted(units))
     # One benchmark may be logged in samples and in epochs, and takes seconds here and hours there
     apart = kind.over == "minutes" or len(units) > 1
-    found = _specification(kind, title, apart, live, frozenset(others))
+    whole = _whole(live)
+    layers = (_layer(each, kind, title, others) for each in whole["spec"]["layer"])
+    inner = whole["spec"] | {"layer": [each for each in layers if each is not None]}
+    found = whole | {"spec": inner}
+    if apart:
+        found["resolve"] = {"scale": {"x": "independent"}}
     # Expressions see this list by its name; the titles themselves are data
     known = {"name": "titles", "value": [[*lines] for lines in titles]}
     return found | {"params": [known, *found.get("params", ())]}
 
 
 @cache
-def _specification(
-    kind: Kind, title: str, apart: bool, live: bool, others: frozenset[str]
-) -> dict[str, Any]:
-    # To build a chart takes as long as to draw it: one serves all pictures of its kind, and the
-    # tests compare it with Altair's schema
+def _whole(live: bool) -> dict[str, Any]:
+    """A picture of all that any picture shows; the tests compare it with Altair's schema.
+
+    To build one takes as long as to draw one, so that pictures are cut from it.
+    """
     altair = needed("altair", "a review with curves", "review")
-    # Samples come by the million: their digits would run into the next chart's
-    axis = altair.Axis(format="~s") if kind.over == "progress" else altair.Undefined
-    x = altair.X("x:Q", title=title, axis=axis)
-    y = altair.Y("value:Q", title=kind.name, scale=altair.Scale(zero=False))
-    # A layer without a row would have a scale without an end
-    layers = _reference(altair, live=live) if "mean" in others else []
-    layers += _target(altair) if "target" in others else []
-    layers += _curves(altair, kind, x, y, live=live)
+    x = altair.X("x:Q", title="")
+    y = altair.Y("value:Q", title="", scale=altair.Scale(zero=False))
+    layers = [*_reference(altair, live=live), _target(altair), *_curves(altair, x, y, live=live)]
     header = altair.Header(
         labelExpr="titles[datum.value]", labelFontSize=9, labelLineHeight=11, labelLimit=WIDTH + 20
     )
     facet = altair.Facet("result:O", title=None, header=header)
     chart = altair.layer(*layers, data=altair.NamedData(name="rows"))
     chart = chart.properties(width=WIDTH, height=HEIGHT).facet(facet=facet, columns=COLUMNS)
-    chart = chart.resolve_scale(x="independent") if apart else chart
     chart = chart.add_params(altair.param(name="chosen", value=[])) if live else chart
     found: dict[str, Any] = chart.to_dict(validate=False)
     return {name: part for name, part in found.items() if name not in ("data", "$schema")}
 
 
-def _curves(altair: Any, kind: Kind, x: Any, y: Any, *, live: bool) -> list[Any]:
-    """A line for each run, and a dot where it ends: of one point there is no line."""
+def _layer(
+    layer: dict[str, Any], kind: Kind, title: str, others: AbstractSet[str]
+) -> dict[str, Any] | None:
+    """A layer with the titles of a picture; None where the picture has no row for it."""
+    encoding = layer["encoding"]
+    x, y = encoding.get("x", {}), encoding.get("y", {})
+    # A layer without a row would have a scale without an end
+    if {"filter": "datum.end"} in layer["transform"] and "end" not in others:
+        return None
+    if x.get("field") != "x":
+        member = "target" if y.get("field") == "target" else "mean"
+        return layer if member in others else None
+    # Samples come by the million: their digits would run into the next chart's
+    axis = {"axis": {"format": "~s"}} if kind.over == "progress" else {}
+    named = {"x": x | axis | {"title": title}, "y": y | {"title": kind.name}}
+    if "tooltip" in encoding:
+        titles = {"x": title or kind.over, "value": kind.name}
+        tips = [each | {"title": titles.get(each["field"], "run")} for each in encoding["tooltip"]]
+        named["tooltip"] = tips
+    return layer | {"encoding": encoding | named}
+
+
+def _curves(altair: Any, x: Any, y: Any, *, live: bool) -> list[Any]:
+    """A line for each run, and a dot where it ends, where rows say so."""
     drawn = altair.Chart().transform_filter("isValid(datum.value)")
     width = altair.condition("datum.outside", altair.value(2), altair.value(1))
     if not live:
@@ -92,9 +113,9 @@ def _curves(altair: Any, kind: Kind, x: Any, y: Any, *, live: bool) -> list[Any]
         x=x, y=y, detail="run:N", color=colour, opacity=seen, strokeWidth=width
     )
     tips = [
-        altair.Tooltip("name:N", title="run"),
-        altair.Tooltip("x:Q", title=x.to_dict()["title"] or "progress", format=",.10~g"),
-        altair.Tooltip("value:Q", title=kind.name, format=".6~g"),
+        altair.Tooltip("name:N"),
+        altair.Tooltip("x:Q", format=",.10~g"),
+        altair.Tooltip("value:Q", format=".6~g"),
     ]
     shown = drawn.transform_filter(CHOSEN)
     ends = shown.transform_filter("datum.end").mark_point(size=8, filled=True, opacity=1)
@@ -118,6 +139,6 @@ def _reference(altair: Any, *, live: bool) -> list[Any]:
     return [each.encode(tooltip=tips) if live else each for each in (band, mean, least)]
 
 
-def _target(altair: Any) -> list[Any]:
+def _target(altair: Any) -> Any:
     reach = altair.Chart().transform_filter("isValid(datum.target)")
-    return [reach.mark_rule(strokeWidth=0.7, color=TARGET, opacity=0.6).encode(y="target:Q")]
+    return reach.mark_rule(strokeWidth=0.7, color=TARGET, opacity=0.6).encode(y="target:Q")

@@ -119,7 +119,9 @@ def test_a_reference_that_does_not_scatter_has_no_width() -> None:
 def test_the_specification_is_as_the_schema_has_it(live: bool) -> None:
     import altair
 
-    made = specification(KINDS[0], {"epoch_num"}, [["a"]], live=live, others={"mean", "target"})
+    made = specification(
+        KINDS[0], {"epoch_num"}, [["a"]], live=live, others={"mean", "target", "end"}
+    )
     chart = altair.Chart.from_dict(made | {"data": {"values": []}})
     assert chart.to_dict()["columns"] == 4
     with pytest.raises(jsonschema.ValidationError):

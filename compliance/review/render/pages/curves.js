@@ -79,8 +79,9 @@ window.podiumDraw = async (figure, picture) => {
   const { view } = await vegaEmbed(
     place,
     { ...picture.specification, data: { values: rowsOf(picture) } },
-    // `ast`: the policy of the pages forbids to compile expressions
-    { mode: "vega-lite", ast: true, actions: false, defaultStyle: false, renderer: "canvas", tooltip: tell },
+    // `ast`: the policy of the pages forbids to compile expressions. Errors alone are logged: a run
+    // that is chosen may have no point in a chart, whose scale then has no end
+    { mode: "vega-lite", ast: true, logLevel: 1, actions: false, defaultStyle: false, renderer: "canvas", tooltip: tell },
   );
   // Vega has named it a document without a description
   const shown = place.querySelector("[role]") ?? place;
