@@ -60,7 +60,7 @@ class PolicyReading:
                 yield from self._own(scope, seen)
         if self.verifier.cancelled:
             yield from self._dropped()
-        yield from self.found_by(self.context.checks)
+        yield from self._checks()
 
     def _own(self, scope: Scope, seen: set[str]) -> Iterator[RuleViolation]:
         """What a scope's own rows of the policy find, of rules that the verifier saw kept."""
@@ -132,6 +132,9 @@ class PolicyReading:
                 again = [v for v in rule.row.judge(self.run) if v.position is not None]
                 if again and not any(v.repeats for v in again):
                     yield self._stated(rule.id, rule.row, again)
+
+    def _checks(self) -> Iterator[RuleViolation]:
+        return self.found_by(self.context.checks)
 
     def found_by(self, checks: tuple[Check, ...]) -> Iterator[RuleViolation]:
         """What checks find, all of which are about the log's division."""

@@ -30,6 +30,9 @@ def live(sender: Connection, plugin: Plugin, work: Work, jobs: Sequence[tuple[in
     status = 1
     try:
         end_with_parent()
+        # What it starts is ended with it; not every system has such groups
+        with suppress(OSError, AttributeError):
+            os.setsid()
         printed = _apart()
         for message in _messages(plugin, work, jobs):
             _refuse_prints(printed)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
@@ -156,7 +158,8 @@ class _Host:
             message = decoded(self.receiver.recv_bytes(LARGEST))
         except EOFError:
             self.process.join(1.0)
-            how = how_it_ended(self.process.exitcode or 0)
+            status = self.process.exitcode
+            how = "answers no more" if status is None else how_it_ended(status)
             raise _Refused(f"its process {how} {self.doing()}") from None
         except (OSError, msgspec.MsgspecError, RecursionError):
             raise _Refused(f"sends what cannot be read {self.doing()}") from None
@@ -178,6 +181,9 @@ class _Host:
     def end(self) -> None:
         """End the process, whatever it does."""
         if self.begun:
+            # All that it has started first: its group is its own, where it came that far
+            with suppress(OSError, AttributeError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()
             self.process.join()
         else:

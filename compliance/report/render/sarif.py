@@ -44,8 +44,10 @@ def render(
     rules = _rules(report.findings, texts)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     driver = {"name": report.tool.name, "version": report.tool.version, "rules": rules}
+    loaded = [each for each in report.plugins if each.state == "loaded"]
+    plugins = [{"name": each.name, "version": each.version} for each in loaded]
     run = {
-        "tool": {"driver": driver},
+        "tool": {"driver": driver, **({"extensions": plugins} if plugins else {})},
         **({"originalUriBaseIds": {ROOT: {"uri": _folder_uri(root)}}} if root else {}),
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",

@@ -82,6 +82,10 @@ BODIES = {
     "finds no record": ('yield Violation(10**9, "a")', "at no record"),
     "finds half a record": ('yield Violation(0.5, "a")', "at no record"),
     "finds half a letter": ('yield Violation(0, "\\ud800")', "Unicode"),
+    "closes its files": (
+        "import os; os.closerange(3, 99); yield from ()",
+        "its process ended with status 1 for result_0.txt",
+    ),
     "changes a record": ("run.records[0].value = 42; yield from ()", "immutable type: 'Record'"),
     "changes a value": (
         'run.records[0].metadata["file"] = "other.py"; yield from ()',
@@ -247,6 +251,23 @@ def test_a_plugin_that_fails_on_one_log_takes_part_in_none(
     _, found, said = judged(tmp_path / "logs")
     assert (found["findings"], found["plugins"][0]["state"]) == ([], "failed")
     assert "on result_43.txt: AssertionError" in said
+
+
+def test_what_a_plugin_has_started_ends_with_it(site: Path, log: Path, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    body = f"""
+        import subprocess
+        started = subprocess.Popen(["sleep", "300"])
+        open({str(note)!r}, "w").write(str(started.pid))
+        started.wait()
+        yield from ()
+    """
+    plug_in(site, with_body(body))
+    assert_named_and_harmless(log, "takes more than")
+    started = int(note.read_text())
+    # Nobody may have fetched its status yet
+    stat = Path(f"/proc/{started}/stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
 @pytest.mark.long

@@ -230,7 +230,9 @@ def test_a_plugins_rule_is_listed(form: str, site: Path) -> None:
 def test_a_report_for_code_scanning_has_the_rules_text(site: Path, log: Path) -> None:
     plug_in(site)
     done = podium("check", log, "--round", "5.1", "--format", "sarif")
-    (rule,) = json.loads(done.stdout)["runs"][0]["tool"]["driver"]["rules"]
+    tool = json.loads(done.stdout)["runs"][0]["tool"]
+    (rule,) = tool["driver"]["rules"]
+    assert tool["extensions"] == [{"name": "acme", "version": "1.2"}]
     assert rule["shortDescription"]["text"] == "A seed is even."
 
 
