@@ -39,7 +39,11 @@ SMALLER: dict[str, dict[str, Any]] = {
     "llama31_405b": {"train_samples": 1024},
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
 }
-"""What makes data sooner, and what ranks do by themselves."""
+"""What makes data sooner, and leaves out what ranks draw by themselves.
+
+RNN-T comes nearest to the limit: of an odd number of frames the last one is stacked upon what the
+encoder makes of padding, which depends on the longest utterance of a rank's batch, as upstream.
+"""
 
 
 def doubled(batch: Any) -> Any:
