@@ -21,6 +21,7 @@ from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
+from podium.reference_runs.llama31.base import base_weights  # noqa: E402
 
 pytestmark = pytest.mark.long
 
@@ -94,7 +95,7 @@ def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
         dist.init_process_group("gloo", f"file://{folder}/meeting", rank=number, world_size=2)
         ranks = Ranks(torch.device("cpu"), number, 2)
     for name in chosen:
-        found = losses(name, ranks, folder / str(number))
+        found = losses(name, ranks, folder / "cache")
         (folder / f"{name}-{number}.json").write_text(json.dumps(found))
     if number < 2:
         dist.destroy_process_group()
@@ -102,6 +103,9 @@ def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
 
 def differences(folder: Path, *chosen: str) -> dict[str, float]:
     """By benchmark, how far a loss of two ranks is from that of one, relatively."""
+    for name in {"llama2_70b_lora", "llama31_405b"} & {*chosen}:
+        # Once for all: three processes would each train the base
+        base_weights(find(name).smoke(), Setting(cache=folder / "cache"))  # type: ignore[arg-type]
     mp.spawn(as_process, (folder, chosen), nprocs=3)
     found = {}
     for name in chosen:
