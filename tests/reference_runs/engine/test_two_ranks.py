@@ -33,18 +33,19 @@ SMALLER: dict[str, dict[str, Any]] = {
     "gpt_oss_20b": {"max_sequence_length": 256},
     "cosmoflow": {"train_samples": 64, "eval_samples": 4},
     "deepcam": {"train_samples": 64, "eval_samples": 4},
-    "resnet": {"train_samples": 256},
+    "resnet": {"train_samples": 256, "global_batch_size": 32, "model_bn_span": 16},
+    "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "rnnt": {"train_samples": 128, "eval_samples": 4},
     "dlrm_dcnv2": {"train_samples": 20_000, "eval_samples": 100},
     "llama31_8b": {"train_samples": 1024},
     "llama31_405b": {"train_samples": 1024},
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
 }
-"""What makes data sooner, and leaves out what ranks draw by themselves.
+"""What makes data sooner, and leaves out what ranks draw by themselves."""
 
-RNN-T comes nearest to the limit: of an odd number of frames the last one is stacked upon what the
-encoder makes of padding, which depends on the longest utterance of a rank's batch, as upstream.
-"""
+APART = {"rnnt": 1e-4}
+"""Where more than rounding differs: of an odd number of frames RNN-T stacks the last one with what
+the encoder makes of padding, which depends on the longest utterance of a rank's batch."""
 
 
 def doubled(batch: Any) -> Any:
@@ -123,4 +124,5 @@ def differences(folder: Path, *chosen: str) -> dict[str, float]:
 
 def test_two_ranks_have_the_losses_of_one_over_twenty_steps(tmp_path: Path) -> None:
     found = differences(tmp_path, *names())
-    assert {name: far for name, far in found.items() if not far < 1e-4} == {}
+    limits = {name: APART.get(name, 1e-9) for name in found}
+    assert {name: far for name, far in found.items() if not far < limits[name]} == {}
