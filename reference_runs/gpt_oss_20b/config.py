@@ -32,8 +32,9 @@ class GptOss(Llama31):
     """Experts that each token goes through."""
     initial_deviation: float = 0.02
     """Of the weights; those that end a block's parts start with less."""
-    end_of_document: int | None = None
-    """Token at which a document ends: what follows it is another text's, and is not scored."""
+    end_of_document: int = -1
+    """Token at which a document ends, -1 for none: what follows it is another text's, and is not
+    scored."""
     max_steps: int
 
 

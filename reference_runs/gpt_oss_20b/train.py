@@ -24,11 +24,8 @@ class MixturePretraining(Pretraining):
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Cross-entropy summed over tokens, but those that follow a document's end."""
-        end = self._of_mixture.end_of_document
-        if end is not None:
-            hidden = batch.targets.masked_fill(batch.tokens == end, UNSCORED)
-            batch = Batch(batch.tokens, hidden)
-        return super().loss(model, batch)
+        ends = batch.tokens == self._of_mixture.end_of_document
+        return super().loss(model, Batch(batch.tokens, batch.targets.masked_fill(ends, UNSCORED)))
 
     @property
     def _of_mixture(self) -> GptOss:

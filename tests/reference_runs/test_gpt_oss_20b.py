@@ -103,7 +103,7 @@ def test_what_follows_a_documents_end_is_not_scored() -> None:
 
     tokens = torch.tensor([[5, 9, 7, 9], [1, 2, 3, 4]])
     batch = Batch(tokens, tokens + 1)
-    for end, scored in ((9, 6), (4, 7), (8, 8), (None, 8)):
+    for end, scored in ((9, 6), (4, 7), (8, 8), (-1, 8)):
         config = replace(smoke(), end_of_document=end)
         task = MixturePretraining(config, Setting(), Ranks(torch.device("cpu")))
         assert [float(each) for each in task.loss(Counts(), batch)] == [scored, scored]

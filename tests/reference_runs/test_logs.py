@@ -94,6 +94,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "parallel_games": 4,
         "num_readouts": 4,
         "opponent_readouts": 4,
+        "match_readouts": 4,
         "gating_games": 4,
         "eval_samples": 8,
         "train_samples": 64,

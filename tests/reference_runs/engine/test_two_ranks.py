@@ -21,6 +21,7 @@ from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
+from podium.reference_runs.llama31.base import base_weights  # noqa: E402
 
 pytestmark = pytest.mark.long
 
@@ -32,14 +33,19 @@ SMALLER: dict[str, dict[str, Any]] = {
     "gpt_oss_20b": {"max_sequence_length": 256},
     "cosmoflow": {"train_samples": 64, "eval_samples": 4},
     "deepcam": {"train_samples": 64, "eval_samples": 4},
-    "resnet": {"train_samples": 256},
+    "resnet": {"train_samples": 256, "global_batch_size": 32, "model_bn_span": 16},
+    "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "rnnt": {"train_samples": 128, "eval_samples": 4},
     "dlrm_dcnv2": {"train_samples": 20_000, "eval_samples": 100},
     "llama31_8b": {"train_samples": 1024},
     "llama31_405b": {"train_samples": 1024},
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
 }
-"""What makes data sooner, and what ranks do by themselves."""
+"""What makes data sooner, and leaves out what ranks draw by themselves."""
+
+APART = {"rnnt": 1e-4}
+"""Where more than rounding differs: of an odd number of frames RNN-T stacks the last one with what
+the encoder makes of padding, which depends on the longest utterance of a rank's batch."""
 
 
 def doubled(batch: Any) -> Any:
@@ -90,7 +96,7 @@ def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
         dist.init_process_group("gloo", f"file://{folder}/meeting", rank=number, world_size=2)
         ranks = Ranks(torch.device("cpu"), number, 2)
     for name in chosen:
-        found = losses(name, ranks, folder / str(number))
+        found = losses(name, ranks, folder / "cache")
         (folder / f"{name}-{number}.json").write_text(json.dumps(found))
     if number < 2:
         dist.destroy_process_group()
@@ -98,6 +104,9 @@ def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
 
 def differences(folder: Path, *chosen: str) -> dict[str, float]:
     """By benchmark, how far a loss of two ranks is from that of one, relatively."""
+    for name in {"llama2_70b_lora", "llama31_405b"} & {*chosen}:
+        # Once for all: three processes would each train the base
+        base_weights(find(name).smoke(), Setting(cache=folder / "cache"))  # type: ignore[arg-type]
     mp.spawn(as_process, (folder, chosen), nprocs=3)
     found = {}
     for name in chosen:
@@ -115,4 +124,5 @@ def differences(folder: Path, *chosen: str) -> dict[str, float]:
 
 def test_two_ranks_have_the_losses_of_one_over_twenty_steps(tmp_path: Path) -> None:
     found = differences(tmp_path, *names())
-    assert {name: far for name, far in found.items() if not far < 1e-4} == {}
+    limits = {name: APART.get(name, 1e-9) for name in found}
+    assert {name: far for name, far in found.items() if not far < limits[name]} == {}
