@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from podium.reference_runs.dlrm_dcnv2.config import DENSE_FEATURES, DlrmDcnv2
+from podium.reference_runs.engine.arrays import mapped_array
 from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _sparse(folder: Path, day: int) -> Path:
 
 
 def _day(folder: Path, day: int, config: DlrmDcnv2) -> Clicks:
-    dense, labels = (_mapped(folder / f"day_{day}_{what}.npy") for what in ("dense", "labels"))
+    dense, labels = (mapped_array(folder / f"day_{day}_{what}.npy") for what in ("dense", "labels"))
     path, count = _sparse(folder, day), len(labels)
     try:
         tables = _tables(path)
@@ -162,14 +163,6 @@ def _day(folder: Path, day: int, config: DlrmDcnv2) -> Clicks:
         if found != wanted:
             raise DataMissing(f"{path} holds a table {table} of shape {found}; expected {wanted}")
     return Clicks(dense, tables, labels)
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    try:
-        found: NDArray[Any] = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        raise DataMissing(f"{path} cannot be read as an array: {error}") from None
-    return found
 
 
 def _tables(path: Path) -> list[NDArray[np.int32]]:

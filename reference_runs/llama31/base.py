@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.engine.arrays import saved_tensors
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
 from podium.reference_runs.llama31.model import Llama
@@ -48,12 +48,8 @@ def base_weights(config: Decoder, setting: Setting) -> dict[str, Tensor]:
 
 def published_weights(path: Path) -> dict[str, Tensor]:
     """The weights of a published model, of which nothing is read yet; raises DataMissing."""
-    try:
-        # Mapped, so that hundreds of gigabytes need not be in memory beside the model's own
-        found = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except (OSError, EOFError, RuntimeError, ValueError, UnpicklingError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataMissing(f"{path} cannot be read as weights: {reason}") from None
+    # Mapped, so that hundreds of gigabytes need not be in memory beside the model's own
+    found = saved_tensors(path, "weights", mapped=True)
     if not isinstance(found, dict):
         raise DataMissing(f"{path} must hold tensors by name")
     return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import torch
 
+from podium.reference_runs.engine.arrays import saved_tensors
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.modeling.schedule import warmed_up
@@ -118,11 +119,11 @@ def load_backbone(body: Body, path: Path) -> None:
 
     Raises DataMissing where the file is no state of such a network, in the usual names.
     """
+    state = saved_tensors(path, "weights")
     try:
-        state: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
         wanted = body.state_dict()
         body.load_state_dict({name: state[name] for name in wanted})
-    except (OSError, KeyError, RuntimeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
         raise DataMissing(f"{path} holds no ResNeXt-50 32x4d: {reason}") from None
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from podium.reference_runs.engine.arrays import mapped_array, saved_tensors
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.rgat.config import CITES, Rgat
 from podium.reference_runs.rgat.sampling import Csr, Sampled, Sampler
@@ -120,7 +120,7 @@ def from_files(folder: Path, config: Rgat, wanted: Wanted) -> Graph:
     another size.
     """
     kinds = sorted({kind for source, _, target in config.relations for kind in (source, target)})
-    features = {kind: _mapped(folder / kind / "node_feat.npy") for kind in kinds}
+    features = {kind: mapped_array(folder / kind / "node_feat.npy") for kind in kinds}
     for kind, each in features.items():
         if each.ndim != 2 or each.shape[1] != config.features:
             path, expected = folder / kind / "node_feat.npy", f"(nodes, {config.features})"
@@ -132,7 +132,7 @@ def from_files(folder: Path, config: Rgat, wanted: Wanted) -> Graph:
             path = folder / "__".join(relation) / "edge_index.npy"
             edges |= _both_ways(relation, _ends(path, relation, sizes), sizes)
     path, papers = folder / "paper" / "node_label_2K.npy", sizes["paper"]
-    labels = _mapped(path)
+    labels = mapped_array(path)
     if len(labels) != papers:
         raise DataMissing(f"{path} holds {len(labels)} classes; expected {papers}, one of a paper")
     training, evaluation = (
@@ -150,17 +150,9 @@ def from_files(folder: Path, config: Rgat, wanted: Wanted) -> Graph:
     return Graph(features, _sorted(edges, config), labels, training, evaluation)
 
 
-def _mapped(path: Path) -> NDArray[Any]:
-    try:
-        found: NDArray[Any] = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        raise DataMissing(f"{path} cannot be read as an array: {error}") from None
-    return found
-
-
 def _ends(path: Path, relation: Relation, sizes: Mapping[str, int]) -> tuple[Ids, Ids]:
     """Sources and targets of a relation's edges, (E,) each."""
-    pairs = _mapped(path)
+    pairs = mapped_array(path)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise DataMissing(f"{path} is of shape {pairs.shape}; expected (edges, 2)")
     for at, kind in enumerate((relation[0], relation[2])):
@@ -171,11 +163,7 @@ def _ends(path: Path, relation: Relation, sizes: Mapping[str, int]) -> tuple[Ids
 
 def _split(path: Path, papers: int) -> Ids:
     """The numbers of the papers of a part of the split, (N,)."""
-    try:
-        found = torch.load(path, weights_only=True)
-    except (OSError, EOFError, RuntimeError, ValueError, UnpicklingError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataMissing(f"{path} cannot be read as a tensor: {reason}") from None
+    found = saved_tensors(path, "a tensor")
     if not isinstance(found, torch.Tensor) or found.dim() != 1 or found.is_floating_point():
         raise DataMissing(f"{path} must hold a tensor of papers' numbers")
     if len(found) and not 0 <= int(found.min()) <= int(found.max()) < papers:

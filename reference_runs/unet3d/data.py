@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import torch
 
+from podium.reference_runs.engine.arrays import mapped_array
 from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
@@ -101,10 +102,7 @@ def _path(folder: Path, number: int, kind: str) -> Path:
 
 def _volume(path: Path) -> NDArray[Any]:
     """A volume of a file with one channel, (D, H, W)."""
-    try:
-        volume: NDArray[Any] = np.load(path)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataMissing(f"{path} cannot be read as an array: {error}") from None
+    volume = mapped_array(path)
     if volume.ndim != 4 or len(volume) != 1 or not volume.size:
         raise DataMissing(f"{path} is of shape {volume.shape}; expected (1, D, H, W)")
     found: NDArray[Any] = volume[0]

@@ -256,3 +256,6 @@ def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:
     torch.save({"conv1.weight": state["conv1.weight"]}, tmp_path / "part.pt")
     with pytest.raises(DataMissing, match="holds no ResNeXt-50"):
         load_backbone(second, tmp_path / "part.pt")  # type: ignore[arg-type]
+    (tmp_path / "text.pt").write_text("weights")
+    with pytest.raises(DataMissing, match=r"text\.pt cannot be read as weights"):
+        load_backbone(second, tmp_path / "text.pt")  # type: ignore[arg-type]

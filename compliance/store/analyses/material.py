@@ -95,11 +95,10 @@ RUN_FIELDS = [name for name in RUNS.names if name in RunRow.__struct_fields__]
 def read_results(connection: Any) -> list[ResultRow]:
     """Every result of a store with its runs, by suite, round and path."""
     runs: dict[str, list[RunRow]] = {}
-    told = connection.execute(f"SELECT {', '.join(RUN_FIELDS)} FROM runs").fetchall()  # noqa: S608 - names of own columns
-    for values in told:
+    for values in connection.view("runs").select(*RUN_FIELDS).fetchall():
         run = RunRow(**dict(zip(RUN_FIELDS, values, strict=True)))
         runs.setdefault(run.result, []).append(run)
-    found = connection.execute(f"SELECT {', '.join(RESULT_FIELDS)} FROM results").fetchall()  # noqa: S608 - likewise
+    found = connection.view("results").select(*RESULT_FIELDS).fetchall()
     rows = [dict(zip(RESULT_FIELDS, values, strict=True)) for values in found]
     results = [ResultRow(**row, runs=tuple(runs.get(row["result"], ()))) for row in rows]
     return sorted(results, key=lambda one: (one.suite, round_order(one.round), one.result))

@@ -55,8 +55,7 @@ def connect(store: Path) -> Any:
         allowed = ", ".join(_quoted(path) for paths in files.values() for path in paths)
         connection.execute(f"SET allowed_paths=[{allowed}]")
         for name, paths in files.items():
-            listed = ", ".join(map(_quoted, paths))
-            connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet([{listed}])")  # noqa: S608 - paths of the store, quoted
+            connection.read_parquet(paths).create_view(name)
         for view in VIEWS:
             connection.execute(f"CREATE VIEW {view.name} AS {view.sql}")
         for lock in _LOCKS:
