@@ -31,11 +31,12 @@ def tell_leftovers(found: Sequence[Leftover], what: str) -> None:
         warn(f"left behind by a call that was killed: {clean(str(each.folder))} ({facts}); {what}")
 
 
-def name_leftovers(target: Path) -> None:
-    """Name what killed calls that made this file or folder have left beside it."""
+def name_leftovers(*targets: Path) -> None:
+    """Name what killed calls that made these files or folders have left beside them."""
     from podium.compliance.files.staging import leftovers
 
-    tell_leftovers(leftovers(target), "nothing uses it: remove it")
+    for target in targets:
+        tell_leftovers(leftovers(target), "nothing uses it: remove it")
 
 
 def refuse_inside(option: str, output: Path | None, trees: Sequence[Path]) -> None:

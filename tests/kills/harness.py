@@ -4,8 +4,8 @@ A round starts one act in processes of its own, sends SIGKILL, SIGTERM or SIGINT
 from the act's usual time, and judges what lies on the disk:
 
 - loggers: every line whose call had returned is in the log, whole and once; nothing is mixed;
-- pack, bundle, unpack, init, system init: the old tree or the new one; the source untouched; the
-  next call succeeds and leaves nothing else behind.
+- pack, bundle, unpack, init, system init, results build: the old tree, file or store or the new
+  one; the source untouched; the next call succeeds and leaves nothing else behind.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from pathlib import Path
 
 from podium.compliance.exit_codes import Exit
 from podium.compliance.files.staging import PREFIX
+from podium.compliance.store.building.session import STATES
+from podium.compliance.store.index import NAME as INDEX
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
@@ -142,6 +144,27 @@ def lost_or_mixed(log: Path, expected: Counter[str], tally: Tally) -> list[str]:
 # --- commands ---
 
 
+def content(path: Path) -> dict[str, bytes]:
+    """Every file at or below a path."""
+    if path.is_file():
+        return {"": path.read_bytes()}
+    found = sorted(each for each in path.rglob("*") if each.is_file())
+    return {each.relative_to(path).as_posix(): each.read_bytes() for each in found}
+
+
+def stored(path: Path) -> dict[str, bytes]:
+    """What readers of a store see: its index, and the tables of the rounds that it names."""
+    found = content(path)
+    folders = [each["folder"] for each in json.loads(found.get(INDEX, b"{}")).get("rounds", ())]
+    named = tuple(f"{folder}/" for folder in folders)
+    return {
+        name: data
+        for name, data in found.items()
+        # When files were last looked at is not what they hold
+        if name == INDEX or (name.startswith(named) and not name.endswith(STATES))
+    }
+
+
 @dataclass(frozen=True)
 class Act:
     """A command that writes `target`, and what prepares the folder: both get the working folder."""
@@ -151,6 +174,7 @@ class Act:
     target: Callable[[Path], Path]
     again: tuple[str, ...] = ()
     fresh: bool = False  # it writes only where nothing is
+    shown: Callable[[Path], dict[str, bytes]] = content
 
 
 ACTS = (
@@ -184,6 +208,15 @@ ACTS = (
         ],
         lambda at: at / "n8.json",
     ),
+    Act(
+        "results build",
+        lambda at: [
+            *("results", "build", str(at / "tree"), "--round", "5.1"),
+            *("--output", str(at / "store")),
+        ],
+        lambda at: at / "store",
+        shown=stored,
+    ),
 )
 
 
@@ -191,14 +224,6 @@ def podium(words: list[str]) -> subprocess.Popen[bytes]:
     """Start a command."""
     line = [sys.executable, "-m", "podium", *words]
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-
-def content(path: Path) -> dict[str, bytes]:
-    """Every file at or below a path."""
-    if path.is_file():
-        return {"": path.read_bytes()}
-    found = sorted(each for each in path.rglob("*") if each.is_file())
-    return {each.relative_to(path).as_posix(): each.read_bytes() for each in found}
 
 
 def ended_well(status: int, said: str) -> bool:
@@ -239,7 +264,7 @@ class Bench:
             with podium([*self.act.words(self.place), *self.act.again]) as command:
                 assert command.wait(120) == 0, command.stderr.read() if command.stderr else b""
             self.seconds = time.monotonic() - began
-            self.versions.append(content(self.act.target(self.place)))
+            self.versions.append(self._shown())
             if self.act.fresh:
                 self.clear()
         if self.act.fresh:
@@ -287,8 +312,10 @@ class Bench:
 
     def _whole(self) -> dict[str, bytes]:
         """What is at the target, but for the unfinished, which the next call removes."""
-        found = content(self.act.target(self.place))
-        return {name: data for name, data in found.items() if not name.startswith(PREFIX)}
+        return {name: data for name, data in self._shown().items() if not name.startswith(PREFIX)}
+
+    def _shown(self) -> dict[str, bytes]:
+        return self.act.shown(self.act.target(self.place))
 
     def _again(self, about: str, tally: Tally) -> None:
         """The next call recovers; then the old target is put back."""
@@ -297,7 +324,7 @@ class Bench:
         with podium(self.act.words(self.place)) as command:
             status = command.wait(120)
             said = (command.stderr.read() if command.stderr else b"").decode()
-        if status != 0 or content(self.act.target(self.place)) != self.versions[1]:
+        if status != 0 or self._shown() != self.versions[1]:
             tally.faults.append(f"{about}, then status {status}: {said[-300:]}")
         for left in self.place.glob(f"{PREFIX}*"):
             # Only a pack, which may have to restore a tree from it, removes it by itself
@@ -309,10 +336,19 @@ class Bench:
             self.clear()
             return
         target = self.act.target(self.place)
-        if target.is_dir():
+        if self.act.shown is not content:
+            self._make_old()
+        elif target.is_dir():
             self._restore(target)
         else:
             target.write_bytes(self.versions[0][""])
+
+    def _make_old(self) -> None:
+        """Let the command itself bring the old target back."""
+        self.set_source(0)
+        with podium(self.act.words(self.place)) as command:
+            assert command.wait(120) == 0
+        assert self._shown() == self.versions[0]
 
     def _restore(self, target: Path) -> None:
         for name in self.versions[1].keys() - self.versions[0].keys():

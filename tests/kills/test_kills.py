@@ -57,5 +57,5 @@ def test_three_hundred_kills() -> None:
     tally = run(300, seed=11)
     assert tally.faults == []
     assert {name.split()[0] for name in tally.kills} == {
-        *("logger", "mllog", "pack", "bundle", "unpack", "init", "system")
+        *("logger", "mllog", "pack", "bundle", "unpack", "init", "system", "results")
     }

@@ -72,14 +72,19 @@ def stated_hashes(archive: Path) -> list[tuple[str, str, str]]:
 
     Raises Refused for a side file without a hash.
     """
-    sides = {(kind, path) for old in (False, True) for kind, path in _sides(archive, old)}
-    return [
-        (kind, _read_side(path, kind), path.name) for kind, path in sorted(sides) if path.is_file()
-    ]
+    sides = possible_side_files(archive)
+    return [(kind, _read_side(path, kind), path.name) for kind, path in sides if path.is_file()]
 
 
-def _sides(archive: Path, old: bool) -> list[tuple[str, Path]]:
-    return list(side_files(archive, old_script=old).items())
+def possible_side_files(archive: Path) -> list[tuple[str, Path]]:
+    """(algorithm, path) of every file that may have a hash of an archive, by either naming."""
+    both = (side_files(archive, old_script=old).items() for old in (False, True))
+    return sorted({side for sides in both for side in sides})
+
+
+def archive_files(archive: Path) -> list[Path]:
+    """An archive, and every file that may have a hash of it."""
+    return [archive, *dict.fromkeys(path for _, path in possible_side_files(archive))]
 
 
 def _read_side(path: Path, kind: str) -> str:

@@ -61,6 +61,7 @@ def bundle(
     from podium.compliance.bundling.bundle import BundleOptions
     from podium.compliance.bundling.bundle import bundle as write_bundle
     from podium.compliance.bundling.encryption.openssl import ITERATIONS
+    from podium.compliance.bundling.format.hashes import archive_files
     from podium.compliance.report.console import print_text
 
     options = BundleOptions(
@@ -71,7 +72,7 @@ def bundle(
         replace,
         durable=not no_sync,
     )
-    name_leftovers(archive)
+    name_leftovers(*archive_files(archive))
     written = write_bundle(tree, archive, options)
     if written.warning:
         warn(written.warning)

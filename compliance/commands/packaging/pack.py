@@ -190,7 +190,9 @@ def _leftovers(
         tell_leftovers(write.clean(*place), "removed")
         raise typer.Exit(Exit.CLEAN)
     if archive is not None:
-        name_leftovers(archive)
+        from podium.compliance.bundling.format.hashes import archive_files
+
+        name_leftovers(*archive_files(archive))
     if found := leftovers(*place):
         # Whoever packs removes them, as they may hold the old tree
         what = "`podium pack --clean` removes it" if dry_run else "it is removed now"

@@ -29,6 +29,7 @@ from podium.compliance.bundling.unpack import unpack
 from podium.compliance.cli import run
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
+from tests.compliance.command_line import podium
 
 Tree = Mapping[tuple[str, ...], bytes | str | None]
 """TakenPaths, each with a file's content, a link's target, or None for a folder."""
@@ -568,3 +569,14 @@ def test_a_kill_leaves_no_half_archive_and_no_half_tree(tree: Path) -> None:
     assert not output.exists()
     unpack(archive, output)
     assert listing(output / "Acme") == listing(tree)
+
+
+@pytest.mark.parametrize(
+    "name", ["Acme.tar.gz", "Acme.tar.gz.sha256", "Acme.tar.gz.sha1", "Acme.sha1"]
+)
+def test_what_a_kill_left_of_any_file_of_an_archive_is_named(tree: Path, name: str) -> None:
+    stage = tree.with_name(f".podium-stage.{name}.aaaaaaaa")
+    stage.mkdir()
+    said = podium("bundle", tree, tree.with_name("Acme.tar.gz")).stderr
+    assert f"left behind by a call that was killed: {stage}" in said
+    assert said.count("\n") == 1

@@ -78,6 +78,7 @@ def test_clean_removes_what_was_left_and_does_nothing_else(loose: Loose) -> None
     others = {
         "another tree's": f"{PREFIX}Other.aaaaaaaa",
         "without a marker": f"{PREFIX}Acme.bbbbbbbb",
+        "another tree's, empty": f"{PREFIX}Other.bbbbbbbb",
         "another name": ".podium-stage.Acme",
         "a common folder": "Acme.cccccccc",
         "a link": f"{PREFIX}Acme.dddddddd",
@@ -86,6 +87,9 @@ def test_clean_removes_what_was_left_and_does_nothing_else(loose: Loose) -> None
     shutil.copytree(ours, place / others["a common folder"])
     (place / others["a link"]).symlink_to(others["a common folder"])
     (place / others["without a marker"]).mkdir()
+    (place / others["without a marker"] / "notes.txt").touch()
+    (place / others["another tree's, empty"]).mkdir()
+    (place / f"{PREFIX}Acme.eeeeeeee").mkdir()  # killed before it wrote its marker
     (place / others["another tree's"]).mkdir()
     (place / others["another tree's"] / MARKER).write_text(str(place / "Other"))
     done = podium("pack", loose.work, "--clean")
