@@ -12,11 +12,12 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from license_expression import ExpressionError, get_spdx_licensing
+from license_expression import ExpressionError, Licensing, get_spdx_licensing
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -76,7 +77,7 @@ def stated(found: Distribution, words: Mapping[str, str], known: Mapping[str, st
 def accepts(expression: str, accepted: Mapping[str, str]) -> bool:
     """Whether an SPDX expression is satisfied by accepted licences; an unknown word is none."""
     # A licence with an exception is one that the list names so, not its two halves
-    spdx = get_spdx_licensing()
+    spdx = _spdx()
     try:
         terms = spdx.parse(expression, strict=True)
     except ExpressionError:
@@ -85,6 +86,11 @@ def accepts(expression: str, accepted: Mapping[str, str]) -> bool:
         return False
     known = {each: spdx.TRUE if str(each) in accepted else spdx.FALSE for each in terms.literals}
     return bool(terms.subs(known).simplify() == spdx.TRUE)
+
+
+@cache
+def _spdx() -> Licensing:
+    return get_spdx_licensing()  # reads every known licence
 
 
 def problems(rules: Mapping[str, Any], extras: frozenset[str]) -> Iterator[str]:

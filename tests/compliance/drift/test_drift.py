@@ -39,9 +39,8 @@ def release(tmp_path: Path) -> Release:
 # --- today's rounds ---
 
 
-@pytest.mark.parametrize("benchmark", ["dlrmv4", "qwen35_397b_grpo"])
-def test_the_installed_release_says_the_same(benchmark: str) -> None:
-    assert rows("--round", "6.1", "--benchmark", benchmark, status=0) == []
+def test_the_installed_release_says_the_same() -> None:
+    assert rows("--round", "6.1", "--benchmark", "qwen35_397b_grpo", status=0) == []
 
 
 @pytest.mark.long
