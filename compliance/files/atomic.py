@@ -39,6 +39,12 @@ def usual_mode(bits: int) -> int:
     return bits & ~mask
 
 
+def new_file(path: Path) -> IO[bytes]:
+    """A file that is not there yet, to write to; raises OSError."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, usual_mode(0o666))
+    return io.BufferedWriter(cast("io.RawIOBase", Output(handle)))
+
+
 @contextmanager
 def draft_folder(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary folder beside `path` that takes its name in the end, or is removed.
@@ -73,12 +79,11 @@ def draft_file(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
     try:
         with staging(path) as folder:
             draft = folder / "new"
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, usual_mode(0o666))
-            with io.BufferedWriter(cast("io.RawIOBase", Output(handle))) as stream:
+            with new_file(draft) as stream:
                 yield stream
                 stream.flush()
                 if durable:
-                    sync(handle)
+                    sync(stream.fileno())
             os.replace(draft, path)
     except OSError as error:
         raise UsageFault(f"{path} cannot be written: {error.strerror}") from None

@@ -23,6 +23,8 @@ MARKER = ".podium-stage"
 _RANDOM = 8
 """Characters that tempfile adds to a name."""
 _NAME = re.compile(re.escape(PREFIX) + rf".*\.[a-z0-9_]{{{_RANDOM}}}", re.DOTALL)
+_LONGEST_PATH = 1 << 16
+"""Bytes; a longer one is no path of a marker's."""
 _LONGEST = 40
 """Characters of the target's name that the folder's name repeats: names of files have a limit."""
 
@@ -67,31 +69,39 @@ def discard(folder: Path) -> None:
             return
 
 
-def leftovers(target: Path, within: Path | None = None) -> list[Leftover]:
-    """The folders that calls for this target have left behind, in order of their names."""
+def leftovers(
+    target: Path, within: Path | None = None, *, whatever: bool = False
+) -> list[Leftover]:
+    """The folders that calls for this target have left behind, in order of their names.
+
+    Whatever: those as well that calls for other targets in its folder have left.
+    """
     place = within or target.absolute().parent
     try:
         names = sorted(name for name in os.listdir(place) if _NAME.fullmatch(name))
     except OSError:
         return []
     found = (Path(place, name) for name in names)
-    return [_measured(folder) for folder in found if _abandoned(folder, target)]
+    return [_measured(folder) for folder in found if _abandoned(folder, target, whatever)]
 
 
-def _abandoned(folder: Path, target: Path) -> bool:
-    """Whether a folder was made for the target by a process that is gone."""
+def _abandoned(folder: Path, target: Path, whatever: bool) -> bool:
+    """Whether a folder was made for the target, or beside it, by a process that is gone."""
     try:
         if folder.is_symlink():
             return False
         if not os.listdir(folder):
             # Ended before it wrote the marker; nothing is lost with it
-            return folder.name[:-_RANDOM] == _prefix(target)
+            return whatever or folder.name[:-_RANDOM] == _prefix(target)
         marker = os.open(folder / MARKER, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return False
     try:
         wanted = _path(target)
-        return os.read(marker, len(wanted) + 1) == wanted and _lock(marker)
+        found = os.read(marker, _LONGEST_PATH)
+        if whatever:
+            found, wanted = os.path.dirname(found), os.path.dirname(wanted)
+        return found == wanted and _lock(marker)
     except OSError:
         return False
     finally:

@@ -87,9 +87,9 @@ def read_index(store: Path) -> Index:
     return index
 
 
-def write_index(store: Path, rounds: list[RoundEntry]) -> None:
+def write_index(store: Path, rounds: list[RoundEntry], *, durable: bool = True) -> None:
     """Replace the index; the store is that of these rounds from then on."""
     ordered = sorted(rounds, key=lambda one: one.name)
     text = json_text(Index(schema_=own_schema(), rounds=ordered))
-    with draft_file(store / NAME) as stream:
+    with draft_file(store / NAME, durable=durable) as stream:
         stream.write(text.encode())

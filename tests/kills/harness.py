@@ -29,8 +29,7 @@ from pathlib import Path
 
 from podium.compliance.exit_codes import Exit
 from podium.compliance.files.staging import PREFIX
-from podium.compliance.store.building.session import STATES
-from podium.compliance.store.index import NAME as INDEX
+from tests.compliance.store.seen import seen
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
@@ -152,19 +151,6 @@ def content(path: Path) -> dict[str, bytes]:
     return {each.relative_to(path).as_posix(): each.read_bytes() for each in found}
 
 
-def stored(path: Path) -> dict[str, bytes]:
-    """What readers of a store see: its index, and the tables of the rounds that it names."""
-    found = content(path)
-    folders = [each["folder"] for each in json.loads(found.get(INDEX, b"{}")).get("rounds", ())]
-    named = tuple(f"{folder}/" for folder in folders)
-    return {
-        name: data
-        for name, data in found.items()
-        # When files were last looked at is not what they hold
-        if name == INDEX or (name.startswith(named) and not name.endswith(STATES))
-    }
-
-
 @dataclass(frozen=True)
 class Act:
     """A command that writes `target`, and what prepares the folder: both get the working folder."""
@@ -215,7 +201,7 @@ ACTS = (
             *("--output", str(at / "store")),
         ],
         lambda at: at / "store",
-        shown=stored,
+        shown=lambda store: seen(content(store)),
     ),
 )
 

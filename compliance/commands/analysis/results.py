@@ -14,6 +14,7 @@ from podium.compliance.commands.delivery import refuse_inside, warn
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
     JobsOption,
+    NoSyncOption,
     OutputOption,
     QuietOption,
     RoundOption,
@@ -51,6 +52,7 @@ def build(
     usage: UsageOption = None,
     round: RoundOption = None,  # noqa: A002 - the option's name
     force: ForceOption = False,
+    no_sync: NoSyncOption = False,
     jobs: JobsOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -72,7 +74,13 @@ def build(
             warn(clean(line))
 
     with progress_bar(quiet) as progress:
-        build_store(rounds, output, options, force=force, progress=progress, tell=tell)
+        build_store(
+            *(rounds, output, options),
+            force=force,
+            durable=not no_sync,
+            progress=progress,
+            tell=tell,
+        )
 
 
 @app.command(

@@ -14,9 +14,10 @@ from podium.compliance.checking.files import Judged
 from podium.compliance.checking.options import Options, Progress
 from podium.compliance.checking.session import check_paths
 from podium.compliance.errors import UsageFault
-from podium.compliance.files.atomic import draft_folder
+from podium.compliance.files.atomic import draft_folder, new_file
+from podium.compliance.files.durable import sync_path
 from podium.compliance.files.optional_imports import needed
-from podium.compliance.files.staging import discard, leftovers
+from podium.compliance.files.staging import PREFIX, discard, leftovers
 from podium.compliance.inputs.round_selection import RoundRequest, forget
 from podium.compliance.report.json_text import json_text
 from podium.compliance.scoring.session import results_of
@@ -51,14 +52,16 @@ def build(
     options: Options,
     *,
     force: bool = False,
+    durable: bool = True,
     progress: Progress | None = None,
     tell: Tell | None = None,
 ) -> Built:
     """Bring rounds into a store, each in place of one of the same name; other rounds stay.
 
     A round whose files are those it was made of is not read, unless forced. Each is in the store as
-    soon as it is whole; what interrupts a build leaves the rounds of before. Raises UsageFault for
-    a store of another version, a path twice, or a file that changes while it is read.
+    soon as it is whole, and on the disk unless it need not be durable; what interrupts a build
+    leaves the rounds of before. Raises UsageFault for a store of another version, a path twice, or
+    a file that changes while it is read.
     """
     needed("pyarrow", "a store", EXTRA)
     # A Python caller may have changed a podium.toml between two calls
@@ -66,7 +69,7 @@ def build(
     told = tell or str
     roots = _named(paths)
     known = _known(store)
-    _make(store)
+    _make(store, durable)
     read: list[str] = []
     for name, root in roots.items():
         files = files_of(root)
@@ -76,13 +79,14 @@ def build(
         if before is not None and judged and not force and _same(store, before, files):
             told(f"{name}: unchanged")
             continue
-        entry = _bring(_Source(root, name, rules, files), store, options, progress)
+        source = _Source(root, name, rules, files, durable)
+        entry = _bring(source, store, options, progress)
         read.append(name)
         # Read again: another build may have brought rounds meanwhile
         known = _known(store)
         replaced = known.get(name)
         known[name] = entry
-        write_index(store, [*known.values()])
+        write_index(store, [*known.values()], durable=durable)
         if replaced is not None and replaced.folder != entry.folder:
             discard(store / replaced.folder)
         told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
@@ -110,13 +114,27 @@ def _known(store: Path) -> dict[str, RoundEntry]:
     return {entry.name: entry for entry in read_index(store).rounds}
 
 
-def _make(store: Path) -> None:
-    if store.is_dir() and not (store / NAME).exists() and any(store.iterdir()):
-        raise UsageFault(f"{store} is no store, and not empty; choose a new folder")
+def _make(store: Path, durable: bool) -> None:
+    place = store.absolute()
+    new = [each for each in (place, *place.parents) if not each.exists()]
     try:
-        store.mkdir(parents=True, exist_ok=True)
+        if not new and not (place / NAME).exists() and not _unfinished(place):
+            raise UsageFault(f"{store} is no store, and not empty; choose a new folder")
+        place.mkdir(parents=True, exist_ok=True)
+        for each in new if durable else ():
+            sync_path(each.parent)
     except OSError as error:
         raise UsageFault(f"{store} cannot be made: {error.strerror}") from None
+    for left in leftovers(store / NAME, whatever=True):
+        discard(left.folder)
+    if not (store / NAME).exists():
+        # By it a store is known, whenever the build of its first round ends
+        write_index(store, [], durable=durable)
+
+
+def _unfinished(folder: Path) -> bool:
+    """Whether a folder holds nothing but what first builds that were killed have left."""
+    return all(each.name.startswith(PREFIX) for each in folder.iterdir())
 
 
 # --- one round ------------------------------------------------------------------------------------
@@ -143,6 +161,7 @@ class _Source(msgspec.Struct, frozen=True):
     name: str
     rules: Round
     files: Files
+    durable: bool
 
 
 def _bring(source: _Source, store: Path, options: Options, progress: Progress | None) -> RoundEntry:
@@ -153,15 +172,17 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
     if folder.name in used:
         # Forced, or judged by another podium: readers have the old one until the index names this
         folder = folder.with_name(f"{folder.name}-{_free(folder)}")
-    _clear(folder)
-    with draft_folder(folder) as draft:
+    if folder.exists():
+        # A build was killed between this and the index, which does not name it
+        discard(folder)
+    with draft_folder(folder, durable=source.durable) as draft:
         material, rows = _read(source, options, draft, progress)
         for table, found in small_tables(material):
             write_rows(draft, _TABLES[table], found)
             rows[table] = len(found)
         rows["evaluations"] = write_evaluations(draft, material)
-        text = json_text(files.states, None)
-        (draft / STATES).write_text(text, encoding="utf-8")
+        with new_file(draft / STATES) as stream:
+            stream.write(json_text(files.states, None).encode())
         # While a round was read nobody held its files
         if changed := files.changed():
             raise UsageFault(f"{source.root / changed} changed while it was read; build again")
@@ -179,14 +200,6 @@ def _bring(source: _Source, store: Path, options: Options, progress: Progress | 
 
 
 _TABLES = {table.name: table for table in TABLES}
-
-
-def _clear(folder: Path) -> None:
-    """Remove what a build that was killed has left of a folder that no index names."""
-    for each in leftovers(folder):
-        discard(each.folder)
-    if folder.exists():
-        discard(folder)
 
 
 def _plain(name: str) -> str:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from podium.compliance.checking.files import Judged
+from podium.compliance.files.atomic import new_file
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.store.building.records import EXTRA
 from podium.compliance.store.building.rows import Material, evaluation_batches, utf8
@@ -44,8 +45,10 @@ class _Writer:
         words = [each.name for each in table.columns if each.kind in ("word", "text")]
         wholes = [each.name for each in table.columns if each.kind == "whole"]
         numbers = [each.name for each in table.columns if each.kind == "number"]
+        # Faults of the disk are told of in the same words for each file that podium writes
+        self.stream = new_file(folder / f"{table.name}.parquet")
         self.file = parquet.ParquetWriter(
-            folder / f"{table.name}.parquet",
+            self.stream,
             self.schema,
             compression="zstd",
             compression_level=LEVEL,
@@ -60,7 +63,8 @@ class _Writer:
         self.rows += table.num_rows
 
     def close(self) -> None:
-        self.file.close()
+        with self.stream:
+            self.file.close()
 
 
 class Records:

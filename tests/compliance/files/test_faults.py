@@ -28,6 +28,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from podium.compliance.cli import run
 from tests.compliance.packs import Loose, files_in
+from tests.compliance.store.seen import seen
 from tests.system_calls import Call, Listener, watched
 
 WRITING = ("write", "fsync", "mkdir", "rename", "replace", "_renamed", "symlink", "chmod")
@@ -132,9 +133,9 @@ faults = st.one_of(writing, reading, short)
 
 
 def state_of(path: Path) -> dict[str, bytes] | None:
-    """What a path holds: a tree, a file under the name "", or nothing."""
+    """What a path shows: a store, a tree, a file under the name "", or nothing."""
     if path.is_dir():
-        return files_in(path)
+        return (seen(files_in(path)) or None) if path.name == "store" else files_in(path)
     return {"": path.read_bytes()} if path.exists() else None
 
 
@@ -245,6 +246,13 @@ class Faults(RuleBasedStateMachine):
         words = ("review", str(tree), "--output", str(output), "--no-curves", "--quiet")
         self._call((*words, "--jobs", "1"), output, fault)
 
+    @rule(fault=st.one_of(writing, short))
+    def build_store(self, fault: Fault | None) -> None:
+        tree, store = self.work / "packed/Acme", self.place / "store"
+        assert called("pack", str(self.work), "--replace", ".", "--quiet").status == 0
+        words = ("results", "build", str(tree), "--round", "5.1", "--output", str(store))
+        self._call((*words, "--quiet", "--jobs", "1"), store, fault)
+
     @rule(fault=st.one_of(st.none(), reading))
     def watch(self, fault: Fault | None) -> None:
         log = next((self.work / "runs").rglob("*.log"))
@@ -338,6 +346,12 @@ def test_every_call_of_a_pack_may_fail(name: str) -> None:
     assert failed >= 1 or name in OF_OTHERS
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["write", "fsync", "replace", "mkdir"])
+def test_every_call_of_a_build_may_fail(name: str) -> None:
+    assert every_call_fails("build_store", name) >= 1
+
+
 def test_a_disk_that_fails_while_it_unpacks_is_no_fault_of_the_bundle() -> None:
     state = Faults()
     try:
@@ -392,5 +406,5 @@ def test_a_few_faults() -> None:
 
 @pytest.mark.long
 def test_many_faults() -> None:
-    many = settings(max_examples=150, stateful_step_count=12)
+    many = settings(max_examples=100, stateful_step_count=12)
     run_state_machine_as_test(Faults, settings=many)  # type: ignore[no-untyped-call]

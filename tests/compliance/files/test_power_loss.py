@@ -19,10 +19,14 @@ import pytest
 
 from podium.compliance.bundling.bundle import BundleOptions, bundle
 from podium.compliance.bundling.unpack import UnpackOptions, unpack
+from podium.compliance.checking.options import Options
 from podium.compliance.files.staging import MARKER, PREFIX
 from podium.compliance.packing.planning.request import read_request
 from podium.compliance.packing.writing.pack import PackJob, pack
+from podium.compliance.store.building.session import build
 from tests.compliance.packs import Loose, files_in
+from tests.compliance.review.rounds import NAME, submission
+from tests.compliance.store.seen import seen
 from tests.system_calls import Call, Listener, watched
 
 Names = dict[str, int]
@@ -334,6 +338,46 @@ def test_a_bundle_outlasts_the_power(tmp_path: Path) -> None:
 
 def test_a_bundle_that_is_not_synced_may_be_torn(tmp_path: Path) -> None:
     _, after = bundling(tmp_path, durable=False)
+    assert "torn" in after
+
+
+def building(place: Path, *, durable: bool) -> tuple[set[str], set[str]]:
+    submission(place / "rounds")
+    round_, store = place / "rounds" / NAME, place / "store"
+
+    def build_store() -> None:
+        build([round_], store, Options(jobs=1), durable=durable)
+
+    build_store()
+    old = seen(files_in(store))
+    (round_ / "Acme/results/ex_n8/llama31_405b/result_0.txt").write_text("")
+    shutil.copytree(store, place / "before")
+    build_store()
+    new = seen(files_in(store))
+    shutil.rmtree(store)
+    (place / "before").rename(store)
+
+    def state(tree: Tree) -> str:
+        try:
+            found = seen(below(tree, "store"))
+        except ValueError:  # an index that is cut off
+            return "torn"
+        return "new" if found == new else "old" if found == old else "torn"
+
+    cut = Cut(state)
+    disk = Disk(place, cut)
+    with watched(place, disk):
+        build_store()
+    assert old != new
+    return cut.seen, cut.after(disk)
+
+
+def test_a_store_outlasts_the_power(tmp_path: Path) -> None:
+    assert building(tmp_path, durable=True) == ({"old", "new"}, {"new"})
+
+
+def test_a_store_that_is_not_synced_may_be_torn(tmp_path: Path) -> None:
+    _, after = building(tmp_path, durable=False)
     assert "torn" in after
 
 
