@@ -43,6 +43,11 @@ PANELS = {
             "judging.review:review",
             "Review a round: compare results, find anomalies, write objections and follow them.",
         ),
+        "serve": Command(
+            "judging.serve:serve",
+            "Answer programs by the Model Context Protocol: check, score, explain rules; reads "
+            "only.",
+        ),
     },
     "Score and converge": {
         "score": Command(

@@ -16,7 +16,7 @@ LAYERS = {
         *("version", "exit_codes", "interrupts", "errors", "files", "report", "inputs", "waivers"),
         *("repository", "logs", "plugins", "systems", "power", "results", "submission", "tables"),
         *("checking", "scoring", "history", "rcp", "live", "review", "store", "rulebook", "drift"),
-        *("fixing", "packing", "bundling", "compat"),
+        *("fixing", "packing", "bundling", "compat", "service"),
         *("commands", "cli"),
     ),
 }
