@@ -53,6 +53,10 @@ BenchmarkOption = Annotated[
     str | None,
     typer.Option("--benchmark", help="Benchmark, until the log states it.", metavar="BENCHMARK"),
 ]
+MetricsOption = Annotated[
+    Path | None,
+    typer.Option("--metrics", help="Keep this file of OpenMetrics up to date.", metavar="FILE"),
+]
 FormatOption = Annotated[
     AnswerFormat, typer.Option("--format", help="text, or a line of JSON for each change.")
 ]
@@ -72,6 +76,7 @@ def watch(
     benchmark: BenchmarkOption = None,
     profile: ProfileOption = Profile.POLICY,
     format: FormatOption = AnswerFormat.TEXT,  # noqa: A002 - the option's name
+    metrics: MetricsOption = None,
     strict: StrictOption = False,
     no_color: NoColorOption = False,
 ) -> None:
@@ -81,9 +86,12 @@ def watch(
 
     Exit status: 0 nothing wrong, 1 at least one error, 2 no log or bad arguments.
     """
+    from podium.compliance.errors import UsageFault
     from podium.compliance.live.watching.loop import Options, Watch
     from podium.compliance.live.watching.watched import WatchOptions
 
+    if metrics is not None and any(metrics.resolve() == log.resolve() for log in logs):
+        raise UsageFault(f"--metrics {metrics} is a log that is watched; choose another file")
     options = Options(
         WatchOptions(usage, round, division, benchmark, profile),
         interval,
@@ -95,5 +103,6 @@ def watch(
         exit_on_error,
         strict,
         not no_color,
+        metrics,
     )
     raise typer.Exit(Watch([str(log) for log in logs], options).run())

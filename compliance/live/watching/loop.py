@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
@@ -22,6 +24,9 @@ from podium.compliance.logs.broken_rule import crashed
 from podium.compliance.report.console import colored, plain_characters, print_text, width
 from podium.compliance.report.data import FileEntry, Outcome, Rules, conclude, fails
 from podium.compliance.report.json_text import json_text
+
+if TYPE_CHECKING:
+    from podium.compliance.live.watching.metrics import Metrics
 
 GRACE_S = 30
 """Seconds that a command started by --exec has after the watch has ended."""
@@ -52,6 +57,7 @@ class Options:
     exit_on_error: bool = False
     strict: bool = False
     color: bool = True
+    metrics: Path | None = None
 
 
 class Watch:
@@ -70,6 +76,7 @@ class Watch:
         self.logs = [Watched(path, options.judging) for path in dict.fromkeys(paths)]
         self.started: list[subprocess.Popen[bytes]] = []
         self.alarmed: set[str] = set()
+        self.metrics: Metrics | None = None
 
     def run(self) -> Exit:
         """Watch until every log has ended; returns the exit status."""
@@ -152,6 +159,8 @@ class Watch:
             log.judge()
         report = self.report(ended) if ended else None
         statuses = self._statuses()
+        if self.metrics is not None:
+            self.metrics.write([*map(_judged, self.logs, statuses)])
         if self.options.format == "json":
             data = document(statuses, asdict(self._rules())) | {"done": True}
             data["report"] = report
@@ -205,6 +214,15 @@ class Watch:
         return [log.status(now) for log in self.logs]
 
     def _output(self) -> Output:
+        output = self._shown()
+        if self.options.metrics is None:
+            return output
+        from podium.compliance.live.watching.metrics import Metrics
+
+        self.metrics = Metrics(self.options.metrics, output)
+        return self.metrics
+
+    def _shown(self) -> Output:
         if self.options.format == "json":
             return _Silent() if self.options.once else Json(asdict(self._rules()))
         if self.options.once:
@@ -215,6 +233,11 @@ class Watch:
 
         console = Console(highlight=False, no_color=not colored(self.options.color))
         return Live(console, plain=plain_characters())
+
+
+def _judged(log: Watched, status: Status) -> Status:
+    """The status with all findings of a log that has ended: some show only in whole logs."""
+    return replace(status, findings=list(log.verdict.findings)) if log.verdict else status
 
 
 class _Silent:
