@@ -29,21 +29,35 @@ def write_chart(made: Analysis, output: Path) -> None:
     """
     if output.suffix not in SUFFIXES:
         raise UsageFault(f"{output} must end in {', '.join(SUFFIXES)}")
-    draw = CHARTS.get(made.name)
-    if draw is None:
+    if made.name not in CHARTS:
         raise UsageFault(f"{made.name} has no chart; drawn are {', '.join(CHARTS)}")
     if not made.rows:
         raise UsageFault(f"there is nothing to draw: {made.name} has no rows")
-    altair = needed("altair", "a chart", EXTRA)
     convert = needed("vl_convert", "a chart", EXTRA)
+    write_bytes(output, _drawn(convert, _specification(made), output.suffix))
+
+
+def chart_svg(made: Analysis) -> str:
+    """An analysis that has rows and a chart as SVG, without its method below it.
+
+    Raises UsageFault where the libraries are not installed.
+    """
+    convert = needed("vl_convert", "a chart", EXTRA)
+    specification = _specification(made)
+    del specification["title"]
+    return str(convert.vegalite_to_svg(specification))
+
+
+def _specification(made: Analysis) -> dict[str, Any]:
+    altair = needed("altair", "a chart", EXTRA)
     rows: Rows = [dict(row) for row in made.rows]
-    chart = draw(altair, rows)
+    chart = CHARTS[made.name](altair, rows)
     notes = _lines([*made.notes, UNOFFICIAL])
     title = altair.TitleParams(made.title, subtitle=notes, anchor="start", orient="bottom")
     specification: dict[str, Any] = chart.properties(title=title).to_dict()
     # Given to Altair, each row would be compared with its schema: that takes longer than to draw
     specification["data"] = {"values": _plain(rows)}
-    write_bytes(output, _drawn(convert, specification, output.suffix))
+    return specification
 
 
 def _drawn(convert: Any, specification: dict[str, Any], suffix: str) -> bytes:
