@@ -80,14 +80,14 @@ def convergence(result: Row, points: Sequence[Row]) -> Plot | None:
         return None
     title = f"{result['to_converge']:.6g} {result['unit']} at batch {at:g}: this result"
     lines = [
-        Line([(size, mean * share) for size, mean in reference], "reference", "ref", dotted=True),
+        Line([(size, mean * share) for size, mean in reference], "", "ref", dotted=True),
         Line([(at, taken)], title, "own"),
     ]
     rules = []
     if result["rcp_minimum"] is not None:
         text = f"the least mean that passes at this batch size: {result['rcp_minimum']:.5g}"
         rules.append(Rule(result["rcp_minimum"], text, "least", upright=False))
-    label = "Training that the reference needs by batch size, and this result"
+    label = "Training that the reference needs by batch size; this result in red"
     upward = Axis(f"{result['unit']} to converge")
     return plot(label, Axis("global batch size", log=True), upward, lines, rules)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from podium.compliance.store.site.row import Row
 
-MOST_PLACES, MOST_GROUPS = 3, 40
+MOST_PLACES, MOST_GROUPS = 2, 25
 """Places of one group, and groups, that a result's page lists; the command has them all."""
 
 _RANK = {"error": 0, "warning": 1, "note": 2}

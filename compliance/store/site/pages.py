@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from podium.compliance.report.pages.templates import asset, environment
@@ -23,10 +23,10 @@ from podium.compliance.store.site.footnotes import footnotes
 from podium.compliance.store.site.material import Material, OfRound
 from podium.compliance.store.site.places import places_of
 from podium.compliance.store.site.plots import COLOURS, Axis, Line, Plot, plot
-from podium.compliance.store.site.row import Row, members
+from podium.compliance.store.site.row import Row, category, members, plain
 from podium.compliance.store.site.search import search_script
 from podium.compliance.store.site.sources import Source
-from podium.compliance.store.site.tables import matrices, spans
+from podium.compliance.store.site.tables import Span, matrices, spans
 from podium.compliance.version import VERSION
 
 PARTS = {
@@ -37,9 +37,11 @@ PARTS = {
 """What the style and the scripts of the pages are put together from."""
 
 FILTERS: dict[str, Callable[..., Any]] = {
+    "category": category,
     "colour": colour,
     "members": members,
     "name": name_of,
+    "plain": plain,
     "seeds": seeds_of,
 }
 
@@ -111,7 +113,7 @@ class Pages:
                 for row in self.material.results
                 if (row["suite"], row["model"]) == (suite, model)
             ]
-            over = [(span, *_over_rounds(model, rounds, of)) for span, rounds, of in spans(rows)]
+            over = [_over_rounds(span) for span in spans(rows)]
             fields = {"suite": suite, "model": model, "results": rows, "over": over}
             yield file, self._render("benchmark.html.j2", file, **fields)
 
@@ -162,15 +164,12 @@ class Pages:
         return file, self._render("analysis.html.j2", file, **fields)
 
 
-def _over_rounds(
-    model: str, rounds: Sequence[str], of: Mapping[str, Sequence[tuple[int, Row]]]
-) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
+def _over_rounds(span: Span) -> tuple[Plot | None, Sequence[tuple[str, str]]]:
     """The best times over rounds, a line for each category; with it (class, category)."""
-    legend = [(f"c{at % COLOURS}", category) for at, category in enumerate(of)]
+    legend = [(f"c{at % COLOURS}", category) for at, category in enumerate(span.best)]
     lines = [
-        Line([(at, row["score"]) for at, row in of[category]], category, kind, dotted=True)
-        for kind, category in legend
+        Line([(at, row["score"]) for at, row in span.best[name]], name, kind, dotted=True)
+        for kind, name in legend
     ]
-    label = f"Best closed minutes of {model} by round, a line for each category"
-    made = plot(label, Axis("round", names=rounds), Axis("minutes", log=True), lines)
-    return made, legend
+    axes = Axis("round", names=span.rounds), Axis("minutes", log=True)
+    return plot(f"Rounds {span.name}", *axes, lines), legend

@@ -19,7 +19,10 @@ Pairs = Sequence[tuple[float, float]]
 
 
 class Line(NamedTuple):
-    """Points that belong together, in order; `kind` is the class that the style knows."""
+    """Points that belong together, in order; `kind` is the class that the style knows.
+
+    `title` is told where they are pointed at; none where it is empty.
+    """
 
     points: Pairs
     title: str

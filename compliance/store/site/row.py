@@ -10,6 +10,18 @@ from podium.logging_spec.limits import read_json
 Row = dict[str, Any]
 """Its columns by name."""
 
+CATEGORIES = {
+    "available cloud": "cloud",
+    "available on-premise": "on-premise",
+    "available on premise": "on-premise",
+    "research, development, or internal (rdi)": "RDI",
+    "research, development, or internal": "RDI",
+    "research": "RDI",
+    "rdi": "RDI",
+    "preview": "preview",
+}
+"""Short names of categories; others stand as they are written."""
+
 MOST_MEMBERS, LONGEST = 200, 2000
 """Fields of one description, and characters of one value, that a page shows."""
 
@@ -28,3 +40,15 @@ def members(text: str | None) -> list[tuple[str, str]]:
 def _text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def category(text: str | None) -> str:
+    """A category as tables name it."""
+    return CATEGORIES.get((text or "").lower(), text or "\u2013")
+
+
+def plain(value: float | None, digits: int = 6) -> str:
+    """A number without commas, which scripts read as well; a dash for None."""
+    if value is None:
+        return "\u2013"
+    return str(value) if isinstance(value, int) else f"{value:.{digits}g}"

@@ -34,7 +34,8 @@ const inOrder = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).
 (() => {
   const valueOf = (row, column) => {
     const cell = row.cells[column];
-    return cell.dataset.value ?? cell.textContent.trim();
+    const value = cell.dataset.value ?? cell.textContent.trim();
+    return value === "–" ? "" : value;
   };
 
   const compare = (first, second) => {
@@ -104,6 +105,7 @@ const inOrder = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).
       if (!("choose" in head.dataset)) return;
       const name = head.textContent;
       const values = [...new Set(rows.map((row) => valueOf(row, column)))].filter(Boolean).sort(inOrder);
+      if (values.length < 2) return;
       const [choice, select] = chooser(name, values, changed);
       choice.className = "choice";
       choices.push({ name, column, select });
