@@ -26,11 +26,16 @@ SourceOption = Annotated[
     ),
 ]
 
+ChartsOption = Annotated[
+    bool, typer.Option("--no-charts", help="Draw no charts of the analyses, which take seconds.")
+]
+
 
 def site(
     store: StoreArgument,
     output: SiteOption,
     source: SourceOption = None,
+    no_charts: ChartsOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Write a store as pages to read in a browser, from a disk or from any server of files.
@@ -45,6 +50,6 @@ def site(
     refuse_inside("--output", output, [store])
     name_leftovers(output)
     with progress_bar(quiet) as progress:
-        made = write_site(store, output, source, progress)
+        made = write_site(store, output, source, charts=not no_charts, progress=progress)
     if not quiet:
         warn(f"{clean(str(output))}: {made.pages:,} pages, {size_text(made.bytes)}")

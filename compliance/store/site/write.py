@@ -43,9 +43,14 @@ class _Folder:
 
 
 def write_site(
-    store: Path, folder: Path, source: str | None = None, progress: Progress | None = None
+    store: Path,
+    folder: Path,
+    source: str | None = None,
+    *,
+    charts: bool = True,
+    progress: Progress | None = None,
 ) -> Written:
-    """Write the pages of a store into a new folder.
+    """Write the pages of a store into a new folder; `source` as in `source_of`.
 
     Raises UsageFault where there is no store, `source` is nothing that links can lead to, or the
     folder is there and holds something, or cannot be made.
@@ -79,7 +84,7 @@ def write_site(
         out.write(pages.systems())
         for kind, analysis in made:
             drawn = []
-            for picture in pictures(kind, analysis):
+            for picture in pictures(kind, analysis) if charts else ():
                 out.write([(picture.file, picture.svg)])
                 drawn.append(picture._replace(svg=""))
             out.write([pages.analysis(kind, analysis, drawn)])
