@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -18,6 +19,9 @@ SUFFIXES = (".svg", ".png", ".html")
 WIDTH, HEIGHT, COLUMNS = 240, 160, 3
 MOST_FACETS = 60
 """Small charts in one picture; a filter by SQL makes fewer."""
+
+_COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
+_DIGITS = re.compile(r"(\d\.\d)\d+")
 
 Rows = list[dict[str, Any]]
 
@@ -38,14 +42,17 @@ def write_chart(made: Analysis, output: Path) -> None:
 
 
 def chart_svg(made: Analysis) -> str:
-    """An analysis that has rows and a chart as SVG, without its method below it.
+    """An analysis that has rows and a chart as a small SVG, without its method below it.
 
     Raises UsageFault where the libraries are not installed.
     """
     convert = needed("vl_convert", "a chart", EXTRA)
     specification = _specification(made)
     del specification["title"]
-    return str(convert.vegalite_to_svg(specification))
+    # As a picture of a page it has one description; coordinates have more digits than a screen
+    specification.setdefault("config", {})["aria"] = False
+    drawn = str(convert.vegalite_to_svg(specification))
+    return _COORDINATES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), drawn)
 
 
 def _specification(made: Analysis) -> dict[str, Any]:

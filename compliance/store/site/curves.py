@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from podium.compliance.logs.trace import thinned
 from podium.compliance.report.terminal import clean
@@ -11,7 +12,7 @@ from podium.compliance.results.axis import unit_share
 from podium.compliance.store.site.plots import COLOURS, Axis, Line, Plot, Rule, plot
 from podium.compliance.store.site.row import Row
 
-MOST_POINTS, LEAST_POINTS, ALL_POINTS = 40, 12, 400
+MOST_POINTS, LEAST_POINTS, ALL_POINTS = 40, 10, 300
 """Of one curve: as many as all curves of a chart have room for, within these bounds."""
 
 MOST_METRICS = 3
@@ -108,6 +109,17 @@ def seeds_of(run: Row) -> str:
     """The seeds of a run as people read them; they are stored as a list of JSON."""
     text = str(run["seed"] or "").replace('"', "").strip("[]")
     return text if len(text) <= LONGEST_SEEDS else f"{text[:LONGEST_SEEDS]}…"
+
+
+SAME = ("converged", "verdict", "official_verdict")
+"""Columns of runs that are told once where they are alike."""
+
+
+def alike(runs: Sequence[Row]) -> dict[str, Any]:
+    """What all runs of a result say alike, of the columns that seldom differ."""
+    if not runs:
+        return {}
+    return {name: runs[0][name] for name in SAME if len({run[name] for run in runs}) == 1}
 
 
 def margin(result: Row) -> float | None:

@@ -8,8 +8,11 @@ from typing import NamedTuple
 
 from podium.compliance.store.site.row import Row
 
-MOST_PLACES, MOST_GROUPS = 2, 25
-"""Places of one group, and groups, that a result's page lists; the command has them all."""
+MOST_PLACES, MOST_GROUPS = {"error": 3, "warning": 3}, 25
+"""Places of one group, one where nothing is said, and groups that a result's page lists.
+
+`podium check` has them all.
+"""
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 
@@ -48,7 +51,7 @@ def grouped(rows: Iterable[Row]) -> Findings:
 
 def _group(key: tuple[str, str, str, bool], rows: Sequence[Row]) -> Group:
     severity, rule, message, waived = key
-    places = [(row["file"] or "", row["line"]) for row in rows[:MOST_PLACES]]
+    places = [(row["file"] or "", row["line"]) for row in rows[: MOST_PLACES.get(severity, 1)]]
     return Group(severity, rule, message, rows[0]["cites"] or "", waived, len(rows), places)
 
 

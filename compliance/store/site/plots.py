@@ -15,6 +15,9 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 44
 COLOURS = 10
 """Of lines; the style has as many."""
 
+LARGEST = 1e250
+"""What can be drawn: beyond it, and on logarithmic axes below its inverse, room has no numbers."""
+
 Pairs = Sequence[tuple[float, float]]
 
 
@@ -97,7 +100,7 @@ def plot(
 
 
 def _fits(value: float, axis: Axis) -> bool:
-    return math.isfinite(value) and abs(value) < 1e300 and (not axis.log or value > 0)
+    return abs(value) < LARGEST and (not axis.log or value > 1 / LARGEST)
 
 
 def _drawable(points: Pairs, x: Axis, y: Axis) -> Iterable[tuple[float, float]]:

@@ -9,9 +9,8 @@ import pytest
 
 from podium.compliance.files.staging import PREFIX
 from tests.compliance.command_line import podium
-from tests.compliance.review.rounds import NAME, submission
 from tests.compliance.store.sites import Row, made, rewritten, text_of
-from tests.compliance.store.stores import built, content
+from tests.compliance.store.stores import content
 from tests.compliance.web import POLICY, Reader, dead_links
 
 HOSTILE = "\"><script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[31m\u202e"
@@ -21,13 +20,8 @@ SECTIONS = ("runs", "curves", "findings", "quote")
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two submissions of one round, the second one's description with a fault."""
-    place = tmp_path_factory.mktemp("round")
-    submission(place)
-    submission(place, "Bmce", start=40).system(number_of_nodes="many")
-    built(place / "store", place / NAME)
-    return place / "store"
+def store(two_submissions: Path) -> Path:
+    return two_submissions
 
 
 @pytest.fixture(scope="module")
