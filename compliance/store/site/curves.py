@@ -12,7 +12,7 @@ from podium.compliance.results.axis import unit_share
 from podium.compliance.store.site.plots import COLOURS, Axis, Line, Plot, Rule, plot
 from podium.compliance.store.site.row import Row
 
-MOST_POINTS, LEAST_POINTS, ALL_POINTS = 40, 10, 300
+MOST_POINTS, LEAST_POINTS, ALL_POINTS = 40, 10, 250
 """Of one curve: as many as all curves of a chart have room for, within these bounds."""
 
 MOST_METRICS = 3
