@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from podium.compliance.store.site.row import Row
 
-MOST_PLACES, MOST_GROUPS = {"error": 3, "warning": 3}, 25
+MOST_PLACES, MOST_GROUPS = {"error": 3, "warning": 3}, 15
 """Places of one group, one where nothing is said, and groups that a result's page lists.
 
 `podium check` has them all.
@@ -18,14 +18,14 @@ _RANK = {"error": 0, "warning": 1, "note": 2}
 
 
 class Group(NamedTuple):
-    """Findings of one rule that say the same; `places` are the first of `count`."""
+    """Findings of one rule that say the same; `places` are the first of so many `times`."""
 
     severity: str
     rule: str
     message: str
     cites: str
     waived: bool
-    count: int
+    times: int
     places: Sequence[tuple[str, int | None]]
 
 

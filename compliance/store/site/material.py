@@ -69,7 +69,7 @@ def read_round(connection: Any, suite: str, name: str, results: Sequence[str]) -
         if home is not None:
             inside[home].append(row)
     return OfRound(
-        _by(of_round(RUNS, "file"), "result"),
+        _by(of_round(RUNS, "length(file), file"), "result"),  # result_2 before result_10
         _by(of_round(EVALUATIONS, "file, number, metric"), "result"),
         inside,
         tally(findings),

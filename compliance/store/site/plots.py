@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from podium.compliance.report.pages.templates import brief
@@ -51,7 +52,11 @@ class Axis(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """What a template draws: coordinates are whole numbers from the upper left corner."""
+    """What a template draws: coordinates are whole numbers from the upper left corner.
+
+    `lines` are (class, path, title), `dots` (class, across, down, title), `rules` (class, ends,
+    title).
+    """
 
     label: str
     titles: tuple[str, str]
@@ -84,11 +89,7 @@ def plot(
         (x.title, y.title),
         across,
         upward,
-        [
-            (line.kind, " ".join(f"{a},{b}" for a, b in points), line.title)
-            for line, points in placed
-            if len(points) > 1
-        ],
+        [(line.kind, _path(points), line.title) for line, points in placed if len(points) > 1],
         [
             (line.kind, a, b, line.title)
             for line, points in placed
@@ -97,6 +98,12 @@ def plot(
         ],
         [(rule.kind, _ends(rule, to_x, to_y), rule.title) for rule in shown],
     )
+
+
+def _path(points: Sequence[tuple[int, int]]) -> str:
+    """A line through points as SVG writes it, each seen from the one before: a third is spared."""
+    steps = (f"{a - c} {b - d}" for (c, d), (a, b) in pairwise(points))
+    return f"M{points[0][0]} {points[0][1]}l{' '.join(steps)}".replace(" -", "-")
 
 
 def _fits(value: float, axis: Axis) -> bool:

@@ -12,7 +12,7 @@ from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.store.queries.connection import connect
 from podium.compliance.store.site.analysed import KINDS, pictures
 from podium.compliance.store.site.findings import Tally
-from podium.compliance.store.site.material import read_material, read_round
+from podium.compliance.store.site.material import Material, read_material, read_round
 from podium.compliance.store.site.pages import Pages
 from podium.compliance.store.site.row import Row
 from podium.compliance.store.site.sources import source_of
@@ -61,16 +61,11 @@ def write_site(
     material = read_material(store, connection)
     made = [(kind, kind.make(material.analysed)) for kind in KINDS]
     pages = Pages(material, told, made)
-    by_round: dict[tuple[str, str], list[Row]] = {
-        (entry.suite, entry.round): [] for entry in material.rounds
-    }
-    for row in material.results:
-        by_round.setdefault((row["suite"], row["round"]), []).append(row)
     counts: Tally = Counter()
     done = 0
     with draft_folder(folder) as draft:
         out = _Folder(draft)
-        for (suite, name), rows in by_round.items():
+        for (suite, name), rows in _by_round(material).items():
             found = read_round(connection, suite, name, [row["result"] for row in rows])
             out.write(pages.results(rows, found))
             counts += found.counts
@@ -89,3 +84,13 @@ def write_site(
                 drawn.append(picture._replace(svg=""))
             out.write([pages.analysis(kind, analysis, drawn)])
     return Written(out.pages, out.bytes)
+
+
+def _by_round(material: Material) -> dict[tuple[str, str], list[Row]]:
+    """The results of each suite and round; rounds without any have findings all the same."""
+    found: dict[tuple[str, str], list[Row]] = {
+        (entry.suite, entry.round): [] for entry in material.rounds
+    }
+    for row in material.results:
+        found.setdefault((row["suite"], row["round"]), []).append(row)
+    return found

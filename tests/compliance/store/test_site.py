@@ -128,7 +128,8 @@ def test_a_result_is_told_with_its_runs_curves_findings_and_footnote(site: Path)
     (page,) = (site / "results").glob("*Acme*")
     read = Reader(page)
     assert {*SECTIONS} <= {*read.ids}
-    assert read.tags.count("polyline") >= 3  # a curve for each run
+    kinds = [value for tag, name, value in read.attributes if (tag, name) == ("path", "class")]
+    assert {"c0", "c1", "c2"} <= {*kinds}  # a curve for each run
     place = "/training_results_v5.1/blob/Acme/results/ex_n8/llama31_405b/result_"
     assert {f"{number}.txt" for number in range(3)} == {
         link.partition(place)[2].partition("#L")[0] for link in read.links if "#L" in link

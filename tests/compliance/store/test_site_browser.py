@@ -144,3 +144,22 @@ def test_nothing_of_a_hostile_store_runs(two_submissions: Path, tmp_path: Path) 
         script = "search.js" if name == "search.html" else "site.js"
         title, images = told(folder, tmp_path, name, act, script=script)
         assert ("owned" in title, images) == (False, 0)
+
+
+@pytest.mark.long
+@pytest.mark.corpus
+def test_the_site_of_all_published_rounds(everything: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    words = ("--output", site, "--quiet", "--source", "https://example.org/{round}/blob")
+    done = podium("results", "site", everything, *words)
+    assert (done.exit_code, done.output) == (0, "")
+    assert dead_links(site, "https://example.org/") == []
+    results = [page.stat().st_size for page in (site / "results").iterdir()]
+    # All rounds have some 3,200 results, with as many bytes again in other pages and charts
+    assert sum(results) / len(results) < 12_000
+    first = sum((site / name).stat().st_size for name in ("index.html", "style.css", "site.js"))
+    assert first < 1_000_000
+    largest = max((site / "results").iterdir(), key=lambda page: page.stat().st_size)
+    pages = ("analyses/scaling.html", f"results/{largest.name}", "benchmarks/b-training-bert.html")
+    for name in pages:
+        assert told(site, tmp_path, name, "const told = 'well';") == "well"
