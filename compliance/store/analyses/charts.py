@@ -42,13 +42,14 @@ def write_chart(made: Analysis, output: Path) -> None:
 
 
 def chart_svg(made: Analysis) -> str:
-    """An analysis that has rows and a chart as a small SVG, without its method below it.
+    """An analysis that has rows and a chart as a small SVG, marked as no official result.
 
     Raises UsageFault where the libraries are not installed.
     """
     convert = needed("vl_convert", "a chart", EXTRA)
     specification = _specification(made)
-    del specification["title"]
+    mark = {"text": UNOFFICIAL, "anchor": "start", "orient": "bottom", "fontSize": 10}
+    specification["title"] = mark
     # As a picture of a page it has one description; coordinates have more digits than a screen
     specification.setdefault("config", {})["aria"] = False
     drawn = str(convert.vegalite_to_svg(specification))

@@ -81,6 +81,7 @@ const inOrder = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).
     const input = document.createElement("input");
     const shown = document.createElement("output");
     const rows = [...table.tBodies[0].rows];
+    if (rows.length < 2) return () => {};
     const choices = [];
     const filter = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
