@@ -22,6 +22,8 @@ MOST_FACETS = 60
 
 _COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
 _DIGITS = re.compile(r"(\d\.\d)\d+")
+_DEFAULTS = re.compile(r' (?:(opacity|stroke-width)="1"|aria-hidden="true"|pointer-events="none")')
+"""What says no more than SVG takes for granted, or than a picture needs: many bytes."""
 
 Rows = list[dict[str, Any]]
 
@@ -53,7 +55,7 @@ def chart_svg(made: Analysis) -> str:
     # As a picture of a page it has one description; coordinates have more digits than a screen
     specification.setdefault("config", {})["aria"] = False
     drawn = str(convert.vegalite_to_svg(specification))
-    return _COORDINATES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), drawn)
+    return _COORDINATES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), _DEFAULTS.sub("", drawn))
 
 
 def _specification(made: Analysis) -> dict[str, Any]:
