@@ -1,4 +1,4 @@
-"""What `podium results` takes: a build beside a plain loop with msgspec and pyarrow; queries.
+"""What `podium results` takes: a build beside a plain loop of msgspec and pyarrow; queries; pages.
 
     python benchmarks/results.py [--corpus FOLDER] [--times 4] [--jobs 2] [--place FOLDER]
 
@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,8 @@ from load import ROOT, called, copy_round  # noqa: E402 - a script finds it now
 
 LOGS, RECORDS, BYTES = 24_955, 11_800_000, 5_450_000_000
 """Of 17 published rounds in full."""
+FIRST = ("index.html", "style.css", "site.js")
+"""What the first page of a site loads."""
 NOISE = b"[1,7]<stdout>: iteration 1200 | loss 2.31 | lr 4.0e-05 | grad norm 0.93 | 812.4 ms\n"
 QUERIES = {
     "count": "SELECT count(*) FROM records",
@@ -133,6 +137,55 @@ def measure(place: Path, jobs: int) -> None:
     cpu = plain_loop(place / "rounds", place / "plain.parquet")
     print(f"plain loop: {cpu:.1f} s CPU, {(place / 'plain.parquet').stat().st_size / 1e6:.1f} MB")
     query(place / "store")
+    pages(place, LOGS / logs)
+
+
+def pages(place: Path, times: float) -> None:
+    """Print what the site takes, `times` over as well, and how soon a browser shows it."""
+    took = called(["results", "site", "store", "--output", "site", "--quiet"], place)
+    site = place / "site"
+    files = [path for path in site.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    html = sum(path.suffix == ".html" for path in files)
+    first = sum((site / name).stat().st_size for name in FIRST)
+    largest = max(files, key=lambda path: path.stat().st_size)
+    print(f"site: exit {took.status} {took.wall:.1f} s, {took.cpu:.1f} s CPU")
+    print(f"      {took.megabytes:.0f} MB memory, {html} pages, {size / 1e6:.1f} MB")
+    print(f"      by logs all rounds: {html * times:.0f} pages, {size * times / 1e6:.1f} MB")
+    print(f"      first page {first / 1e3:.0f} kB with style and script")
+    print(f"      largest: {largest.relative_to(site)} {largest.stat().st_size / 1e3:.0f} kB")
+    for name in ("index.html", "search.html"):
+        print(f"      {name} is shown after {shown(site, name)}")
+
+
+def shown(site: Path, name: str) -> str:
+    """How long Chromium takes from asking for a page to the end of its scripts and pictures."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        return "an unknown time: chromium is not here"
+    script = site / "site.js"
+    kept = script.read_bytes()
+    tell = "addEventListener('load', () => setTimeout(() => { document.title = "
+    tell += (
+        "`took ${Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)} ms`; }));"
+    )
+    took = []
+    try:
+        script.write_bytes(kept + tell.encode())
+        for _ in range(5):
+            with tempfile.TemporaryDirectory() as profile:
+                flags = (
+                    "--headless",
+                    "--no-sandbox",
+                    "--disable-gpu",
+                    f"--user-data-dir={profile}",
+                )
+                command = [browser, *flags, "--dump-dom", (site / name).as_uri()]
+                done = subprocess.run(command, capture_output=True, text=True, check=True)
+            took.append(int(re.findall(r"<title>took (\d+) ms", done.stdout)[0]))
+    finally:
+        script.write_bytes(kept)
+    return f"{sorted(took)[2]} ms (the median of {len(took)}, of a browser just started)"
 
 
 def query(store: Path) -> None:

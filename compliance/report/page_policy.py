@@ -5,6 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 
+FOLDER_POLICY = (
+    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; base-uri 'none'; "
+    "form-action 'none'"
+)
+"""The policy of pages that lie in one folder with their style, scripts and pictures."""
+
 
 def page_policy(style: str, script: str = "") -> str:
     """The Content-Security-Policy of a page with these texts between its tags.

@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from podium.compliance.report.pages.names import plain_name
 from podium.compliance.review.manifest import Manifest
 from podium.compliance.review.material import Material
 from podium.compliance.review.model import Review
-from podium.compliance.review.objections import plain_name
 
 LEAST = 2
 """Letters of a name that is looked for in texts; a shorter one is replaced in paths alone."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
@@ -11,6 +10,7 @@ from podium.compliance.logs.log_rules import CRASHED, PROCESS_LOST
 from podium.compliance.report.data import Outcome
 from podium.compliance.report.grouping import RANK, homes, own_findings
 from podium.compliance.report.markdown_text import escape
+from podium.compliance.report.pages.names import plain_name
 from podium.compliance.report.terminal import clean
 from podium.compliance.review.model import Evidence, Objection
 from podium.compliance.review.rules import ANOMALIES, SUPERSEDED
@@ -19,9 +19,6 @@ from podium.rules.fixed.former_ids import matches
 
 OWN_FAULTS = frozenset({CRASHED.id, PROCESS_LOST.id})
 """Findings that are podium's own fault: nobody is asked about them."""
-
-_NOT_PLAIN = re.compile(r"[^A-Za-z0-9.+-]+")
-_LONGEST_NAME = 48
 
 
 def objections_of(outcome: Outcome, found: Iterable[Finding]) -> list[Objection]:
@@ -78,12 +75,6 @@ def objection_id(submitter: str, place: str, rule: str, key: str) -> str:
     whole = "\0".join((place, rule, key))
     mark = hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=4).hexdigest()
     return f"{plain_name(submitter)}-{plain_name(about)}-{mark}"
-
-
-def plain_name(text: str) -> str:
-    """A text as a part of a file's name, anywhere; empty ones become `none`."""
-    name = _NOT_PLAIN.sub("_", text).strip("._-")[:_LONGEST_NAME]
-    return name or "none"
 
 
 def about(objection: Objection) -> str:

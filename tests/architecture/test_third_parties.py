@@ -26,7 +26,7 @@ ALLOWED = {
 ONLY_IN = {
     "typer": ("compliance/cli.py", "compliance/commands/"),
     "git": ("compliance/packing/git/",),
-    "jinja2": ("compliance/report/render/html.py", "compliance/review/render/html.py"),
+    "jinja2": ("compliance/report/render/html.py", "compliance/report/pages/templates.py"),
     "numpy": ("reference_runs/",),
     "mcp": ("compliance/service/server.py",),
     "detect_secrets": ("compliance/repository/secret",),

@@ -10,6 +10,7 @@ import typer
 
 from podium.compliance.commands.analysis import tables
 from podium.compliance.commands.analysis.options import StoreOption
+from podium.compliance.commands.analysis.site import site
 from podium.compliance.commands.delivery import refuse_inside, warn
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
@@ -146,3 +147,11 @@ ANALYSES: dict[Callable[..., None], tuple[str, ...]] = {
 
 for command, lines in ANALYSES.items():
     app.command(epilog=examples(*(f"podium results {line}" for line in lines)))(command)
+
+app.command(
+    epilog=examples(
+        "podium results site store --output site",
+        "podium results site store --output site --source "
+        "'https://github.com/mlcommons/{round}/blob/main'",
+    )
+)(site)

@@ -7,12 +7,13 @@ the same specification to hover over and to filter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Any, NamedTuple
 
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.logs.trace import thinned
+from podium.compliance.report.pages.templates import brief
 from podium.compliance.report.terminal import clean
+from podium.compliance.results.axis import unit_share
 from podium.compliance.review.anomalies.peers import BAND
 from podium.compliance.review.model import Curve, ResultEntry, RunEntry
 from podium.compliance.review.render.specification import Kind, specification
@@ -105,16 +106,8 @@ def _titles(kind: Kind, result: ResultEntry) -> list[str]:
     rcp = result.rcp
     if kind.reference and rcp.mean is not None and rcp.minimum is not None:
         size = f"batch {rcp.batch_size:g}: " if rcp.batch_size is not None else ""
-        lines.append(f"{size}ref. {_brief(rcp.mean)}, min. {_brief(rcp.minimum)}")
+        lines.append(f"{size}ref. {brief(rcp.mean)}, min. {brief(rcp.minimum)}")
     return lines
-
-
-def _brief(number: float) -> str:
-    """A number of four digits: 326.4k, 3.264M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(number) >= size:
-            return f"{number / size:.4g}{letter}"
-    return f"{number:.4g}"
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -152,18 +145,11 @@ def _reference(result: ResultEntry, place: int) -> Iterator[Row]:
 
 
 def _axis(result: ResultEntry) -> float | None:
-    """What one unit of the reference is on the axis: 1 but where a log counts by another.
-
-    A log may count in epochs what the reference has in samples: then where runs converged tells.
-    None where no run did.
-    """
-    ends = [
-        run.quality.points[-1][1] / run.to_converge
-        for run in result.runs
-        if run.to_converge and run.quality.points and run.quality.points[-1][1]
-    ]
-    if not ends:
-        return None
-    share = median(ends)
-    # Evaluations may go on once the target is reached
-    return 1.0 if 1 / 3 < share < 3 else share
+    """What one unit of the reference is on the axis; None where no run converged."""
+    return unit_share(
+        [
+            run.quality.points[-1][1] / run.to_converge
+            for run in result.runs
+            if run.to_converge and run.quality.points and run.quality.points[-1][1]
+        ]
+    )

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from podium.compliance.report.render.words import plural
-from podium.compliance.report.terminal import clean
+from podium.compliance.report.pages.names import slugs
+from podium.compliance.report.pages.templates import asset, environment
 from podium.compliance.review.model import Objection, ResultEntry, Review
-from podium.compliance.review.objections import about, letter, plain_name
-from podium.compliance.review.render.assets import asset
+from podium.compliance.review.objections import about, letter
 from podium.compliance.review.render.charts import Picture
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 MOST_EVIDENCE = 50
 """Places of one objection that a page lists."""
@@ -23,7 +18,11 @@ MOST_EVIDENCE = 50
 MOST_FIRST = 20
 """Objections that the overview names."""
 
-ASSETS = ("style.css", "review.js")
+PARTS = {
+    "style.css": ("shared/shared.css", "review.css"),
+    "review.js": ("shared/tables.js", "review.js"),
+}
+"""What the style and the script of the pages are put together from."""
 
 
 class RuleText(NamedTuple):
@@ -55,7 +54,7 @@ def render(
 ) -> Iterator[tuple[str, str]]:
     """(file, text) of every page; `pictures` are those of each benchmark, `undrawn` why of none."""
     pages = _Pages(review, title, rules)
-    yield from ((name, asset(name)) for name in ASSETS)
+    yield from assets()
     yield "index.html", pages.index()
     yield "rules.html", pages.rules()
     for page in pages.benchmarks:
@@ -64,16 +63,10 @@ def render(
         yield pages.files[entry.path], pages.submitter(entry)
 
 
-def slugs(names: Sequence[str], prefix: str) -> dict[str, str]:
-    """A file's name for each name: no two alike, also where capitals are not told apart."""
-    found: dict[str, str] = {}
-    taken: Counter[str] = Counter()
-    for name in names:
-        plain = plain_name(name)
-        taken[plain.casefold()] += 1
-        number = taken[plain.casefold()]
-        found[name] = f"{prefix}-{plain}" + (f"_{number}" if number > 1 else "")
-    return found
+def assets() -> Iterator[tuple[str, str]]:
+    """(file, text) of what all pages load."""
+    for name, parts in PARTS.items():
+        yield name, "".join(asset(__package__, part) for part in parts)
 
 
 def benchmark_slugs(review: Review) -> dict[str, str]:
@@ -88,7 +81,7 @@ class _Pages:
         self.benchmarks = [Page(name, f"{slug}.html") for name, slug in named.items()]
         places = slugs([entry.path for entry in review.submissions], "submitter")
         self.files = {path: f"{slug}.html" for path, slug in places.items()}
-        self.environment = _environment()
+        self.environment = environment(__package__, {"about": about})
         self.known = {
             "review": review,
             "title": title,
@@ -199,55 +192,3 @@ def _differing(results: Sequence[ResultEntry]) -> list[str]:
         for key in keys
         if any(key not in each.settings or not each.settings[key].usual for each in results)
     ]
-
-
-# --- templates ------------------------------------------------------------------------------------
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    # Every text may come from a hostile log: none is put in unescaped, nor with what steers a
-    # terminal or turns the direction of writing
-    environment = Environment(
-        loader=FunctionLoader(asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_final,
-    )
-    filters: dict[str, Callable[..., str]] = {
-        "short": _short,
-        "clock": _clock,
-        "about": about,
-        "plural": plural,
-    }
-    environment.filters.update(filters)
-    return environment
-
-
-def _final(value: Any) -> Any:
-    # What a macro made is escaped already, and says so by its type
-    return _lines(value) if type(value) is str else value
-
-
-def _lines(text: str) -> str:
-    return "\n".join(map(clean, text.split("\n")))
-
-
-def _short(value: Any, digits: int = 5) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
-
-
-def _clock(milliseconds: float | None) -> str:
-    if milliseconds is None:
-        return "-"
-    try:
-        moment = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
-    # Years beyond the calendar of the C library have no date
-    except (OverflowError, ValueError, OSError):
-        return f"{milliseconds:g} ms"
-    return moment.strftime("%Y-%m-%d %H:%M:%S")

@@ -10,7 +10,7 @@ import json
 from functools import cache
 
 from podium.compliance.files.optional_imports import needed
-from podium.compliance.review.render.assets import asset
+from podium.compliance.report.pages.templates import asset
 from podium.compliance.review.render.charts import Picture
 
 SCRIPT = "interactive.js"
@@ -21,7 +21,7 @@ SCRIPT = "interactive.js"
 def script() -> str:
     """The script that draws pictures; raises UsageFault where the libraries are not installed."""
     convert = needed("vl_convert", "a review with curves", "review")
-    bundled: str = convert.javascript_bundle(asset("curves.js"))
+    bundled: str = convert.javascript_bundle(asset(__package__, "curves.js"))
     # A page loads it as a plain script, where the bundle's hundreds of names would be everybody's
     return f"(() => {{{bundled}}})();\n"
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from podium.compliance.files.atomic import draft_folder, refuse_occupied
 from podium.compliance.report.json_text import json_text
+from podium.compliance.report.pages.names import slugs
 from podium.compliance.review.against import MANIFEST_FILE, REVIEW_FILE
 from podium.compliance.review.manifest import Manifest
 from podium.compliance.review.model import Review
 from podium.compliance.review.objections import letters
 from podium.compliance.review.records import FOLDER, record_of, record_text
 from podium.compliance.review.render.charts import Picture, drawable, pictures
-from podium.compliance.review.render.html import RuleTexts, benchmark_slugs, render, slugs
+from podium.compliance.review.render.html import RuleTexts, benchmark_slugs, render
 from podium.compliance.review.render.interactive import SCRIPT, data_script, script
 
 README = """# Review of {title}

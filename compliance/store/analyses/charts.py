@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -19,6 +20,11 @@ WIDTH, HEIGHT, COLUMNS = 240, 160, 3
 MOST_FACETS = 60
 """Small charts in one picture; a filter by SQL makes fewer."""
 
+_COORDINATES = re.compile(r' (?:d|transform)="[^"]*"')
+_DIGITS = re.compile(r"(\d\.\d)\d+")
+_DEFAULTS = re.compile(r' (?:(opacity|stroke-width)="1"|aria-hidden="true"|pointer-events="none")')
+"""What says no more than SVG takes for granted, or than a picture needs: many bytes."""
+
 Rows = list[dict[str, Any]]
 
 
@@ -29,21 +35,39 @@ def write_chart(made: Analysis, output: Path) -> None:
     """
     if output.suffix not in SUFFIXES:
         raise UsageFault(f"{output} must end in {', '.join(SUFFIXES)}")
-    draw = CHARTS.get(made.name)
-    if draw is None:
+    if made.name not in CHARTS:
         raise UsageFault(f"{made.name} has no chart; drawn are {', '.join(CHARTS)}")
     if not made.rows:
         raise UsageFault(f"there is nothing to draw: {made.name} has no rows")
-    altair = needed("altair", "a chart", EXTRA)
     convert = needed("vl_convert", "a chart", EXTRA)
+    write_bytes(output, _drawn(convert, _specification(made), output.suffix))
+
+
+def chart_svg(made: Analysis) -> str:
+    """An analysis that has rows and a chart as a small SVG, marked as no official result.
+
+    Raises UsageFault where the libraries are not installed.
+    """
+    convert = needed("vl_convert", "a chart", EXTRA)
+    specification = _specification(made)
+    mark = {"text": UNOFFICIAL, "anchor": "start", "orient": "bottom", "fontSize": 10}
+    specification["title"] = mark
+    # As a picture of a page it has one description; coordinates have more digits than a screen
+    specification.setdefault("config", {})["aria"] = False
+    drawn = str(convert.vegalite_to_svg(specification))
+    return _COORDINATES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), _DEFAULTS.sub("", drawn))
+
+
+def _specification(made: Analysis) -> dict[str, Any]:
+    altair = needed("altair", "a chart", EXTRA)
     rows: Rows = [dict(row) for row in made.rows]
-    chart = draw(altair, rows)
+    chart = CHARTS[made.name](altair, rows)
     notes = _lines([*made.notes, UNOFFICIAL])
     title = altair.TitleParams(made.title, subtitle=notes, anchor="start", orient="bottom")
     specification: dict[str, Any] = chart.properties(title=title).to_dict()
     # Given to Altair, each row would be compared with its schema: that takes longer than to draw
     specification["data"] = {"values": _plain(rows)}
-    write_bytes(output, _drawn(convert, specification, output.suffix))
+    return specification
 
 
 def _drawn(convert: Any, specification: dict[str, Any], suffix: str) -> bytes:

@@ -5,24 +5,17 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import shutil
-import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
 
 import pytest
 
 from podium.compliance import cli
 from podium.compliance.exit_codes import Exit
 from tests.compliance.review.rounds import NAME, own, relearned, submission
-from tests.locations import ASKED
+from tests.compliance.web import POLICY, Reader, chromium, dead_links
+from tests.compliance.web import seen as seen_in
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>\x1b[31m\u202e"
-POLICY = (
-    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; base-uri 'none'; "
-    "form-action 'none'"
-)
 DRAWN = all(importlib.util.find_spec(name) for name in ("altair", "vl_convert"))
 
 
@@ -41,28 +34,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-class Reader(HTMLParser):
-    """The elements of a page, its links and identifiers, and its texts."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.links: list[str] = []
-        self.ids: list[str] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-        self.feed(path.read_text(encoding="utf-8"))
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            self.attributes.append((tag, name, value))
-            if name in ("href", "src"):
-                self.links.append(value or "")
-            if name == "id":
-                self.ids.append(value or "")
-
-
 def pages(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.html"))
 
@@ -74,14 +45,7 @@ def test_there_is_a_page_for_everything(folder: Path) -> None:
 
 
 def test_every_link_leads_to_something_in_the_folder(folder: Path) -> None:
-    ids = {page.name: Reader(page).ids for page in pages(folder)}
-    for page in pages(folder):
-        for link in Reader(page).links:
-            file, fragment = urldefrag(unquote(link))
-            target = folder / (file or page.name)
-            assert target.is_file(), (page.name, link)
-            assert target.resolve().is_relative_to(folder.resolve())
-            assert not fragment or fragment in ids[target.name], (page.name, link)
+    assert dead_links(folder) == []
 
 
 def test_pages_have_landmarks_headers_and_unique_names(folder: Path) -> None:
@@ -163,35 +127,11 @@ def test_curves_are_drawn_and_shown(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> str:
-    """A browser; where the suite is to leave nothing out, it must be there."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        (pytest.fail if ASKED else pytest.skip)("chromium is not here")
-    return found
+    return chromium()
 
 
 def seen(browser: str, page: Path, profile: Path, act: str = "", *more: str) -> tuple[str, str]:
-    """The page as a browser holds it, after a script of the test's own; and what it complains of.
-
-    The script is put at the end of the page's own, which the policy lets run. `more` are options
-    of the browser.
-    """
-    copied = profile / "pages"
-    shutil.copytree(page.parent, copied, dirs_exist_ok=True)
-    script = copied / "review.js"
-    script.write_text(script.read_text(encoding="utf-8") + act, encoding="utf-8")
-    flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}/profile")
-    done = subprocess.run(
-        [
-            *(browser, *flags, *more, "--virtual-time-budget=2000", "--enable-logging=stderr"),
-            *("--dump-dom", (copied / page.name).as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+    return seen_in(page.parent, page.name, profile, "review.js", act, *more)
 
 
 @pytest.mark.parametrize("name", ["index", "benchmark-llama31_405b", "submitter-Acme", "rules"])

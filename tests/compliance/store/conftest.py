@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compliance.review.rounds import NAME, submission
 from tests.compliance.store.stores import built
 from tests.published import own_copy
 
@@ -34,6 +35,16 @@ def published(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("published") / "store"
     built(store, *sorted(few.iterdir()))
     return store
+
+
+@pytest.fixture(scope="session")
+def two_submissions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of two made submissions, beside their round; the second's description has a fault."""
+    place = tmp_path_factory.mktemp("round")
+    submission(place)
+    submission(place, "Bmce", start=40).system(number_of_nodes="many")
+    built(place / "store", place / NAME)
+    return place / "store"
 
 
 @pytest.fixture(scope="session")

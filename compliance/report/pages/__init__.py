@@ -1,0 +1,1 @@
+"""Folders of HTML pages: the frame, style and scripts that all share, and names of their files."""

@@ -1,0 +1,1 @@
+"""A store as a folder of static pages: no server, no request to anywhere."""

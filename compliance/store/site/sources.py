@@ -1,0 +1,70 @@
+"""Links from pages to lines of logs, where it is said where these lie; else no link at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+from podium.compliance.errors import UsageFault
+
+ROUND = "{round}"
+"""In the address of the source: the name of the round's folder, which paths begin with."""
+
+_UNCHANGED = "/:?#[]@!$&'()*+,;=%{}~-._"
+
+
+class Source(NamedTuple):
+    """Where the rounds lie: the beginning of a link, seen from the site's folder.
+
+    `remote`: it is a web address, where `#L12` leads to a line.
+    """
+
+    prefix: str = ""
+    remote: bool = False
+
+    def link(self, file: str | None, line: int | None = None, up: str = "") -> str:
+        """A link to a file of the store from a page in a folder; empty where there can be none."""
+        parts = (file or "").split("/")
+        if not self.prefix or any(part in ("", ".", "..") for part in parts):
+            return ""
+        name, rest = parts[0], parts[1:]
+        prefix = self.prefix
+        if ROUND in prefix:
+            prefix = prefix.replace(ROUND, quote(name, errors="replace"))
+        else:
+            rest = parts
+        path = "/".join(quote(part, errors="replace") for part in rest)
+        anchor = f"#L{line}" if self.remote and line else ""
+        # What is not remote is relative to the site's folder, and pages lie in folders of it
+        return f"{'' if self.remote else up}{prefix.rstrip('/')}/{path}{anchor}"
+
+
+def source_of(text: str | None, site: Path) -> Source:
+    """Where `--source` says that the rounds lie: a web address, or a folder.
+
+    Raises UsageFault for any other scheme than http and https, an address with a password, and a
+    folder that is not there.
+    """
+    if not text:
+        return Source()
+    if not text.isprintable():
+        raise UsageFault("--source has characters that no address has")
+    try:
+        parsed = urlsplit(text)
+        secret = parsed.username or parsed.password
+    except ValueError as error:
+        raise UsageFault(f"--source {text}: {error}") from None
+    if parsed.scheme in ("http", "https") and parsed.netloc:
+        if secret:
+            raise UsageFault("--source has a user's name or password, which pages would show")
+        return Source(quote(text, safe=_UNCHANGED), remote=True)
+    folder = Path(text.partition(ROUND)[0] or ".")
+    if not folder.is_dir():
+        raise UsageFault(f"--source {text} is neither an http(s) address nor a folder")
+    try:
+        relative = os.path.relpath(text, site)
+    except ValueError:
+        raise UsageFault(f"--source {text} lies on another drive than the site") from None
+    return Source(quote(Path(relative).as_posix(), safe="/{}", errors="replace"))

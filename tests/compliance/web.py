@@ -1,0 +1,101 @@
+"""Folders of pages as tests read them: by a parser, and by a browser without a screen."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+from tests.locations import ASKED
+
+POLICY = (
+    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; base-uri 'none'; "
+    "form-action 'none'"
+)
+
+
+class Reader(HTMLParser):
+    """The elements of a page, its links and identifiers, and its texts."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            self.attributes.append((tag, name, value))
+            if name in ("href", "src"):
+                self.links.append(value or "")
+            if name == "id":
+                self.ids.append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def dead_links(folder: Path, outside: str = "") -> list[tuple[str, str]]:
+    """(page, link) where a link of a folder's pages leads to nothing in the folder.
+
+    Those that begin with `outside` may lead out of it; what stands behind # is an element's
+    identifier, but where it is a filter, with an equals sign.
+    """
+    pages = {page: Reader(page) for page in sorted(folder.rglob("*.html"))}
+    root, found = folder.resolve(), []
+    for page, read in pages.items():
+        for link in read.links:
+            if outside and link.startswith(outside):
+                continue
+            file, fragment = urldefrag(unquote(link))
+            target = (page.parent / file if file else page).resolve()
+            there = target.is_file() and target.is_relative_to(root) and ":" not in link
+            if there and fragment and "=" not in fragment:
+                there = fragment in pages[folder / target.relative_to(root)].ids
+            if not there:
+                found.append((page.name, link))
+    return found
+
+
+def chromium() -> str:
+    """A browser; where the suite is to leave nothing out, it must be there."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        (pytest.fail if ASKED else pytest.skip)("chromium is not here")
+    return found
+
+
+def seen(
+    folder: Path, name: str, place: Path, script: str, act: str = "", *more: str, at: str = ""
+) -> tuple[str, str]:
+    """A page of a folder as a browser holds it, after a script of the test's own; its complaints.
+
+    The folder is copied to `place`, where the test's script is put at the end of the page's own
+    `script`, which its policy lets run. `more` are options of the browser, `at` what stands behind
+    the page's address.
+    """
+    copied = place / "pages"
+    shutil.copytree(folder, copied, dirs_exist_ok=True)
+    own = copied / script
+    own.write_text(own.read_text(encoding="utf-8") + act, encoding="utf-8")
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={place}/profile")
+    done = subprocess.run(
+        [
+            *(chromium(), *flags, *more, "--virtual-time-budget=2000", "--enable-logging=stderr"),
+            *("--dump-dom", (copied / name).as_uri() + at),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
