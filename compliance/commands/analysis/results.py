@@ -10,9 +10,10 @@ import typer
 
 from podium.compliance.commands.analysis import tables
 from podium.compliance.commands.analysis.options import StoreOption
-from podium.compliance.commands.delivery import refuse_inside, warn
+from podium.compliance.commands.delivery import refuse_inside, warn, working
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
+    EngineOption,
     JobsOption,
     OutputOption,
     QuietOption,
@@ -52,6 +53,7 @@ def build(
     round: RoundOption = None,  # noqa: A002 - the option's name
     force: ForceOption = False,
     jobs: JobsOption = None,
+    engine: EngineOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Read rounds into a store of Parquet files; one whose files did not change is not read.
@@ -65,13 +67,13 @@ def build(
     from podium.compliance.store.building.session import build as build_store
 
     refuse_inside("--output", output, rounds)
-    options = Options(usage, round, jobs=processes(jobs))
 
     def tell(line: str) -> None:
         if not quiet:
             warn(clean(line))
 
-    with progress_bar(quiet) as progress:
+    with working(engine, jobs) as workers, progress_bar(quiet) as progress:
+        options = Options(usage, round, jobs=processes(jobs), engine=workers)
         build_store(rounds, output, options, force=force, progress=progress, tell=tell)
 
 

@@ -15,9 +15,11 @@ from podium.compliance.commands.delivery import (
     refuse_unknown,
     rulebook,
     warn,
+    working,
 )
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
+    EngineOption,
     IgnoreOption,
     JobsOption,
     NoColorOption,
@@ -96,6 +98,7 @@ def check(
     output: OutputOption = None,
     relative_to: RelativeToOption = None,
     jobs: JobsOption = None,
+    engine: EngineOption = None,
     strict: StrictOption = False,
     policy_only: PolicyOnlyOption = False,
     select: SelectOption = None,
@@ -125,11 +128,12 @@ def check(
     # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
     excused = _read_waivers(waivers), not no_waivers
     judging = (usage, round, profile, processes(jobs), strict)
-    options = Options(*judging, *chosen, *excused, plugins=True)
     looks = (_chosen_format(format, score), output, not no_color, quiet, full)
     printing = Printing(*looks, root_of(relative_to))
-    compared = _comparators(earlier or (), options)
-    report = (_check_and_score if score else _check)(paths, options, printing, compared)
+    with working(engine, jobs) as workers:
+        options = Options(*judging, *chosen, *excused, plugins=True, engine=workers)
+        compared = _comparators(earlier or (), options)
+        report = (_check_and_score if score else _check)(paths, options, printing, compared)
     _name_failed_plugins(report)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
 
