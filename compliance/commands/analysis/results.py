@@ -27,7 +27,8 @@ from podium.compliance.store.queries.formats import Format
 app = group("Many rounds as tables: build a store of them, query it, analyse it.")
 
 RoundsArgument = Annotated[
-    list[Path], typer.Argument(help="Whole rounds, each a folder.", metavar="ROUND...")
+    list[str],
+    typer.Argument(help="Whole rounds, each a folder or the URL of one.", metavar="ROUND..."),
 ]
 BuiltOption = Annotated[
     Path, typer.Option("--output", help="The store: a new folder, or one to add to.", metavar="DIR")
@@ -62,19 +63,20 @@ def build(
     changes meanwhile: the store is then as it was.
     """
     from podium.compliance.checking.options import Options
+    from podium.compliance.inputs.at_hand import at_hand
     from podium.compliance.report.console import progress_bar
     from podium.compliance.report.terminal import clean
     from podium.compliance.store.building.session import build as build_store
-
-    refuse_inside("--output", output, rounds)
 
     def tell(line: str) -> None:
         if not quiet:
             warn(clean(line))
 
-    with working(engine, jobs) as workers, progress_bar(quiet) as progress:
+    bar = progress_bar(quiet)
+    with at_hand(rounds) as given, working(engine, jobs) as workers, bar as progress:
+        refuse_inside("--output", output, given.own)
         options = Options(usage, round, jobs=processes(jobs), engine=workers)
-        build_store(rounds, output, options, force=force, progress=progress, tell=tell)
+        build_store(given.paths, output, options, force=force, progress=progress, tell=tell)
 
 
 @app.command(
