@@ -135,7 +135,6 @@ def check(
         options = Options(*judged, plugins=True, engine=workers)
         compared = _comparators(given, earlier or (), options, output)
         report = (_check_and_score if score else _check)(given, options, printing, compared)
-    _name_failed_plugins(report)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
 
 
@@ -175,6 +174,7 @@ def _check(
         report = check_paths(given.paths, options, progress, comparators=compared)
     report = given.seen(report, printing.root)
     deliver_report(report, printing)
+    _name_failed_plugins(report)
     return report
 
 
@@ -196,6 +196,7 @@ def _check_and_score(
     report = given.seen(report, printing.root)
     scores = scores.model_validate(given.as_given(scores.model_dump())) if given.names else scores
     with_scores(report, scores, printing, rulebook().one_message)
+    _name_failed_plugins(report)
     return report
 
 
