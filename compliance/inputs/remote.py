@@ -42,10 +42,16 @@ AT_ONCE = 16
 PIECE = 1 << 20
 """Bytes that are read at a time."""
 
+LEFT_SECONDS = 60.0
+"""After so long a folder that no process holds is one that a killed call has left."""
+
 LOCAL = {"file", "local"}
 """What fsspec calls this disk: it is read in place, so that its links are seen as such."""
 
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
+_SIGNED = re.compile(r"(https?://[^?#]*)[?#].*", re.IGNORECASE)
+"""Where URLs have what nobody else may know: in front of the host, and in the signature of one that
+is good for some hours."""
 
 
 @contextmanager
@@ -57,9 +63,11 @@ def fetched(given: Sequence[str]) -> Iterator[GivenPaths]:
     """
     library = needed("fsspec", "a URL", EXTRA)
     place = Path(tempfile.gettempdir(), "podium-remote")
-    # Nobody else would remove what a call that was killed had fetched
+    # Nobody else would remove what a call that was killed had fetched; one that has just begun has
+    # not marked its folder yet
     for each in leftovers(place):
-        discard(each.folder)
+        if each.age > LEFT_SECONDS:
+            discard(each.folder)
     with ExitStack() as stack:
         folder = stack.enter_context(staging(place))
         # The rules are not to be chosen by what lies above, in a folder that all users share
@@ -100,7 +108,7 @@ class _Budget:
 
 def _fetch(library: Any, url: str, folder: Path, budget: _Budget) -> Path:
     """Where the tree or the file of a URL lies; every fault of a library is one of the user's."""
-    shown = _SECRET.sub("", url)
+    shown = _shown(url)
     if "::" in url:
         raise UsageFault(f"{shown}: URLs within URLs are not read; give one")
     try:
@@ -117,7 +125,12 @@ def _fetch(library: Any, url: str, folder: Path, budget: _Budget) -> Path:
     # Each protocol brings a library with exceptions of its own
     except Exception as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise UsageFault(f"{shown} cannot be read: {_SECRET.sub('', line)}") from None
+        raise UsageFault(f"{shown} cannot be read: {_shown(line.replace(url, shown))}") from None
+
+
+def _shown(url: str) -> str:
+    """A URL without what is secret in it."""
+    return _SIGNED.sub(r"\1", _SECRET.sub("", url))
 
 
 def _texts(protocol: Any) -> tuple[str, ...]:
@@ -125,7 +138,7 @@ def _texts(protocol: Any) -> tuple[str, ...]:
 
 
 def _fetch_from(system: Any, root: str, url: str, folder: Path, budget: _Budget) -> Path:
-    rest = _SECRET.sub("", url).partition("://")[2].strip("/")
+    rest = _shown(url).partition("://")[2].strip("/")
     # The folders of the URL, too: a round may be chosen by their names
     if not rest:
         raise UsageFault("names no tree; give a bucket, a folder, a file")
