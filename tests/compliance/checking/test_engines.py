@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import json
 import os
 import signal
 import subprocess
@@ -217,6 +218,34 @@ def test_all_workers_get_something_of_little() -> None:
     sizes = [1 << 20] * 64
     assert [len([*batches(sizes, count)]) for count in (1, 8, 1000)] == [4, 32, 64]
     assert [len(each) for each in batches([0] * 1000, 8)] == [64] * 15 + [40]
+
+
+# --- which scheduler ---
+
+
+def test_a_scheduler_is_named_by_its_file(address: str, tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_text(json.dumps({"address": address.partition(":")[2]}))
+    with engine_of(f"dask:{file}", 1) as engine:
+        assert engine is not None
+        assert all_of(engine, louder, ["a"], CARE) == ["A"]
+
+
+def test_a_scheduler_without_a_worker_is_one_line(
+    good: LogBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(connecting, "WORKER_SECONDS", 0.2)
+    path = good.write(tmp_path / "result_0.txt")
+    with distributed.LocalCluster(
+        n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs=60
+    ) as cluster:
+        done = podium("check", path, "--engine", f"dask:{cluster.scheduler_address}")
+    assert done.exit_code == 2
+    assert done.output == (
+        f"podium: --engine dask:{cluster.scheduler_address}: the scheduler has no worker; "
+        "start one\n"
+    )
 
 
 # --- what cannot be used ---
