@@ -129,7 +129,8 @@ def model(size: int, files: int, rate: float, batch: Spent, client: float) -> No
         weight = size + files * batching.FILE_BYTES
         share = weight / (workers * batching.BATCHES_PER_WORKER)
         held = min(batching.BATCH_BYTES, max(batching.LEAST_BYTES, share))
-        count = max(1.0, weight / held)
+        # A file is never cut
+        count = max(1.0, min(files, weight / held))
         reading = (size / rate + count * batch.below) / min(workers, count)
         seconds = {"reading": reading, "scheduler": count * batch.here, "client": files * client}
         limit = max(seconds, key=lambda each: seconds[each])

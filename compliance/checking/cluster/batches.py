@@ -8,14 +8,14 @@ from typing import TypeVar
 
 Task = TypeVar("Task")
 
-BATCH_BYTES = 1 << 26
-"""A batch has so much to read at most, or one file: about a second of work, a thousand times what
-it costs its scheduler."""
+BATCH_BYTES = 1 << 28
+"""A batch has so much to read at most, or one file: seconds of work, a thousand times what it costs
+its scheduler."""
 
-LEAST_BYTES = 1 << 20
-"""And so much at least, where there is: less is read sooner than it is passed on."""
+LEAST_BYTES = 1 << 22
+"""And so much at least, where there is: less is read nearly as soon as it is passed on."""
 
-FILE_BYTES = 1 << 14
+FILE_BYTES = 1 << 16
 """What a file counts beside its own bytes, as to open and to judge it takes time, too."""
 
 BATCHES_PER_WORKER = 4

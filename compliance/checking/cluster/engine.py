@@ -7,6 +7,7 @@ import queue
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
@@ -98,8 +99,10 @@ class _Flow(Generic[Task, Done]):
         """What there is in the order of the tasks, as soon as all before it is there."""
         done = 0
         while done < len(self.tasks):
-            while self.waiting and len(self.running) < self.most:
-                self._send(self.waiting.popleft())
+            # Many at once cost a scheduler little more than one does
+            if self.waiting and len(self.running) <= self.most // 2:
+                count = min(self.most - len(self.running), len(self.waiting))
+                self._send([self.waiting.popleft() for _ in range(count)])
             for future in self._awaited():
                 self._take(future)
             ready: list[Done] = []
@@ -116,24 +119,27 @@ class _Flow(Generic[Task, Done]):
                 self.client.cancel([*self.running], force=True)
         self.running.clear()
 
-    def _send(self, numbers: list[int]) -> None:
+    def _send(self, cut: list[list[int]]) -> None:
+        names = [f"podium-{self.run}-{self.sent + number}" for number in range(len(cut))]
+        self.sent += len(cut)
+        futures = self.client.map(
+            partial(do_batch, VERSION),
+            [*map(self._packed, cut)],
+            key=names,
+            retries=RETRIES,
+            pure=False,
+        )
+        for future, numbers in zip(futures, cut, strict=True):
+            self.running[future] = numbers
+            future.add_done_callback(self.ended.put)
+
+    def _packed(self, numbers: list[int]) -> bytes:
         tasks = [self.tasks[number] for number in numbers]
         path = self.care.path
         # Of a file that is not here it is the finding that says so
         paths = () if path is None else map(path, tasks)
         seen = [each for each in paths if os.path.lexists(each)]
-        batch = packed(Batch(self.work, tasks, self.care, self.folder, seen))
-        self.sent += 1
-        future = self.client.submit(
-            do_batch,
-            VERSION,
-            batch,
-            key=f"podium-{self.run}-{self.sent}",
-            retries=RETRIES,
-            pure=False,
-        )
-        self.running[future] = numbers
-        future.add_done_callback(self.ended.put)
+        return packed(Batch(self.work, tasks, self.care, self.folder, seen))
 
     def _awaited(self) -> Iterable[Any]:
         """Futures that have ended, one at least; raises UsageFault where the scheduler is gone."""
