@@ -92,6 +92,7 @@ class _Flow(Generic[Task, Done]):
         self.ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.settled: dict[int, Done] = {}
         self.lost: Counter[int] = Counter()
+        self.suspects: deque[int] = deque()
         self.folder = os.getcwd()
         self.run, self.sent = uuid4().hex, 0
 
@@ -103,6 +104,9 @@ class _Flow(Generic[Task, Done]):
             if self.waiting and len(self.running) <= self.most // 2:
                 count = min(self.most - len(self.running), len(self.waiting))
                 self._send([self.waiting.popleft() for _ in range(count)])
+            elif self.suspects and not self.running:
+                # One, and nothing beside it: a scheduler blames all that a dying worker was to do
+                self._send([[self.suspects.popleft()]])
             for future in self._awaited():
                 self._take(future)
             ready: list[Done] = []
@@ -198,9 +202,9 @@ class _Flow(Generic[Task, Done]):
         if not isinstance(error, HelperLost) and type(error).__name__ != "KilledWorker":
             raise error
         self.lost.update(numbers)
-        for number in reversed(numbers):
+        for number in numbers:
             if self.lost[number] < TRIES:
-                self.waiting.appendleft([number])
+                self.suspects.append(number)
             else:
                 self.settled[number] = self.care.lost(self.tasks[number], _how(error))
 

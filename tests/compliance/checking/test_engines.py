@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -359,14 +360,19 @@ def _interrupted(path: Path, how: Callable[[subprocess.Popen[str]], None]) -> tu
         root = psutil.Process(process.pid)
 
         def begun() -> bool:
-            held = [each for each in root.children(recursive=True) if each.is_running()]
-            return any("serve" in " ".join(each.cmdline()) for each in held)
+            # A helper, and the process that it has forked for the file; each may just end
+            with suppress(psutil.Error):
+                held = root.children(recursive=True)
+                return sum("serve" in " ".join(each.cmdline()) for each in held) > 1
+            return False
 
-        assert until(begun, 60)
-        time.sleep(1.0)
-        started = [each.pid for each in root.children(recursive=True)]
-        how(process)
-        _, err = process.communicate(timeout=60)
+        try:
+            assert until(begun, 60)
+            started = [each.pid for each in root.children(recursive=True)]
+            how(process)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert until(lambda: not any(alive(pid) for pid in started), 30)
     return process.returncode, err
 
