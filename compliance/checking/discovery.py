@@ -14,9 +14,9 @@ from podium.compliance.checking.files import (
     Judged,
     Take,
     Task,
+    engine_for,
     judge_files,
     task_for,
-    worth_spreading,
 )
 from podium.compliance.checking.gc_tuning import fewer_collections
 from podium.compliance.checking.options import Options, Progress
@@ -134,13 +134,13 @@ def gather(
 ) -> DiscoveredInputs:
     """Find and judge every file below the paths, each by itself; see `find`."""
     gathered = find(paths, options, for_scores=for_scores, traced=traced, known=known)
-    for _ in judge_rest(gathered, options.jobs, progress):
+    for _ in judge_rest(gathered, options, progress):
         pass
     return gathered
 
 
 def judge_rest(
-    gathered: DiscoveredInputs, jobs: int, progress: Progress | None
+    gathered: DiscoveredInputs, options: Options, progress: Progress | None
 ) -> Iterator[Package]:
     """Judge the files not judged yet; yields each submission, in order, once all of its are.
 
@@ -148,11 +148,11 @@ def judge_rest(
     the code for logs and that for packages would push each other out of its caches: packages wait.
     """
     tasks, taking = gathered.tasks, gathered.taking
-    jobs = worth_spreading(tasks, jobs)
+    engine = engine_for(tasks, options)
     waiting = Counter(task.submission for task in tasks)
     packages = deque(gathered.packages)
     done = 0
-    for batch in judge_files(tasks, jobs, taking.take if taking else None):
+    for batch in judge_files(tasks, engine, taking.take if taking else None):
         for task, one in zip(tasks[done : done + len(batch)], batch, strict=True):
             if taking is not None:
                 taking.receive(one)
@@ -161,7 +161,7 @@ def judge_rest(
         done += len(batch)
         if progress is not None:
             progress(done, len(tasks))
-        while jobs > 1 and packages and not waiting[str(packages[0].root)]:
+        while engine is not None and packages and not waiting[str(packages[0].root)]:
             yield packages.popleft()
     yield from packages
     # What was gathered is passed on, to be scored: nothing in it is judged a second time

@@ -22,6 +22,8 @@ from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
+    from podium.compliance.checking.engine import Engine
+    from podium.compliance.checking.options import Options
     from podium.compliance.inputs.house_rules import HouseRule
     from podium.rules.checks import Check
 
@@ -97,18 +99,33 @@ def task_for(
     )
 
 
-def judge_files(tasks: list[Task], jobs: int, take: Take | None = None) -> Iterator[list[Judged]]:
-    """The files judged, in the order of the tasks, some at a time; nothing raises."""
-    if jobs > 1:
-        from podium.compliance.checking.workers import Care, spread
+def judge_files(
+    tasks: list[Task], engine: Engine | None, take: Take | None = None
+) -> Iterator[list[Judged]]:
+    """The files judged, in the order of the tasks, some at a time; nothing raises.
 
-        if any(task.with_facts for task in tasks):
-            # Before the processes are forked, so that each has it without loading it
-            load_facts(tasks[0].profile)
-        yield from spread(partial(_judge_some, take), tasks, jobs, Care(_time_limit, _lost))
+    Without an engine this process judges them, one after the other.
+    """
+    if engine is not None and tasks:
+        from podium.compliance.checking.workers import Care
+
+        care = Care(_time_limit, _lost, _path, _prepare)
+        yield from engine.spread(partial(_judge_some, take), tasks, care)
         return
     for task in tasks:
         yield [_judge(task, take)]
+
+
+def engine_for(tasks: list[Task], options: Options) -> Engine | None:
+    """Who judges these files: the engine asked for, processes where they pay, else None."""
+    if options.engine is not None:
+        return options.engine
+    jobs = worth_spreading(tasks, options.jobs)
+    if jobs == 1:
+        return None
+    from podium.compliance.checking.engine import Processes
+
+    return Processes(jobs)
 
 
 def worth_spreading(tasks: list[Task], jobs: int) -> int:
@@ -124,6 +141,18 @@ def worth_spreading(tasks: list[Task], jobs: int) -> int:
         if size > FEW_BYTES:
             return jobs
     return 1
+
+
+def _path(task: Task) -> str:
+    return task.path
+
+
+def _prepare(tasks: list[Task]) -> None:
+    """Load what judges the tasks, so that each process that is forked then has it already."""
+    for usage, name in {(task.usage, task.round) for task in tasks}:
+        find_round(usage, name)
+    if any(task.with_facts for task in tasks):
+        load_facts(tasks[0].profile)
 
 
 def _time_limit(task: Task) -> float:

@@ -12,6 +12,7 @@ from podium.rules.finding import Profile
 from podium.rules.fixed.former_ids import matches
 
 if TYPE_CHECKING:
+    from podium.compliance.checking.engine import Engine
     from podium.compliance.results.factor import Convention
     from podium.compliance.waivers.waivers import Waivers
 
@@ -23,7 +24,8 @@ class Options(msgspec.Struct, frozen=True):
     """How to judge: what the shared options of the command line say.
 
     `factors` is the convention by which scores are scaled, None for that of each round. `plugins`:
-    those that are installed judge as well.
+    those that are installed judge as well. `engine` is who judges files, in place of `jobs`
+    processes.
     """
 
     usage: str | None = None
@@ -37,6 +39,7 @@ class Options(msgspec.Struct, frozen=True):
     waivers_in_tree: bool = True
     factors: Convention | None = None
     plugins: bool = False
+    engine: Engine | None = None
 
     @property
     def selected(self) -> Callable[[str], bool] | None:

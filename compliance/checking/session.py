@@ -97,7 +97,7 @@ def check_paths(
     session = _Session(options, gathered, comparators)
     # The tasks are gone once they are done
     tasks = [*gathered.tasks]
-    for package in judge_rest(gathered, options.jobs, progress):
+    for package in judge_rest(gathered, options, progress):
         rules = wish.choose(package.root).rules
         # Taken out: the listings of a whole round would stay in memory to the end
         session.take_submission(package, rules, gathered.disks.pop(package.root, None))

@@ -28,14 +28,22 @@ PATIENCE = 1.0
 """Seconds after which the parent looks whether a process hangs, while it waits for a result."""
 
 
+def _as_it_is(tasks: list[Any]) -> None:
+    """Nothing is loaded before processes are forked."""
+
+
 class Care(NamedTuple, Generic[Task, Done]):
     """What becomes of a task that costs a process: how many seconds it may take, and its outcome.
 
-    `lost` is given why there is no other, as the rest of a sentence about the process.
+    `lost` is given why there is no other, as the rest of a sentence about the process. `path` is
+    the file that a task reads, where it reads one; `prepare` is called in a process before those
+    that do the tasks are forked from it.
     """
 
     limit: Callable[[Task], float]
     lost: Callable[[Task, str], Done]
+    path: Callable[[Task], str] | None = None
+    prepare: Callable[[list[Task]], None] = _as_it_is
 
 
 def spread(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import typer
 from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
+    from podium.compliance.checking.engine import Engine
     from podium.compliance.files.staging import Leftover
     from podium.compliance.report.console import Printing, Rulebook
     from podium.compliance.report.data import Outcome
@@ -77,6 +79,19 @@ def refuse_unknown(form: str) -> None:
     if name not in plugins:
         there = "they are left out" if left_out() else f"there are {', '.join(plugins) or 'none'}"
         raise UsageFault(f"--format {form}: no plug-in {name}; {there}")
+
+
+@contextmanager
+def working(engine: str | None, jobs: int | None) -> Iterator[Engine | None]:
+    """Who judges files, as `--engine` says; None for processes, which need no preparation."""
+    if engine is None:
+        yield None
+        return
+    from podium.compliance.checking.cluster.connecting import engine_of
+    from podium.compliance.commands.options import processes
+
+    with engine_of(engine, processes(jobs)) as workers:
+        yield workers
 
 
 def deliver_report(report: Outcome, printing: Printing) -> None:

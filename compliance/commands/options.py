@@ -158,6 +158,14 @@ JobsOption = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, help="Processes; default all cores.", metavar="N"),
 ]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="processes (the default), dask, or dask:ADDRESS for a scheduler that runs already.",
+        metavar="ENGINE",
+    ),
+]
 
 
 def processes(jobs: int | None) -> int:

@@ -61,9 +61,14 @@ def placed(report: Outcome, root: str, *, existing: bool = False) -> Outcome:
     )
 
 
+def is_url(path: str) -> bool:
+    """Whether a path of a report is a URL: any other has one slash between two names."""
+    return "://" in path
+
+
 def joined(base: str, path: str) -> str:
     """A folder and a path below it; either may be empty, or `.`."""
-    if not base or path.startswith("/") or path == STDIN:
+    if not base or path.startswith("/") or is_url(path) or path == STDIN:
         return path
     return base if path in ("", ".") else f"{base.rstrip('/')}/{path}"
 
@@ -104,6 +109,9 @@ def _nearest_there(root: str) -> Callable[[str], str]:
     known: dict[str, str] = {}
 
     def nearest(path: str) -> str:
+        if is_url(path):
+            # What is there was seen when it was fetched
+            return path
         if path not in known:
             # Of a broken link it is the link that is at fault
             there = not path or os.path.lexists(os.path.join(root, path))

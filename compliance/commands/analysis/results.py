@@ -11,9 +11,10 @@ import typer
 from podium.compliance.commands.analysis import tables
 from podium.compliance.commands.analysis.options import StoreOption
 from podium.compliance.commands.analysis.site import site
-from podium.compliance.commands.delivery import refuse_inside, warn
+from podium.compliance.commands.delivery import refuse_inside, warn, working
 from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import (
+    EngineOption,
     JobsOption,
     NoSyncOption,
     OutputOption,
@@ -28,7 +29,8 @@ from podium.compliance.store.queries.formats import Format
 app = group("Many rounds as tables: build a store of them, query it, analyse it.")
 
 RoundsArgument = Annotated[
-    list[Path], typer.Argument(help="Whole rounds, each a folder.", metavar="ROUND...")
+    list[str],
+    typer.Argument(help="Whole rounds, each a folder or the URL of one.", metavar="ROUND..."),
 ]
 BuiltOption = Annotated[
     Path, typer.Option("--output", help="The store: a new folder, or one to add to.", metavar="DIR")
@@ -55,6 +57,7 @@ def build(
     force: ForceOption = False,
     no_sync: NoSyncOption = False,
     jobs: JobsOption = None,
+    engine: EngineOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Read rounds into a store of Parquet files; one whose files did not change is not read.
@@ -63,20 +66,21 @@ def build(
     changes meanwhile: the store is then as it was.
     """
     from podium.compliance.checking.options import Options
+    from podium.compliance.inputs.at_hand import at_hand
     from podium.compliance.report.console import progress_bar
     from podium.compliance.report.terminal import clean
     from podium.compliance.store.building.session import build as build_store
-
-    refuse_inside("--output", output, rounds)
-    options = Options(usage, round, jobs=processes(jobs))
 
     def tell(line: str) -> None:
         if not quiet:
             warn(clean(line))
 
-    with progress_bar(quiet) as progress:
+    bar = progress_bar(quiet)
+    with at_hand(rounds) as given, working(engine, jobs) as workers, bar as progress:
+        refuse_inside("--output", output, given.own)
+        options = Options(usage, round, jobs=processes(jobs), engine=workers)
         build_store(
-            *(rounds, output, options),
+            *(given.paths, output, options),
             force=force,
             durable=not no_sync,
             progress=progress,

@@ -15,9 +15,11 @@ from podium.compliance.commands.delivery import (
     refuse_unknown,
     rulebook,
     warn,
+    working,
 )
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import (
+    EngineOption,
     IgnoreOption,
     JobsOption,
     NoColorOption,
@@ -38,6 +40,7 @@ from podium.rules.finding import Profile
 
 if TYPE_CHECKING:
     from podium.compliance.checking.options import Options
+    from podium.compliance.inputs.given_paths import GivenPaths
     from podium.compliance.report.console import Printing
     from podium.compliance.report.data import Outcome
     from podium.compliance.submission.together import Comparator
@@ -51,9 +54,10 @@ EXAMPLES = examples(
 )
 
 Paths = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
-        help="A log, a folder of logs, a submission, a whole round; - reads standard input.",
+        help="A log, a folder of logs, a submission, a whole round, or the URL of one; "
+        "- reads standard input.",
         metavar="PATH...",
     ),
 ]
@@ -96,6 +100,7 @@ def check(
     output: OutputOption = None,
     relative_to: RelativeToOption = None,
     jobs: JobsOption = None,
+    engine: EngineOption = None,
     strict: StrictOption = False,
     policy_only: PolicyOnlyOption = False,
     select: SelectOption = None,
@@ -115,22 +120,21 @@ def check(
     official verifier, 2 nothing to judge or bad arguments, 3 a fault of podium itself.
     """
     from podium.compliance.checking.options import Options
+    from podium.compliance.inputs.at_hand import at_hand
     from podium.compliance.report.console import Printing
     from podium.compliance.report.placing import root_of
 
     _refuse_policy_only(policy_only, profile)
-    # Earlier trees are only read as well, so that a report may not lie in one of them either
-    refuse_inside("--output", output, [*paths, *(earlier or ())])
+    judging = (usage, round, profile, processes(jobs), strict)
     chosen = globs("--select", select), globs("--ignore", ignore)
     # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
-    excused = _read_waivers(waivers), not no_waivers
-    judging = (usage, round, profile, processes(jobs), strict)
-    options = Options(*judging, *chosen, *excused, plugins=True)
+    judged = (*judging, *chosen, _read_waivers(waivers), not no_waivers)
     looks = (_chosen_format(format, score), output, not no_color, quiet, full)
     printing = Printing(*looks, root_of(relative_to))
-    compared = _comparators(earlier or (), options)
-    report = (_check_and_score if score else _check)(paths, options, printing, compared)
-    _name_failed_plugins(report)
+    with at_hand(paths) as given, working(engine, jobs) as workers:
+        options = Options(*judged, plugins=True, engine=workers)
+        compared = _comparators(given, earlier or (), options, output)
+        report = (_check_and_score if score else _check)(given, options, printing, compared)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
 
 
@@ -148,7 +152,11 @@ def _name_failed_plugins(report: Outcome) -> None:
             warn(clean(f"{named} takes no part: {each.why}"))
 
 
-def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
+def _comparators(
+    given: GivenPaths, trees: Sequence[Path], options: Options, output: Path | None
+) -> list[Comparator]:
+    # Earlier trees are only read as well, so that a report may not lie in one of them either
+    refuse_inside("--output", output, [*given.own, *trees])
     if not trees:
         return []
     from podium.compliance.history.comparators import comparators
@@ -157,37 +165,38 @@ def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
 
 
 def _check(
-    paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
+    given: GivenPaths, options: Options, printing: Printing, compared: Sequence[Comparator]
 ) -> Outcome:
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
-    from podium.compliance.report.placing import based
 
     with progress_bar(printing.quiet, printing.color) as progress:
-        report = check_paths(paths, options, progress, comparators=compared)
-    report = based(report, paths, printing.root)
+        report = check_paths(given.paths, options, progress, comparators=compared)
+    report = given.seen(report, printing.root)
     deliver_report(report, printing)
+    _name_failed_plugins(report)
     return report
 
 
 def _check_and_score(
-    paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
+    given: GivenPaths, options: Options, printing: Printing, compared: Sequence[Comparator]
 ) -> Outcome:
     from podium.compliance.checking.discovery import find
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
-    from podium.compliance.report.placing import based
     from podium.compliance.scoring.render.console import with_scores
     from podium.compliance.scoring.session import scores_of
 
     # Facts are taken with the first reading, so that the scores need no second one
     with progress_bar(printing.quiet, printing.color) as progress:
-        gathered = find(paths, options, for_scores=True)
-        report = check_paths(paths, options, progress, gathered, compared)
+        gathered = find(given.paths, options, for_scores=True)
+        report = check_paths(given.paths, options, progress, gathered, compared)
     # check_paths has left every file's verdict in `gathered`
     scores = scores_of(gathered, options)
-    report = based(report, paths, printing.root)
+    report = given.seen(report, printing.root)
+    scores = scores.model_validate(given.as_given(scores.model_dump())) if given.names else scores
     with_scores(report, scores, printing, rulebook().one_message)
+    _name_failed_plugins(report)
     return report
 
 

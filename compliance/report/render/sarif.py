@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from podium.compliance.report.placing import is_url
 from podium.compliance.report.terminal import clean
 
 if TYPE_CHECKING:
@@ -128,6 +129,9 @@ def _location(finding: Finding) -> dict[str, Any]:
     uri = _uri(path)
     if path.startswith("/"):
         location: dict[str, Any] = {"artifactLocation": {"uri": f"file://{uri}"}}
+    elif is_url(path):
+        scheme, _, rest = path.partition("://")
+        location = {"artifactLocation": {"uri": f"{scheme}://{_uri(rest)}"}}
     else:
         location = {"artifactLocation": {"uri": uri, "uriBaseId": ROOT}}
     if finding.line is not None:

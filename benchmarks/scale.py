@@ -1,0 +1,172 @@
+"""What workers of a scheduler give and cost, and what follows from that for many of them.
+
+    python benchmarks/scale.py [CORPUS] [--times 4] [--workers 1 2 4 8] [--batches 400]
+
+The logs of published rounds are judged so many times by processes and by local workers of dask.
+CPU seconds are those of all processes; on a machine with other work to do only they mean
+something, and more workers than cores show what each costs, not what it gives. Batches of nothing
+tell what one costs the scheduler and a worker. The figures go into the model that is printed last,
+and that docs/limits.md explains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+from podium.compliance.checking.cluster import batches as batching  # noqa: E402
+from podium.compliance.checking.cluster.batch import Answer, packed  # noqa: E402
+from podium.compliance.checking.cluster.connecting import engine_of  # noqa: E402
+from podium.compliance.checking.discovery import find  # noqa: E402
+from podium.compliance.checking.engine import Engine, Processes  # noqa: E402
+from podium.compliance.checking.files import Judged, Task, judge_files  # noqa: E402
+from podium.compliance.checking.options import Options  # noqa: E402
+from podium.compliance.checking.session import check_paths  # noqa: E402
+from podium.compliance.checking.workers import Care  # noqa: E402
+
+MODELLED = (8, 64, 256, 1000, 4000)
+ROUND_BYTES, ROUND_FILES = 5_450_000_000, 24_955
+"""Of 17 published rounds in full."""
+
+
+class Spent(NamedTuple):
+    """Seconds: on the wall, of CPU here, and of CPU in all processes below this one."""
+
+    wall: float
+    here: float
+    below: float
+
+
+def below() -> float:
+    """CPU seconds of the processes below this one, those that they have waited for included."""
+    waited = resource.getrusage(resource.RUSAGE_CHILDREN)
+    total = waited.ru_utime + waited.ru_stime
+    for each in psutil.Process().children(recursive=True):
+        try:
+            total += sum(each.cpu_times()[:4])
+        except psutil.NoSuchProcess:
+            continue
+    return total
+
+
+def spent(work: Callable[[], object]) -> Spent:
+    """What a call takes."""
+    wall, here, others = time.perf_counter(), time.process_time(), below()
+    work()
+    return Spent(time.perf_counter() - wall, time.process_time() - here, below() - others)
+
+
+def judged(tasks: list[Task], engine: Engine) -> list[Judged]:
+    """The files judged, by an engine."""
+    return [one for batch in judge_files(tasks, engine) for one in batch]
+
+
+def empty_batches(engine: Engine, count: int) -> Spent:
+    """What so many batches take that have one task each, and nothing to do."""
+    # Of Python itself, as what is defined in a program can be imported by no other process; a task
+    # is the number of seconds that it may take
+    care = Care[int, int](float, max)
+    most, batching.BATCH_BYTES = batching.BATCH_BYTES, 0
+    try:
+        return spent(lambda: [*engine.spread(list, [60] * count, care)])
+    finally:
+        batching.BATCH_BYTES = most
+
+
+# --- the table and the model ---
+
+
+def measure(tasks: list[Task], size: int, counts: list[int], count: int) -> tuple[Spent, Spent]:
+    """Print what each number of workers takes; returns one worker's, and that of a batch."""
+    print(f"{'':24} {'start':>6} {'wall':>7} {'here':>7} {'below':>7}  of CPU")
+    for jobs in counts:
+        took = spent(lambda jobs=jobs: judged(tasks, Processes(jobs)))
+        _row(f"processes, {jobs}", 0.0, took, size)
+    one = batch = Spent(0, 0, 0)
+    for jobs in counts:
+        with engine_of("dask", jobs) as engine:
+            assert engine is not None
+            start = spent(lambda engine=engine, jobs=jobs: empty_batches(engine, jobs))
+            took = spent(lambda engine=engine: judged(tasks, engine))
+            _row(f"dask, {jobs}", start.wall, took, size)
+            if jobs == counts[0]:
+                one = took
+            if jobs == 2 or len(counts) == 1:
+                batch = Spent(*(each / count for each in empty_batches(engine, count)))
+    print(
+        f"a batch of nothing: {batch.here * 1e3:.1f} ms of CPU in client and scheduler, "
+        f"{batch.below * 1e3:.1f} ms in its worker"
+    )
+    return one, batch
+
+
+def _row(name: str, start: float, took: Spent, size: int) -> None:
+    rate = size / 1e6 / (took.here + took.below)
+    times = f"{start:6.1f} {took.wall:7.1f} {took.here:7.1f} {took.below:7.1f}"
+    print(f"{name:24} {times}  {rate:.0f} MB a second of CPU")
+
+
+def model(size: int, files: int, rate: float, batch: Spent, client: float) -> None:
+    """Print the seconds that many workers take for so many bytes and files, and what limits them.
+
+    `rate` is what a worker reads in bytes a second, `client` what a file costs the client in
+    seconds of CPU.
+    """
+    print(f"\n{size / 1e9:,.1f} GB in {files:,} files: seconds by the model")
+    print(f"{'workers':>8} {'batches':>9} {'reading':>9} {'scheduler':>10} {'client':>8}")
+    for workers in MODELLED:
+        weight = size + files * batching.FILE_BYTES
+        share = weight / (workers * batching.BATCHES_PER_WORKER)
+        held = min(batching.BATCH_BYTES, max(batching.LEAST_BYTES, share))
+        # A file is never cut
+        count = max(1.0, min(files, weight / held))
+        reading = (size / rate + count * batch.below) / min(workers, count)
+        seconds = {"reading": reading, "scheduler": count * batch.here, "client": files * client}
+        limit = max(seconds, key=lambda each: seconds[each])
+        cells = f"{seconds['reading']:9.1f} {seconds['scheduler']:10.1f} {seconds['client']:8.1f}"
+        print(f"{workers:8} {count:9,.0f} {cells}  {limit}")
+
+
+def main() -> None:
+    """Measure, print the tables, and the model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = ROOT.parent / "shared" / "corpus"
+    parser.add_argument("folder", type=Path, nargs="?", default=default)
+    parser.add_argument("--times", type=int, default=4, help="how often each log is judged")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--batches", type=int, default=400, help="batches of nothing")
+    arguments = parser.parse_args()
+    rounds = sorted(arguments.folder.glob("*_results_v*"))
+    if not rounds:
+        sys.exit(f"{arguments.folder}: no rounds in it")
+    once = find(rounds, Options()).tasks
+    tasks = once * arguments.times
+    size = sum(os.stat(task.path).st_size for task in tasks)
+    print(f"{len(tasks)} files, {size / 1e6:.0f} MB, {os.cpu_count()} cores")
+    one, batch = measure(tasks, size, arguments.workers, arguments.batches)
+    answers = packed(Answer(judged(once, Processes(2))))
+    print(f"results: {len(answers) / len(once):.0f} bytes of each file")
+    with engine_of("dask", 2) as engine:
+        whole = spent(lambda: check_paths(rounds, Options(engine=engine)))
+    file_s, package_s = one.here / len(tasks), whole.here / len(once)
+    print(f"client: {file_s * 1e3:.2f} ms of CPU a file, {package_s * 1e3:.2f} with its package")
+    rate = size / one.below
+    model(ROUND_BYTES, ROUND_FILES, rate, batch, package_s)
+    model(1000 * ROUND_BYTES, 1000 * ROUND_FILES, rate, batch, package_s)
+    # Large logs of frameworks: a hundred megabytes each
+    model(10**15, 10**7, rate, batch, package_s)
+
+
+if __name__ == "__main__":
+    main()

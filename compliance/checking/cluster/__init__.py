@@ -1,0 +1,1 @@
+"""The engine of `--engine dask`: workers of a scheduler, here or on other machines."""
