@@ -17,6 +17,14 @@ from podium.compliance.commands.delivery import (
     warn,
 )
 from podium.compliance.commands.help import examples
+from podium.compliance.commands.judging.incremental import (
+    Again,
+    CacheFolderOption,
+    CacheOption,
+    ClearOption,
+    SinceOption,
+    begin,
+)
 from podium.compliance.commands.options import (
     IgnoreOption,
     JobsOption,
@@ -47,6 +55,8 @@ EXAMPLES = examples(
     "podium check result_0.txt --round 5.1",
     "podium check training_results_v5.1 --profile verifier",
     "podium check . --format sarif --output podium.sarif",
+    "podium check training_results_v5.1 --cache",
+    "podium check . --since origin/main",
     "zcat result_0.txt.gz | podium check - --round 5.1",
 )
 
@@ -105,6 +115,10 @@ def check(
     no_waivers: NoWaiversOption = False,
     score: ScoreOption = False,
     earlier: EarlierOption = None,
+    cache: CacheOption = False,
+    cache_dir: CacheFolderOption = None,
+    clear_cache: ClearOption = False,
+    since: SinceOption = None,
     full: FullOption = False,
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
@@ -118,25 +132,32 @@ def check(
     from podium.compliance.report.console import Printing
     from podium.compliance.report.placing import root_of
 
-    _refuse_policy_only(policy_only, profile)
-    # Earlier trees are only read as well, so that a report may not lie in one of them either
-    refuse_inside("--output", output, [*paths, *(earlier or ())])
-    chosen = globs("--select", select), globs("--ignore", ignore)
-    # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
-    excused = _read_waivers(waivers), not no_waivers
-    judging = (usage, round, profile, processes(jobs), strict)
-    options = Options(*judging, *chosen, *excused, plugins=True)
+    _refuse(policy_only, profile, output, [*paths, *(earlier or ())])
+    told = (*_reported(select, ignore, waivers), not no_waivers)
+    options = Options(usage, round, profile, processes(jobs), strict, *told, plugins=True)
     looks = (_chosen_format(format, score), output, not no_color, quiet, full)
     printing = Printing(*looks, root_of(relative_to))
-    compared = _comparators(earlier or (), options)
-    report = (_check_and_score if score else _check)(paths, options, printing, compared)
+    again = Again(cache, cache_dir, clear_cache, since)
+    judge, compared = _check_and_score if score else _check, _comparators(earlier, options)
+    report = judge(paths, options, printing, compared, again)
     _name_failed_plugins(report)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
 
 
-def _refuse_policy_only(given: bool, profile: Profile) -> None:
-    if given and profile is Profile.VERIFIER:
+def _reported(
+    select: list[str] | None, ignore: list[str] | None, waivers: Path | None
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Waivers, ...]]:
+    """What is selected, what ignored, and what is waived."""
+    chosen = globs("--select", select), globs("--ignore", ignore)
+    # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
+    return *chosen, _read_waivers(waivers)
+
+
+def _refuse(policy_only: bool, profile: Profile, output: Path | None, read: list[Path]) -> None:
+    if policy_only and profile is Profile.VERIFIER:
         raise UsageFault("--policy-only goes with --profile policy")
+    # Earlier trees are only read as well, so that a report may not lie in one of them either
+    refuse_inside("--output", output, read)
 
 
 def _name_failed_plugins(report: Outcome) -> None:
@@ -148,7 +169,7 @@ def _name_failed_plugins(report: Outcome) -> None:
             warn(clean(f"{named} takes no part: {each.why}"))
 
 
-def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
+def _comparators(trees: Sequence[Path] | None, options: Options) -> list[Comparator]:
     if not trees:
         return []
     from podium.compliance.history.comparators import comparators
@@ -157,23 +178,31 @@ def _comparators(trees: Sequence[Path], options: Options) -> list[Comparator]:
 
 
 def _check(
-    paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
+    paths: list[Path],
+    options: Options,
+    printing: Printing,
+    compared: Sequence[Comparator],
+    again: Again,
 ) -> Outcome:
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
     from podium.compliance.report.placing import based
 
     with progress_bar(printing.quiet, printing.color) as progress:
-        report = check_paths(paths, options, progress, comparators=compared)
+        gathered, memory = begin(paths, options, again, for_scores=False)
+        report = check_paths(paths, options, progress, gathered, compared, memory)
     report = based(report, paths, printing.root)
     deliver_report(report, printing)
     return report
 
 
 def _check_and_score(
-    paths: list[Path], options: Options, printing: Printing, compared: Sequence[Comparator]
+    paths: list[Path],
+    options: Options,
+    printing: Printing,
+    compared: Sequence[Comparator],
+    again: Again,
 ) -> Outcome:
-    from podium.compliance.checking.discovery import find
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
     from podium.compliance.report.placing import based
@@ -182,8 +211,8 @@ def _check_and_score(
 
     # Facts are taken with the first reading, so that the scores need no second one
     with progress_bar(printing.quiet, printing.color) as progress:
-        gathered = find(paths, options, for_scores=True)
-        report = check_paths(paths, options, progress, gathered, compared)
+        gathered, memory = begin(paths, options, again, for_scores=True)
+        report = check_paths(paths, options, progress, gathered, compared, memory)
     # check_paths has left every file's verdict in `gathered`
     scores = scores_of(gathered, options)
     report = based(report, paths, printing.root)
