@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -218,6 +219,21 @@ def test_a_file_with_another_time_and_the_same_content_is_not_judged_again(
     checks.same("--round", "5.1")
     assert checks.cached("--round", "5.1").exit_code == 0
     assert checks.read == []
+
+
+def test_a_compressed_log_is_known_again(
+    tree: Submission, checks: Checks, later: None, tmp_path: Path
+) -> None:
+    """Its hash is of the file, read once more: what is judged is never held as a whole."""
+    loose = Checks(tmp_path / "loose", checks.cache, checks.read)
+    loose.tree.mkdir()
+    packed = loose.tree / "result_0.txt.gz"
+    packed.write_bytes(gzip.compress(_logs(checks.tree)[0].read_bytes()))
+    loose.same("--round", "5.1")
+    assert loose.cached("--round", "5.1").exit_code == 0
+    assert checks.read == []
+    packed.write_bytes(gzip.compress(b"nothing"))
+    assert loose.same("--round", "5.1").exit_code == 1
 
 
 def test_a_change_within_one_tick_of_the_clock_is_seen(
