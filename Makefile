@@ -56,6 +56,7 @@ audit: $(STAMP)  ## dangerous code, licences and known faults of what podium nee
 
 bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as ratios of one run
 	$(BIN)/python benchmarks/check.py
+	$(BIN)/python benchmarks/recall.py
 	$(BIN)/python benchmarks/emitter.py
 	$(BIN)/python benchmarks/trainers.py
 	$(BIN)/python benchmarks/packing.py --gigabytes 1

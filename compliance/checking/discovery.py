@@ -20,8 +20,10 @@ from podium.compliance.checking.files import (
 )
 from podium.compliance.checking.gc_tuning import fewer_collections
 from podium.compliance.checking.options import Options, Progress
+from podium.compliance.inputs.changes import Changes
 from podium.compliance.inputs.discover import (
     Package,
+    PathContents,
     Target,
     kinds_of,
     linked_folders,
@@ -31,6 +33,7 @@ from podium.compliance.inputs.discover import (
 )
 from podium.compliance.inputs.listing import Disk
 from podium.compliance.inputs.round_selection import Choice, RoundRequest, forget
+from podium.compliance.report.render.words import plural
 
 
 class Taking(NamedTuple):
@@ -48,7 +51,8 @@ class DiscoveredInputs(msgspec.Struct, frozen=True):
     """Every file below some paths: those judged by themselves, and `tasks`, those still to judge.
 
     `packages` are the submissions, or the results of some; `undescribed` lack `systems` to be some
-    and `resultless` lack `results`, `linked` are links to folders beside them.
+    and `resultless` lack `results`, `linked` are links to folders beside them;
+    `unchanged` says what was left out as such.
     """
 
     targets: list[Target]
@@ -61,10 +65,15 @@ class DiscoveredInputs(msgspec.Struct, frozen=True):
     tasks: list[Task]
     disks: dict[Path, Disk]
     taking: Taking | None = None
+    unchanged: str = ""
 
     @property
     def not_judged(self) -> str:
-        """What the paths leave out that a submission is judged by; empty where nothing is."""
+        """What is left out of the paths, and of what submissions are judged by; may be empty."""
+        return "; ".join(filter(None, (self.unchanged, self._of_submissions)))
+
+    @property
+    def _of_submissions(self) -> str:
         if any(package.scope for package in self.packages):
             return (
                 "the rest of the submission: its tree, other results, code and documents, names "
@@ -83,31 +92,28 @@ def find(
     traced: bool = False,
     known: Mapping[str, Judged] | None = None,
     taking: Taking | None = None,
+    changes: Changes | None = None,
 ) -> DiscoveredInputs:
     """Find every file to judge below the paths, and by which rules; none is judged yet.
 
     `for_scores` is to take the facts of loose logs, too, `traced` to take what a review compares,
     `taking` whatever else; `known` are verdicts there are already, by the paths of their files.
-    Raises NothingToJudge where a path does not exist or holds nothing.
+    `changes` leave out what none of them belongs to. Raises NothingToJudge where a path does not
+    exist or holds nothing.
     """
     # A Python caller may have changed a podium.toml between two calls
     forget()
     wish = RoundRequest(options.usage, options.round)
-    held = kinds_of(paths, wish)
-    packages = submissions(held)
-    disks = {package.root: Disk(package.root) for package in packages}
-    found = targets(held, disks, empty=bool(packages))
+    held, packages, disks, found, unchanged = _below(paths, wish, changes)
     choices = [wish.choose(target.folder) for target in found]
-    # A submission without any log is judged by some round, too
+    # A submission without any log is judged by some round, too, and so is nothing at all
     choices += [wish.choose(package.root) for package in packages]
+    choices = choices or [wish.choose(path) for path in paths]
     judged = dict(known or {})
     # Not strict: the choices of the packages follow, which are no tasks
-    pairs = zip(found, choices, strict=False)
-    tasks = [
-        task_for(t, c, options.profile, with_facts=for_scores, traced=traced)
-        for t, c in pairs
-        if t.path not in judged
-    ]
+    left = ((t, c) for t, c in zip(found, choices, strict=False) if t.path not in judged)
+    how = {"with_facts": for_scores, "traced": traced}
+    tasks = [task_for(target, choice, options.profile, **how) for target, choice in left]
     return DiscoveredInputs(
         found,
         packages,
@@ -119,7 +125,31 @@ def find(
         tasks,
         disks,
         taking,
+        unchanged,
     )
+
+
+class _Below(NamedTuple):
+    held: Mapping[Path, PathContents]
+    packages: list[Package]
+    disks: dict[Path, Disk]
+    found: list[Target]
+    unchanged: str = ""
+
+
+def _below(paths: list[Path], wish: RoundRequest, changes: Changes | None) -> _Below:
+    """What there is below the paths; of that, what belongs to changes."""
+    held = kinds_of(paths, wish)
+    packages = submissions(held)
+    disks = {package.root: Disk(package.root) for package in packages}
+    found = targets(held, disks, empty=bool(packages))
+    if changes is None:
+        return _Below(held, packages, disks, found)
+    packages = changes.packages(packages, found)
+    kept = changes.targets(found, packages)
+    unchanged = f"what has not changed since {changes.ref} "
+    unchanged += f"({len(found) - len(kept)} of {plural(len(found), 'file')} to judge)"
+    return _Below(changes.near(held), packages, disks, kept, unchanged)
 
 
 @fewer_collections()

@@ -167,7 +167,7 @@ def _time_limit(task: Task) -> float:
 def _lost(task: Task, how: str) -> Judged:
     """What is known of a file that ends or holds up every process that judges it."""
     finding = PROCESS_LOST.found(task.profile, task.display_path, how=how)
-    return _as_judged(task, LogVerdict([finding]), find_round(task.usage, task.round))
+    return as_judged(task, LogVerdict([finding]), find_round(task.usage, task.round))
 
 
 def _judge_some(take: Take | None, tasks: list[Task]) -> list[Judged]:
@@ -198,7 +198,7 @@ def _judge(task: Task, take: Take | None) -> Judged:
     # One file that podium fails on must not hide what is wrong with the others
     except Exception as error:
         verdict = LogVerdict([internal_fault(task.display_path, error)])
-    return _as_judged(task, verdict, rules, taken)
+    return as_judged(task, verdict, rules, taken)
 
 
 def _check_of(rule: HouseRule) -> Check:
@@ -207,7 +207,8 @@ def _check_of(rule: HouseRule) -> Check:
     return as_check(rule)
 
 
-def _as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) -> Judged:
+def as_judged(task: Task, verdict: LogVerdict, rules: Round, taken: Any = None) -> Judged:
+    """A file's verdict beside what its task says of it."""
     title = f"{task.usage} {task.round}"
     return Judged(task.path, task.display_path, task.kind, title, verdict, rules.verified, taken)
 

@@ -36,6 +36,7 @@ from podium.rules.hindsight import verifier_only
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
+    from podium.compliance.checking.recall import Recall
     from podium.compliance.inputs.layout import Tree
     from podium.compliance.report.models import Report
     from podium.compliance.submission.judge import Judged as Submission
@@ -86,21 +87,24 @@ def check_paths(
     progress: Progress | None = None,
     gathered: DiscoveredInputs | None = None,
     comparators: Sequence[Comparator] = (),
+    memory: Recall | None = None,
 ) -> Outcome:
     """Judge several paths at once; `gathered`, where given, is what there is below them.
 
     Its files that are not judged yet are judged, and kept there. `comparators` compare each
-    submission with something outside the paths.
+    submission with something outside the paths. `memory` knows of an earlier check.
     """
-    gathered = gathered or find(paths, options)
+    gathered = gathered or find(paths, options, taking=memory.taking if memory else None)
     wish = RoundRequest(options.usage, options.round)
-    session = _Session(options, gathered, comparators)
+    session = _Session(options, gathered, comparators, memory)
     # The tasks are gone once they are done
-    tasks = [*gathered.tasks]
+    tasks = [*gathered.tasks] if memory is None else memory.recall(gathered)
     for package in judge_rest(gathered, options, progress):
         rules = wish.choose(package.root).rules
         # Taken out: the listings of a whole round would stay in memory to the end
         session.take_submission(package, rules, gathered.disks.pop(package.root, None))
+    if memory is not None:
+        memory.keep()
     session.take_plugins(tasks)
     session.take_files()
     session.take_folders(gathered)
@@ -114,7 +118,11 @@ class _Session:
     """What a report is made of, gathered file by file and submission by submission."""
 
     def __init__(
-        self, options: Options, gathered: DiscoveredInputs, comparators: Sequence[Comparator]
+        self,
+        options: Options,
+        gathered: DiscoveredInputs,
+        comparators: Sequence[Comparator],
+        memory: Recall | None,
     ) -> None:
         self.options, self.judged = options, gathered.judged
         self.several = several(gathered.choices)
@@ -131,7 +139,7 @@ class _Session:
         self.rejecting: list[tuple[Finding, Severity]] = []
         self.tolerated: set[str] = set()
         self.officially_tolerated: set[str] = set()
-        self.comparators = comparators
+        self.comparators, self.memory = comparators, memory
         self.rounds: dict[tuple[str, str], RoundState] = {}
         self.plugins: list[PluginEntry] = []
         self.beside: dict[str, list[Finding]] = {}
@@ -217,7 +225,8 @@ class _Session:
     def _round(self, rules: Round) -> RoundState:
         from podium.compliance.submission.judge import RoundState
 
-        new = RoundState(comparators=self.comparators)
+        contents = self.memory.contents if self.memory else None
+        new = RoundState(comparators=self.comparators, contents=contents)
         # Copies of runs are looked for among the submissions of one round
         return self.rounds.setdefault((rules.usage, rules.name), new)
 

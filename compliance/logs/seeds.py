@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ class SeededRun(msgspec.Struct, frozen=True):
     """The seeds of one log. `broken` says why the official reader refuses the log, if it does."""
 
     path: str
-    seeds: Sequence[SeedRecord]
+    seeds: tuple[SeedRecord, ...]
     broken: str = ""
     broken_line: int | None = None
 

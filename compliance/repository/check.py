@@ -27,7 +27,7 @@ from podium.compliance.repository.file_names import (
     plain,
     violated_rules,
 )
-from podium.compliance.repository.local_paths import local_paths, may_hold_paths
+from podium.compliance.repository.local_paths import LocalPaths, local_paths, may_hold_paths
 from podium.compliance.repository.repository_rules import (
     ABSOLUTE_LINK,
     BROKEN_LINK,
@@ -47,6 +47,7 @@ from podium.rules.fixed.fixed_rule import FixedRule
 from podium.rules.model.round import Round
 
 if TYPE_CHECKING:
+    from podium.compliance.repository.contents import Memory
     from podium.compliance.repository.secrets import Secrets
 
 LARGE = 50 << 20
@@ -69,8 +70,6 @@ ALWAYS_VALID = frozenset({"Private Key", "Basic Auth Credentials"})
 
 _USUAL = (Kind.FILE, Kind.FOLDER)
 
-_POINTER = b"version https://git-lfs.github.com/spec/"
-
 
 def check_repository(
     root: Path,
@@ -78,14 +77,15 @@ def check_repository(
     profile: Profile,
     known: Callable[[str], Secrets | None] = lambda _: None,
     disk: Disk | None = None,
+    memory: Memory | None = None,
 ) -> Iterator[Finding]:
     """Everything in a tree that cannot or should not be in a repository; paths are below `root`.
 
     The official checker judges every round alike; the policy's profile warns of what it rejects in
     the rounds whose script calls it. `known` gives the secrets of a log that has been read already,
-    by its path; `disk` is what was listed already.
+    by its path; `disk` is what was listed already, `memory` knows files from an earlier check.
     """
-    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known)
+    inspect = _Verifier() if profile is Profile.VERIFIER else _Policy(root, known, memory)
     found = inspect.tree(disk or Disk(root))
     if profile is Profile.POLICY and not rules.package.repository_checked:
         found = (one for one in found if one.stated_by is not StatedBy.VERIFIER)
@@ -171,13 +171,16 @@ class _Policy:
 
     profile = Profile.POLICY
 
-    def __init__(self, root: Path, known: Callable[[str], Secrets | None]) -> None:
-        from podium.compliance.repository import secrets  # the official checker looks for none
+    def __init__(
+        self, root: Path, known: Callable[[str], Secrets | None], memory: Memory | None
+    ) -> None:
+        from podium.compliance.repository import contents, secrets  # the official has no use for it
 
         self.root = os.path.realpath(root)
-        self.known = known
+        self.known, self.memory = known, memory
         self.head = secrets.read_head
-        self.search = secrets.Search()
+        self.search, self.recalled = secrets.Search(), contents.recalled
+        self.pointer, self.largest_pointer = contents.POINTER, contents.LARGEST_POINTER
 
     def tree(self, disk: Disk) -> Iterator[Finding]:
         name = os.path.basename(self.root)
@@ -228,30 +231,34 @@ class _Policy:
     def content(self, item: Item) -> list[Finding]:
         """What is wrong with what a file holds."""
         path = plain(item.path)
-        # The specification of git LFS keeps a pointer below 1024 bytes
-        small = self.head(item.full, item.size) if item.size < 1024 else None
-        if small is not None and small.startswith(_POINTER):
-            return [LFS_POINTER.found(self.profile, path)]
         # None says that nobody has read it; an empty answer, that it holds no secret
         found = self.known(item.path)
+        if self.memory is not None and found is None and self.search.affords(item.size):
+            held = self.recalled(item, self.search, self.memory)
+            if held.pointer:
+                return [LFS_POINTER.found(self.profile, path)]
+            return [*_secrets(path, held.secrets), *_local(path, held.local)]
+        small = self.head(item.full, item.size) if item.size < self.largest_pointer else None
+        if small is not None and small.startswith(self.pointer):
+            return [LFS_POINTER.found(self.profile, path)]
         local: list[Finding] = []
         if found is None:
             data = small
             if may_hold_paths(item.path) and self.search.affords(item.size):
                 data = self.head(item.full, LARGEST_HEAD) if data is None else data
-                local = [*_local(path, data)]
+                local = [*_local(path, local_paths(data))]
             found = self.search.file(item.full, item.size, data)
-        # The kind only: a report is passed around, and must not repeat the secret
-        return [*(_secret(path, line, kind) for line, kind in found), *local]
+        return [*_secrets(path, found), *local]
 
 
-def _secret(path: str, line: int, kind: str) -> Finding:
-    severity = None if kind in ALWAYS_VALID else Severity.WARNING
-    return SECRET.found(Profile.POLICY, path, line=line, kind=kind, severity=severity)
+def _secrets(path: str, found: Secrets) -> Iterator[Finding]:
+    # The kind only: a report is passed around, and must not repeat the secret
+    for line, kind in found:
+        severity = None if kind in ALWAYS_VALID else Severity.WARNING
+        yield SECRET.found(Profile.POLICY, path, line=line, kind=kind, severity=severity)
 
 
-def _local(path: str, data: bytes) -> Iterator[Finding]:
-    found = local_paths(data)
+def _local(path: str, found: LocalPaths | None) -> Iterator[Finding]:
     if found is not None:
         more = f" and {found.number - 1} more" if found.number > 1 else ""
         yield LOCAL_PATH.found(

@@ -96,16 +96,21 @@ class Search(msgspec.Struct):
         """Whether the beginning of a file of so many bytes may still be read."""
         return 0 < min(size, HEAD) <= self.left
 
+    def takes(self, full: str, size: int) -> int:
+        """How many bytes of a file are searched: none of one that holds no text, by its name."""
+        log = is_log(full)
+        if not log and _is_binary(full.rpartition("/")[2]):
+            return 0
+        return min(size, LOG_HEAD if log else HEAD)
+
     def file(self, full: str, size: int, data: bytes | None = None) -> Secrets:
         """(line, kind of secret) of the secrets in one regular file; never follows a link.
 
         `data` is all of a file that has been read already.
         """
-        name = full.rpartition("/")[2]
-        is_log = name.endswith(".txt") and "result_" in name
-        if not size or (not is_log and _is_binary(name)):
+        take = self.takes(full, size)
+        if not take:
             return ()
-        take = min(size, LOG_HEAD if is_log else HEAD)
         # The search goes on: a smaller file may still fit
         if take > self.left:
             self.skipped += 1
@@ -113,13 +118,19 @@ class Search(msgspec.Struct):
         self.left -= take
         if data is None:
             data = read_head(full, take)
-        return secrets_in(data, is_log=is_log) or ()
+        return secrets_in(data, is_log=is_log(full)) or ()
 
 
 @lru_cache(maxsize=1024)
 def _is_binary(name: str) -> bool:
     """Whether a file is no text, by its ending; a name that is all ending has it, too."""
     return os.path.splitext("x" + name)[1].lower() in _BINARY
+
+
+def is_log(path: str) -> bool:
+    """Whether a file is named like a log, of which only what is no record is searched."""
+    name = path.rpartition("/")[2]
+    return name.endswith(".txt") and "result_" in name
 
 
 def secrets_of(log: Log) -> Secrets | None:

@@ -242,4 +242,7 @@ def _seed_lines(runs: list[Run], code: Code) -> Iterator[Finding]:
 
 
 def _name(path: str) -> str:
-    return PurePosixPath(path.replace("\\", "/")).name
+    plain = path.replace("\\", "/")
+    name = plain.rpartition("/")[2]
+    # A path object, which knows what a slash or a dot at the end means, takes many times as long
+    return name if name not in ("", ".") else PurePosixPath(plain).name

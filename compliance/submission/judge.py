@@ -37,6 +37,7 @@ from podium.rules.finding import DROPPED_RUN, Finding, Severity
 from podium.rules.hindsight import in_hindsight
 
 if TYPE_CHECKING:
+    from podium.compliance.repository.contents import Memory
     from podium.compliance.repository.secrets import Secrets
 
 Verdicts = Callable[[str], LogVerdict | None]
@@ -63,11 +64,12 @@ class RoundState(msgspec.Struct):
     """What the submissions of one round share while they are judged.
 
     `seen` has the runs of those judged already, among which there may be copies; `comparators`
-    compare each with something outside the round.
+    compare each with something outside the round; `contents` knows the files of one, by its root.
     """
 
     seen: SubmissionIndex = msgspec.field(default_factory=SubmissionIndex)
     comparators: Sequence[Comparator] = ()
+    contents: Callable[[Path], Memory | None] | None = None
 
 
 def judge_submission(
@@ -172,9 +174,10 @@ class _Submission:
         tree, context = self.tree, self.context
         if context.verifier and not context.rules.package.repository_checked:
             return []
-        found = check_repository(
-            tree.root, context.rules, context.profile, self._secrets, tree.disk
-        )
+        contents = self.beside.contents
+        memory = None if contents is None else contents(tree.root)
+        how = (context.rules, context.profile, self._secrets, tree.disk, memory)
+        found = check_repository(tree.root, *how)
         return [replace(finding, path=tree.place(finding.path)) for finding in found]
 
     def _secrets(self, path: str) -> Secrets | None:

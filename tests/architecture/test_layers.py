@@ -14,9 +14,9 @@ LAYERS = {
     "logging_spec": ("keys", "limits", "reader", "emitter", "mllog", "callbacks"),
     "compliance": (
         *("version", "exit_codes", "interrupts", "errors", "files", "report", "inputs", "waivers"),
-        *("repository", "logs", "plugins", "systems", "power", "results", "submission", "tables"),
-        *("checking", "scoring", "history", "rcp", "live", "review", "store", "rulebook", "drift"),
-        *("fixing", "packing", "bundling", "compat", "service"),
+        *("repository", "logs", "cache", "plugins", "systems", "power", "results", "submission"),
+        *("tables", "checking", "scoring", "history", "rcp", "live", "review", "store", "rulebook"),
+        *("drift", "fixing", "packing", "bundling", "compat", "service"),
         *("commands", "cli"),
     ),
 }

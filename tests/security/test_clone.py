@@ -170,6 +170,16 @@ def test_looking_at_what_a_branch_changes_starts_nothing(review: Review, trap: T
     assert trap.sprung() == set()
 
 
+def test_looking_at_what_changed_in_a_tree_starts_nothing(review: Review, trap: Trap) -> None:
+    clone = review.clone()
+    assert review.pack(clone) == Exit.CLEAN
+    trap.put(clone)
+    for path in (clone / "Acme").rglob("result_*.txt"):
+        path.write_text(path.read_text() + "\n")
+    assert run(["check", str(clone / "Acme"), "--round", "5.1", "--since", "HEAD"]) == Exit.CLEAN
+    assert trap.sprung() == set()
+
+
 @pytest.mark.parametrize("within", ["sub", "Acme/sub"])
 def test_nothing_is_started_in_a_submodule(within: str, review: Review, trap: Trap) -> None:
     """A clone in the clone: git would look into it by that one's configuration."""

@@ -155,7 +155,6 @@ for command, lines in ANALYSES.items():
 app.command(
     epilog=examples(
         "podium results site store --output site",
-        "podium results site store --output site --source "
-        "'https://github.com/mlcommons/{round}/blob/main'",
+        "podium results site store --output site --source https://example.org/{round}",
     )
 )(site)

@@ -18,6 +18,14 @@ from podium.compliance.commands.delivery import (
     working,
 )
 from podium.compliance.commands.help import examples
+from podium.compliance.commands.judging.incremental import (
+    Again,
+    CacheFolderOption,
+    CacheOption,
+    ClearOption,
+    SinceOption,
+    begin,
+)
 from podium.compliance.commands.options import (
     EngineOption,
     IgnoreOption,
@@ -50,6 +58,8 @@ EXAMPLES = examples(
     "podium check result_0.txt --round 5.1",
     "podium check training_results_v5.1 --profile verifier",
     "podium check . --format sarif --output podium.sarif",
+    "podium check training_results_v5.1 --cache",
+    "podium check . --since origin/main",
     "zcat result_0.txt.gz | podium check - --round 5.1",
 )
 
@@ -110,6 +120,10 @@ def check(
     no_waivers: NoWaiversOption = False,
     score: ScoreOption = False,
     earlier: EarlierOption = None,
+    cache: CacheOption = False,
+    cache_dir: CacheFolderOption = None,
+    clear_cache: ClearOption = False,
+    since: SinceOption = None,
     full: FullOption = False,
     quiet: QuietOption = False,
     no_color: NoColorOption = False,
@@ -121,26 +135,40 @@ def check(
     """
     from podium.compliance.checking.options import Options
     from podium.compliance.inputs.at_hand import at_hand
-    from podium.compliance.report.console import Printing
-    from podium.compliance.report.placing import root_of
 
     _refuse_policy_only(policy_only, profile)
-    judging = (usage, round, profile, processes(jobs), strict)
-    chosen = globs("--select", select), globs("--ignore", ignore)
-    # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
-    judged = (*judging, *chosen, _read_waivers(waivers), not no_waivers)
-    looks = (_chosen_format(format, score), output, not no_color, quiet, full)
-    printing = Printing(*looks, root_of(relative_to))
+    told = (*_reported(select, ignore, waivers), not no_waivers)
+    judged = (usage, round, profile, processes(jobs), strict, *told)
+    printing = _printing(format, score, (output, not no_color, quiet, full), relative_to)
+    again = Again(cache, cache_dir, clear_cache, since)
     with at_hand(paths) as given, working(engine, jobs) as workers:
         options = Options(*judged, plugins=True, engine=workers)
         compared = _comparators(given, earlier or (), options, output)
-        report = (_check_and_score if score else _check)(given, options, printing, compared)
+        report = (_check_and_score if score else _check)(given, options, printing, compared, again)
     raise typer.Exit(_status(report, options, policy_only=policy_only, selected=only_selected))
 
 
-def _refuse_policy_only(given: bool, profile: Profile) -> None:
-    if given and profile is Profile.VERIFIER:
+def _reported(
+    select: list[str] | None, ignore: list[str] | None, waivers: Path | None
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Waivers, ...]]:
+    """What is selected, what ignored, and what is waived."""
+    chosen = globs("--select", select), globs("--ignore", ignore)
+    # Waivers are read before any log: a faulty file of them is a usage fault, and ends the call
+    return *chosen, _read_waivers(waivers)
+
+
+def _refuse_policy_only(policy_only: bool, profile: Profile) -> None:
+    if policy_only and profile is Profile.VERIFIER:
         raise UsageFault("--policy-only goes with --profile policy")
+
+
+def _printing(
+    form: str | None, score: bool, looks: tuple[Path | None, bool, bool, bool], base: Path | None
+) -> Printing:
+    from podium.compliance.report.console import Printing
+    from podium.compliance.report.placing import root_of
+
+    return Printing(_chosen_format(form, score), *looks, root_of(base))
 
 
 def _name_failed_plugins(report: Outcome) -> None:
@@ -165,13 +193,18 @@ def _comparators(
 
 
 def _check(
-    given: GivenPaths, options: Options, printing: Printing, compared: Sequence[Comparator]
+    given: GivenPaths,
+    options: Options,
+    printing: Printing,
+    compared: Sequence[Comparator],
+    again: Again,
 ) -> Outcome:
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
 
     with progress_bar(printing.quiet, printing.color) as progress:
-        report = check_paths(given.paths, options, progress, comparators=compared)
+        gathered, memory = begin(given, options, again, for_scores=False)
+        report = check_paths(given.paths, options, progress, gathered, compared, memory)
     report = given.seen(report, printing.root)
     deliver_report(report, printing)
     _name_failed_plugins(report)
@@ -179,9 +212,12 @@ def _check(
 
 
 def _check_and_score(
-    given: GivenPaths, options: Options, printing: Printing, compared: Sequence[Comparator]
+    given: GivenPaths,
+    options: Options,
+    printing: Printing,
+    compared: Sequence[Comparator],
+    again: Again,
 ) -> Outcome:
-    from podium.compliance.checking.discovery import find
     from podium.compliance.checking.session import check_paths
     from podium.compliance.report.console import progress_bar
     from podium.compliance.scoring.render.console import with_scores
@@ -189,8 +225,8 @@ def _check_and_score(
 
     # Facts are taken with the first reading, so that the scores need no second one
     with progress_bar(printing.quiet, printing.color) as progress:
-        gathered = find(given.paths, options, for_scores=True)
-        report = check_paths(given.paths, options, progress, gathered, compared)
+        gathered, memory = begin(given, options, again, for_scores=True)
+        report = check_paths(given.paths, options, progress, gathered, compared, memory)
     # check_paths has left every file's verdict in `gathered`
     scores = scores_of(gathered, options)
     report = given.seen(report, printing.root)

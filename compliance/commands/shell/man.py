@@ -24,6 +24,7 @@ _VARIABLES = {
     "FORCE_COLOR": "If neither empty nor 0, pipes get colours, too; so for CLICOLOR_FORCE.",
     "CLICOLOR": "If 0, nothing is printed in colours.",
     "COLUMNS": "The width to print in, up to 120 columns.",
+    "PODIUM_CACHE_DIR": "The folder of podium check --cache; default the user's cache folder.",
     "GITHUB_ACTIONS": "If true, reports are annotations unless --format says else.",
 }
 _FILES = {

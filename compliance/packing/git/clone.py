@@ -21,7 +21,8 @@ from podium.compliance.report.terminal import clean
 if TYPE_CHECKING:
     from git import Repo
 
-_NO_PROGRAMS = ("--no-ext-diff", "--no-textconv")
+NO_PROGRAMS = ("--no-ext-diff", "--no-textconv")
+"""What keeps a diff from starting programs that attributes name."""
 
 PUSHES = 3
 """How often a push is tried while others push to the same branch."""
@@ -214,7 +215,7 @@ class Clone:
     def commit(self, folder: str, message: str) -> bool:
         """Commit the folder alone; whether there was anything to commit."""
         self.run("add", "-A", "-f", "--", folder)
-        if self.succeeds("diff", *_NO_PROGRAMS, "--cached", "--quiet", "HEAD", "--", folder):
+        if self.succeeds("diff", *NO_PROGRAMS, "--cached", "--quiet", "HEAD", "--", folder):
             return False
         # Verbatim, as the user's commit.cleanup could strip lines; the folder alone, as other
         # staged files are not part of the submission
@@ -263,7 +264,7 @@ class Clone:
         if not self._has(ref):
             raise UsageFault(f"--since {ref}: the clone has no such branch, tag or commit")
         # Three dots: since the common ancestor, without what others have done on the other side
-        how = (*_NO_PROGRAMS, "--name-status", "--no-renames", "-z")
+        how = (*NO_PROGRAMS, "--name-status", "--no-renames", "-z")
         text = self.run("diff", *how, f"{ref}...HEAD")
         parts = [part for part in text.split("\0") if part]
         return [Change(how[:1], path) for how, path in zip(parts[::2], parts[1::2], strict=True)]

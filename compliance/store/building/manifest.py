@@ -10,11 +10,9 @@ from pathlib import Path
 import msgspec
 
 from podium.compliance.errors import NothingToJudge
+from podium.compliance.files.states import State, state_of
 from podium.compliance.review.manifest import manifest_of
 from podium.compliance.review.material import Home
-
-State = tuple[int, int, int, int]
-"""Bytes, time of change of content and of anything (ns), inode: no write leaves all as they are."""
 
 
 class Files(msgspec.Struct, frozen=True):
@@ -67,5 +65,4 @@ def _states(root: Path) -> Iterator[tuple[str, State]]:
                 told = os.lstat(path)
             except OSError:
                 continue
-            state = (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
-            yield os.path.relpath(path, root), state
+            yield os.path.relpath(path, root), state_of(told)

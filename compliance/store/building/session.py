@@ -18,10 +18,11 @@ from podium.compliance.files.atomic import draft_folder, new_file
 from podium.compliance.files.durable import sync_path
 from podium.compliance.files.optional_imports import needed
 from podium.compliance.files.staging import PREFIX, discard, leftovers
+from podium.compliance.files.states import State
 from podium.compliance.inputs.round_selection import RoundRequest, forget
 from podium.compliance.report.json_text import json_text
 from podium.compliance.scoring.session import results_of
-from podium.compliance.store.building.manifest import Files, State, files_of
+from podium.compliance.store.building.manifest import Files, files_of
 from podium.compliance.store.building.records import EXTRA, Taken, take
 from podium.compliance.store.building.rows import Material, TakenLog, small_tables
 from podium.compliance.store.building.writing import Records, write_evaluations, write_rows

@@ -399,3 +399,14 @@ def test_no_worker_outlives_a_command_that_is_killed(tmp_path: Path) -> None:
     status, err = _interrupted(tmp_path, lambda process: process.kill())
     # Python's own tracker of what it holds may tell of it
     assert (status, "Traceback" in err) == (-signal.SIGKILL, False)
+
+
+def test_what_workers_found_is_kept_for_the_next_call(
+    package: Path, address: str, tmp_path: Path
+) -> None:
+    words = ("check", package, "--round", "5.1", "--format", "json")
+    plain = podium(*words)
+    assert plain.exit_code == 1
+    kept = ("--cache-dir", tmp_path.parent / f"{tmp_path.name}-kept")
+    for _ in range(2):
+        assert podium(*words, *kept, "--engine", address).stdout == plain.stdout

@@ -297,3 +297,14 @@ def test_a_fault_within_names_the_url(bucket: Any) -> None:
     done = podium("check", "memory://top")
     assert done.exit_code == 2
     assert done.stderr == "podium: nothing to judge in memory://top: no result_*.txt below it\n"
+
+
+@pytest.mark.parametrize("option", [["--cache"], ["--since", "HEAD"]])
+def test_what_was_fetched_is_not_there_at_the_next_call(
+    option: list[str], package: Path, bucket: Any, tmp_path: Path
+) -> None:
+    bucket.put(str(package), "/round/Acme", recursive=True)
+    done = podium("check", "memory://round/Acme", *option, "--cache-dir", tmp_path / "kept")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "go with files on this disk" in done.stderr
+    assert not (tmp_path / "kept").exists()
