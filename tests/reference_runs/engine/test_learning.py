@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 SEEDS = (1, 2, 3, 4, 5)
+FEW = {"retinanet": 3, "rnnt": 2, "unet3d": 2}
+"""Seeds of those that take longest, unless PODIUM_EVERY_SEED is set: two minutes for each."""
 
 PINNED = {
     **{
@@ -48,6 +51,11 @@ def rounds_of(name: str) -> list[str | None]:
     What lies between differs from them in rules that other tests bend one by one.
     """
     known = find(name).rounds
+    every = os.environ.get("PODIUM_EVERY_SEED") or name not in FEW
+    return _rounds(name, known)[: None if every else FEW[name]]
+
+
+def _rounds(name: str, known: tuple[str, ...]) -> list[str | None]:
     if not known:
         return [None] * len(SEEDS)
     pinned = [each for each in known if (name, each) in PINNED]
@@ -80,7 +88,7 @@ def has_no_errors(name: str, each: str, path: Path) -> None:
 @pytest.mark.parametrize("name", names()[::-1])  # the last take longest, and so begin first
 def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path: Path) -> None:
     steps = []
-    for seed, each in zip(SEEDS, rounds_of(name), strict=True):
+    for seed, each in zip(SEEDS, rounds_of(name), strict=False):
         path = tmp_path / f"result_{seed}.txt"
         outcome = train(name, seed, path, each)
         assert outcome.converged, f"seed {seed} in {each} ends at {outcome.quality}"
