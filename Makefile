@@ -27,7 +27,7 @@ demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack, verify; le
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/examples/demo.py
 
 test: $(STAMP)  ## the quick test suite
-	$(BIN)/python -m pytest -m 'not long' -n 2
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist worksteal
 
 test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from five seeds
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal --durations=25

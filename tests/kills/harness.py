@@ -378,7 +378,8 @@ def run(count: int, seed: int, loggers: float = 0.5, seconds: float = math.inf) 
             kill_writers(place, chance, tally)
             shutil.rmtree(place)
         benches = []
-        for act in ACTS:
+        # One kill of each at least: what has none need not be made
+        for act in ACTS[: max(0, count - sum(tally.kills.values()))]:
             place = Path(top) / act.name.replace(" ", "-")
             place.mkdir()
             benches.append(make_bench(act, place))

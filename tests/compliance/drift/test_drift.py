@@ -113,6 +113,7 @@ def test_a_changed_row_is_found_and_no_other(release: Release, name: str) -> Non
     assert {each["ours"] != each["theirs"] for each in found["examples"]} == {True}
 
 
+@pytest.mark.long
 def test_a_row_of_every_benchmark_is_named_without_one(release: Release) -> None:
     release.edit("6.1/closed_common", "v['value'] > 0", "v['value'] > 1")
     words = ("--python", release.python, "--round", "6.1", "--benchmark", "flux1")
@@ -122,6 +123,7 @@ def test_a_row_of_every_benchmark_is_named_without_one(release: Release) -> None
     assert row["key"] == "gradient_accumulation_steps"
 
 
+@pytest.mark.long
 def test_a_difference_is_shown_as_text(release: Release) -> None:
     PLANTED["another value"][1](release)
     words = ("--python", release.python, "--round", "6.1", "--benchmark", BENCHMARK)

@@ -59,6 +59,7 @@ def incumbent(folder: Path, rules: Round, division: str) -> bool:
         logging.disable(disabled)
 
 
+@pytest.mark.long
 @pytest.mark.corpus
 def test_the_same_published_results_fail_as_by_the_incumbent() -> None:
     verdicts = json.loads((CORPUS / "package-verdicts.json").read_text())

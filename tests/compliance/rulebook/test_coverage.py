@@ -135,6 +135,7 @@ def test_the_markdown_is_the_committed_page() -> None:
 # --- published results ---
 
 
+@pytest.mark.long
 @pytest.mark.corpus
 @pytest.mark.parametrize("profile", ["policy", "verifier"])
 @pytest.mark.parametrize("name", PUBLISHED)

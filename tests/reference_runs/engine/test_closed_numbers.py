@@ -52,7 +52,14 @@ def test_reference_hyperparameters_are_legal(name: str, round_name: str, tmp_pat
     assert [each.key for each in found.missing] == []
 
 
-@pytest.mark.parametrize(("name", "round_name"), CASES)
+@pytest.mark.parametrize(
+    ("name", "round_name"),
+    [
+        # What a round before the newest adds is the rules' own, which other tests bend
+        case if case[1] == find(case[0]).rounds[-1] else pytest.param(*case, marks=pytest.mark.long)
+        for case in CASES
+    ],
+)
 def test_a_bent_hyperparameter_is_caught(name: str, round_name: str, tmp_path: Path) -> None:
     records = declared(name, round_name, tmp_path / "dry.txt")
     for key in fixed(name, round_name, records):
