@@ -206,6 +206,7 @@ def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: W
         with interval:
             for loss in stepper.steps(epoch + 1, begin, end - step):
                 step += 1
+                stepper.task.ranks.check_stopped()
                 # Kept on the device: reading each loss would wait for the step to end
                 losses.append(loss)
                 if stepper.reports(step):

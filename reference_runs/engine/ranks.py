@@ -6,8 +6,9 @@ import os
 import signal
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = timedelta(minutes=10)
 """How long a rank waits for the others before it gives up."""
+STOPPED = "stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class Ranks:
     device: torch.device
     rank: int = 0
     world: int = 1
+    stopped: Event = field(default_factory=Event, compare=False)
+    """Set by SIGTERM."""
+
+    def check_stopped(self) -> None:
+        """Raise RunAborted after SIGTERM, for exceptions in destructors go no further."""
+        if self.stopped.is_set():
+            raise RunAborted(STOPPED)
 
     @property
     def first(self) -> bool:
@@ -92,13 +101,13 @@ def joined(device: str, *, repeatable: bool = False) -> Iterator[Ranks]:
     if repeatable:
         _use_repeatable_kernels()
     chosen = _device(device, local_rank())
-    with _ended_by_signal():
+    with _ended_by_signal() as stopped:
         if world == 1:
-            yield Ranks(chosen)
+            yield Ranks(chosen, stopped=stopped)
             return
         _join("nccl" if chosen.type == "cuda" else "gloo")
         try:
-            yield Ranks(chosen, rank, world)
+            yield Ranks(chosen, rank, world, stopped)
         finally:
             dist.destroy_process_group()
 
@@ -141,20 +150,25 @@ def _use_repeatable_kernels() -> None:
 
 
 @contextmanager
-def _ended_by_signal() -> Iterator[None]:
-    """Make SIGTERM an exception, so that the log of a run that is stopped says `aborted`."""
+def _ended_by_signal() -> Iterator[Event]:
+    """Make SIGTERM an exception, so that the log of a run that is stopped says `aborted`.
+
+    The event tells of it, too: Python drops an exception that comes up in a destructor.
+    """
+    stopped = Event()
 
     def stop(_number: int, _frame: object) -> None:
+        stopped.set()
         # An exception, not an exit: the open `with` blocks then write run_stop
-        raise RunAborted("stopped by SIGTERM: a scheduler's, or torchrun's when another rank ended")
+        raise RunAborted(STOPPED)
 
     try:
         before = signal.signal(signal.SIGTERM, stop)
     except ValueError:  # not the main thread: the caller owns the signals
-        yield
+        yield stopped
         return
     try:
-        yield
+        yield stopped
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -17,6 +17,9 @@ import pytest
 
 from podium.compliance.cli import run as command
 from podium.reference_runs.catalogue import names
+from podium.reference_runs.engine.launch import run, run_request
+from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.errors import RunAborted
 from tests.locations import ROOT
 
 torch = pytest.importorskip("torch")
@@ -285,6 +288,29 @@ def test_a_stopped_run_says_aborted(tmp_path: Path) -> None:
     _, said = child.communicate(timeout=60)
     assert child.returncode == 1
     assert "stopped by SIGTERM" in said
+    assert lines(log)[-1]["metadata"]["status"] == "aborted"
+
+
+class Dropped:
+    """What ends the run in a destructor, whose exceptions Python drops."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_run_that_is_stopped_in_a_destructor_says_aborted(tmp_path: Path) -> None:
+    log, told = tmp_path / "result_0.txt", []
+
+    def watch(_progress: object) -> None:
+        if not told:
+            told.append(True)
+            Dropped()
+
+    request = run_request("ncf", Setting(seed=1, device="cpu", cache=tmp_path), {}, (None, None))
+    with pytest.raises(RunAborted, match="stopped by SIGTERM"):
+        run(request, log, watch)
     assert lines(log)[-1]["metadata"]["status"] == "aborted"
 
 
