@@ -166,7 +166,8 @@ def test_hash_files_are_those_of_coreutils(tree: Path) -> None:
 def test_sha256sum_reads_the_hash_file(name: str, tree: Path) -> None:
     bundle(tree, tree.with_name(name))
     call = ["sha256sum", "-c", f"{name}.sha256"]
-    done = subprocess.run(call, cwd=tree.parent, capture_output=True, text=True)
+    english = os.environ | {"LC_ALL": "C.UTF-8"}
+    done = subprocess.run(call, cwd=tree.parent, env=english, capture_output=True, text=True)
     assert (done.returncode, done.stdout.endswith("OK\n")) == (0, True)
 
 
