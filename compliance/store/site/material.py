@@ -81,7 +81,7 @@ def _rows(
     connection: Any, table: str, columns: Sequence[str], order: str, of: Sequence[str] = ()
 ) -> list[Row]:
     # Names of tables and columns are the schema's own
-    text = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
+    text = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608 # nosec B608
     text += " WHERE suite = ? AND round = ?" if of else ""
     found = connection.execute(f"{text} ORDER BY {order}", [*of]).fetchall()
     return [dict(zip(columns, values, strict=True)) for values in found]
