@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import os
 import shutil
 import signal
+import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,7 +17,7 @@ from typing import Any
 import pytest
 
 from podium.compliance.files.atomic import draft_file, draft_folder
-from podium.compliance.files.staging import PREFIX, discard, leftovers
+from podium.compliance.files.staging import MARKER, PREFIX, discard, leftovers, staging
 
 Draft = Callable[[Path], AbstractContextManager[Any]]
 
@@ -45,6 +49,95 @@ def test_a_kill_before_the_marker_leaves_an_empty_folder_that_is_known(tmp_path:
     assert leftovers(tmp_path / "Acme.tar.gz") == leftovers(tmp_path / "Acme") == []
     (left / "mine").touch()
     assert leftovers(path) == []
+
+
+def test_a_kill_before_the_marker_is_written_leaves_a_folder_that_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "Acme.tar"
+    left = tmp_path / f"{PREFIX}Acme.tar.71vlefa8"
+    left.mkdir()
+    marker = left / MARKER
+    marker.touch()
+    assert [each.folder for each in leftovers(path)] == [left]
+    assert leftovers(tmp_path / "Acme") == []
+    with marker.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert leftovers(path) == []
+    (left / "mine").touch()
+    assert leftovers(path) == []
+
+
+def remove_and_die(path: Path, last: int) -> None:
+    """Fill a folder in which `path` is made and remove it, but for what is to come by then."""
+    with draft_folder(path) as folder:
+        for name in "abc":
+            (folder / name).mkdir()
+            (folder / name / "more").write_text(name)
+        (folder.parent / "beside").touch()
+        removals = itertools.count()
+
+        def killed(event: str, _: object) -> None:
+            if event in ("os.remove", "os.rmdir") and next(removals) == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(killed)
+        discard(folder.parent)
+
+
+@pytest.mark.parametrize("last", range(12))
+def test_a_kill_while_a_folder_is_removed_leaves_one_that_is_known(
+    last: int, tmp_path: Path
+) -> None:
+    """Whatever the order in which a file system lists names, at any of its removals."""
+    path = tmp_path / "Acme.tar"
+    child = os.fork()
+    if not child:
+        try:
+            remove_and_die(path, last)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    left = [tmp_path / name for name in os.listdir(tmp_path)]
+    assert len(left) == (last < 10)
+    assert [each.folder for each in leftovers(path)] == left
+
+
+@pytest.mark.parametrize("step", [(tempfile, "mkdtemp"), (os, "open")])
+def test_what_another_call_has_only_begun_is_no_leftover(
+    step: tuple[Any, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looked for from another process after each step of making a folder and its marker."""
+    path, real = tmp_path / "Acme.tar", getattr(*step)
+    found: list[int] = []
+
+    def look(*args: Any, **options: Any) -> Any:
+        done = real(*args, **options)
+        if PREFIX not in f"{args} {done}":
+            return done
+        monkeypatch.undo()
+        child = os.fork()
+        if not child:
+            os._exit(len(leftovers(path)))
+        found.append(os.waitpid(child, 0)[1])
+        return done
+
+    monkeypatch.setattr(*step, look)
+    with staging(path):
+        assert found == [0]
+
+
+def test_a_lock_of_the_folder_by_who_called_podium_stops_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "Acme.tar"
+    (tmp_path / f"{PREFIX}Acme.tar.71vlefa8").mkdir()
+    handle = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        with draft_folder(path):
+            pass
+        assert path.is_dir()
+        assert leftovers(path) == []
+    finally:
+        os.close(handle)
+    assert len(leftovers(path)) == 1
 
 
 def test_what_another_call_is_making_is_no_leftover(tmp_path: Path) -> None:
