@@ -1,11 +1,12 @@
 """What `podium results` takes: a build beside a plain loop of msgspec and pyarrow; queries; pages.
 
-    python benchmarks/results.py [--corpus FOLDER] [--times 4] [--jobs 2] [--place FOLDER]
+    python benchmarks/results.py [--corpus FOLDER] [--times 4] [--jobs 2] [--place FOLDER] [--full]
 
 Rounds are copied so many times, each copy with clocks of its own, and other output is put between
 their log lines until they have as many bytes for each record as published rounds have in full.
 From logs, records and bytes follows what 17 rounds would take: 24 955 logs, 11.8 million records,
-5.45 GB.
+5.45 GB. `--full` makes them all: as many copies, and lines of training statistics in each log up
+to the records that a published one has on average.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from load import ROOT, called, copy_round  # noqa: E402 - a script finds it now
 
 LOGS, RECORDS, BYTES = 24_955, 11_800_000, 5_450_000_000
 """Of 17 published rounds in full."""
+FULL_COPIES, FULL_STATISTICS = 15, 297
+"""Of the corpus, and lines for each of its logs, that make as much."""
 FIRST = ("index.html", "style.css", "site.js")
 """What the first page of a site loads."""
 NOISE = b"[1,7]<stdout>: iteration 1200 | loss 2.31 | lr 4.0e-05 | grad norm 0.93 | 812.4 ms\n"
@@ -48,17 +51,36 @@ def logs_of(root: Path) -> Iterator[Path]:
     return (path for path in sorted(root.rglob("result_*.txt")) if path.is_file())
 
 
-def pad(root: Path) -> tuple[int, int, int]:
-    """Put other output between log lines; returns logs, log lines and bytes."""
+def with_statistics(data: bytes, lines: int) -> bytes:
+    """A log with as many lines of training statistics, in the form of its first, and their times.
+
+    They stand before `run_stop`, as trainers of late rounds log them.
+    """
+    first, stop = data.find(b":::MLLOG {"), data.find(b'"key": "run_stop"')
+    stop = data.rfind(b"\n", 0, stop) + 1
+    if first < 0 or stop <= first:
+        return data
+    clock = int(re.findall(rb'"time_ms": ?(\d{13})', data[:stop])[-1])
+    made = [
+        f':::MLLOG {{"namespace": "", "time_ms": {clock}, "event_type": "POINT_IN_TIME", '
+        f'"key": "tracked_stats", "value": {{"throughput": {800 + 7 * at % 31}.{at % 97}}}, '
+        f'"metadata": {{"file": "train.py", "lineno": 307, "step": {at}}}}}\n'.encode()
+        for at in range(lines)
+    ]
+    return data[:stop] + b"".join(made) + data[stop:]
+
+
+def pad(root: Path, statistics: int) -> tuple[int, int, int]:
+    """Put other output, and lines of statistics, between log lines; logs, log lines and bytes."""
     logs = records = size = 0
     each = BYTES / RECORDS
     for path in logs_of(root):
-        data = path.read_bytes()
+        data = with_statistics(path.read_bytes(), statistics)
         lines = data.count(b":::ML")
         missing = int((lines * each - len(data)) / len(NOISE))
         if missing > 0:
             data = data.rstrip(b"\n") + b"\n" + NOISE * missing
-            path.write_bytes(data)
+        path.write_bytes(data)
         logs, records, size = logs + 1, records + lines, size + len(data)
     return logs, records, size
 
@@ -106,19 +128,21 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--place", type=Path)
+    parser.add_argument("--full", action="store_true")
     given = parser.parse_args()
+    times, statistics = (FULL_COPIES, FULL_STATISTICS) if given.full else (given.times, 0)
     with tempfile.TemporaryDirectory(dir=given.place) as name:
         place = Path(name)
         for source in sorted(given.corpus.glob("*_results_v*")):
             # Early rounds lie deeper, where a copy of a submission has no name of its own
             nested = source.name.endswith("v0.5")
-            copy_round(source, place / "rounds" / source.name, 1 if nested else given.times)
-        measure(place, given.jobs)
+            copy_round(source, place / "rounds" / source.name, 1 if nested else times)
+        measure(place, given.jobs, statistics)
 
 
-def measure(place: Path, jobs: int) -> None:
+def measure(place: Path, jobs: int, statistics: int) -> None:
     """Print what the build, the loop and the queries take."""
-    logs, records, size = pad(place / "rounds")
+    logs, records, size = pad(place / "rounds", statistics)
     rounds = [str(path) for path in sorted((place / "rounds").iterdir())]
     print(f"{logs} logs, {records} log lines, {size / 1e6:.0f} MB, {os.cpu_count()} cores")
     words = ["results", "build", *rounds, "--output", "store", "--jobs", str(jobs), "--quiet"]

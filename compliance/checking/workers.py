@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -103,14 +104,16 @@ class _Pool(Generic[Task, Done]):
         turn = self.context.Value("i", 0)
         begin = (self.notes, turn)
         with ProcessPoolExecutor(self.count, self.context, _begin, begin) as pool:
-            futures = [
+            futures = deque(
                 pool.submit(_do, self.work, numbers, [self.tasks[each] for each in numbers])
                 for numbers in batches
-            ]
+            )
             whole = False
             try:
-                for future in futures:
-                    yield self._awaited(future)
+                while futures:
+                    yield self._awaited(futures[0])
+                    # Or what it gave would stay until the last batch is done
+                    futures.popleft()
                 whole = True
             finally:
                 # Nobody wants the rest any more, and what hangs would be waited for. Where one is

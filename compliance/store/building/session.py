@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +80,8 @@ def build(
         if before is not None and judged and not force and _same(store, before, files):
             told(f"{name}: unchanged")
             continue
-        source = _Source(root, name, rules, files, durable)
-        entry = _bring(source, store, options, progress)
+        with _system_memory():
+            entry = _bring(_Source(root, name, rules, files, durable), store, options, progress)
         read.append(name)
         # Read again: another build may have brought rounds meanwhile
         known = _known(store)
@@ -92,6 +92,22 @@ def build(
             discard(store / replaced.folder)
         told(f"{name}: {entry.rows['records']:,} records, {entry.rows['results']:,} results")
     return Built([*_known(store).values()], read)
+
+
+@contextmanager
+def _system_memory() -> Iterator[None]:
+    """Take Arrow's memory from the system, and give back at the end what a round had.
+
+    Arrow's own pool keeps it: over 17 rounds in full that is 1.1 GB in place of 0.7 GB.
+    """
+    arrow = needed("pyarrow", "a store", EXTRA)
+    before, pool = arrow.default_memory_pool(), arrow.system_memory_pool()
+    arrow.set_memory_pool(pool)
+    try:
+        yield
+    finally:
+        arrow.set_memory_pool(before)
+        pool.release_unused()
 
 
 def _named(paths: Sequence[Path]) -> dict[str, Path]:
