@@ -361,7 +361,13 @@ def make_bench(act: Act, place: Path) -> Bench:
     return bench
 
 
-def run(count: int, seed: int, loggers: float = 0.5, seconds: float = math.inf) -> Tally:
+def run(
+    count: int,
+    seed: int,
+    loggers: float = 0.5,
+    seconds: float = math.inf,
+    progress: Callable[[Tally], object] = lambda _: None,
+) -> Tally:
     """So many kills, a share of them of loggers, or as many as there is time for."""
     # A shell may start what runs in the background with interrupts ignored, which is inherited
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -377,6 +383,7 @@ def run(count: int, seed: int, loggers: float = 0.5, seconds: float = math.inf) 
             place = Path(tempfile.mkdtemp(dir=top))
             kill_writers(place, chance, tally)
             shutil.rmtree(place)
+            progress(tally)
         benches = []
         # One kill of each at least: what has none need not be made
         for act in ACTS[: max(0, count - sum(tally.kills.values()))]:
@@ -387,7 +394,15 @@ def run(count: int, seed: int, loggers: float = 0.5, seconds: float = math.inf) 
         while sum(tally.kills.values()) < count and time.monotonic() < end:
             benches[turn % len(benches)].kill(chance, tally)
             turn += 1
+            progress(tally)
     return tally
+
+
+def show_progress(tally: Tally) -> None:
+    """One line to stderr for each hundred kills, so that an early end leaves a count."""
+    kills = sum(tally.kills.values())
+    if not kills % 100:
+        sys.stderr.write(f"{kills} kills, {len(tally.faults)} faults\n")
 
 
 def main() -> int:
@@ -399,7 +414,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=86_400, help="end after so long")
     asked = parser.parse_args()
     began = time.monotonic()
-    tally = run(asked.count, asked.seed, asked.loggers, asked.seconds)
+    tally = run(asked.count, asked.seed, asked.loggers, asked.seconds, show_progress)
     sys.stdout.write(f"{tally}\nseed {asked.seed}, {time.monotonic() - began:.0f} s\n")
     sys.stdout.writelines(f"FAULT {fault}\n" for fault in tally.faults)
     return 1 if tally.faults else 0

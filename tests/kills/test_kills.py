@@ -9,10 +9,10 @@ import pytest
 from tests.kills.harness import FORGOTTEN, ended_well, run
 
 
-def test_ten_kills() -> None:
-    tally = run(10, seed=7)
+def test_a_few_kills() -> None:
+    tally = run(6, seed=7)
     assert tally.faults == []
-    assert sum(tally.kills.values()) >= 10
+    assert sum(tally.kills.values()) >= 6
     assert tally.lines > 0
 
 

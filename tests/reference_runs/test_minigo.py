@@ -103,6 +103,7 @@ def test_the_search_passes_where_that_ends_a_won_game() -> None:
     assert forest.visits[0].argmax() == goban.points
 
 
+@pytest.mark.long
 def test_more_readouts_win_more_games() -> None:
     goban, config = Goban(5), smoke()
     judge = Territory(goban, config.komi)

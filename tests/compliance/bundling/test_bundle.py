@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from podium.compliance.bundling.bundle import BundleOptions, bundle
@@ -178,6 +178,7 @@ NAMES = st.text(
 ).filter(lambda name: name not in (".", "..") and name[1:2] != ":")
 
 
+@settings(max_examples=40)
 @given(
     files=st.dictionaries(
         st.lists(NAMES, min_size=1, max_size=4).map(tuple),

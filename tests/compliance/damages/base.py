@@ -12,6 +12,7 @@ from typing import NamedTuple
 from podium.rules.fixed.edits import Edit
 from tests.compliance.edits import apply
 from tests.locations import CORPUS
+from tests.published import own_copy
 
 PUBLISHED = CORPUS / "training_results_v5.0" / "AMD"
 """Of this submission one result is taken: ten small logs."""
@@ -57,7 +58,7 @@ LOGS = tuple(map(log, range(10)))
 
 def made(root: Path) -> Path:
     """The submission without a fault: the published logs, and code as small as it may be."""
-    shutil.copytree(PUBLISHED / RESULT, root / RESULT, copy_function=shutil.copyfile)
+    own_copy(PUBLISHED / RESULT, root / RESULT)
     (root / "systems").mkdir()
     shutil.copyfile(PUBLISHED / DESCRIPTION, root / DESCRIPTION)
     logged_by = root / OURS / "src" / "callbacks" / "custom_callbacks.py"

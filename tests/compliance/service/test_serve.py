@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -155,7 +156,8 @@ def test_every_tool_says_that_it_only_reads(tree: Path) -> None:
 
 def test_the_command_answers_on_its_streams(tree: Path) -> None:
     line = [sys.executable, "-m", "podium", "serve", str(tree)]
-    server = StdioServerParameters(command=line[0], args=line[1:])
+    # All of the environment: by itself the client gives a few variables alone
+    server = StdioServerParameters(command=line[0], args=line[1:], env={**os.environ})
     failed, told = asked(server, "check", path=LOG)
     assert not failed
     assert told["status"] == 0

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -327,6 +327,7 @@ def test_beyond_the_table_students_t_is_that_of_the_library() -> None:
     assert math.isnan(t_quantile(0))
 
 
+@settings(max_examples=25)
 @given(st.integers(129, 5000), st.randoms(use_true_random=False))
 def test_sums_of_many_numbers_are_numpys_to_the_last_bit(count: int, chance: random.Random) -> None:
     import numpy
