@@ -8,17 +8,37 @@ N       ?=
 SECONDS ?= 600
 CODE    := compliance logging_spec rules reference_runs
 
-.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs site release rates schema clean
+.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs site release rates schema clean lock lowest
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
 
 setup: $(STAMP)  ## make the virtual environment
 
+LOCKED ?=
+LOCK   := requirements-dev.lock
+
+lock:  ## work out anew which versions `make setup LOCKED=1` installs (needs uv)
+	echo "torch ; sys_platform == 'none'" | uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+		--override - --generate-hashes --no-emit-index-url --no-annotate --no-emit-package torch --custom-compile-command 'make lock' -o $(LOCK)
+
+OLD       := build/lowest
+OLD_TESTS := report scoring bundling service systems store live
+OLD_NEEDS := '.[bundle,dask,mcp,metrics,plots,probe,remote,results,review,tables]' 'hatchling>=1.25' \
+	'hypothesis>=6.115' 'markdown-it-py>=3' 'mlperf-logging>=4.1.68' 'orjson>=3.10' 'packaging>=24' 'pytest>=8.3' \
+	'pyyaml>=6.0.1' 'rules>=3.5' 'scipy>=1.11'
+
+lowest:  ## run some tests with the oldest libraries that pyproject.toml allows, but torch (needs uv)
+	uv venv --quiet --clear --python $(PYTHON) $(OLD)
+	uv pip install --quiet --python $(OLD)/bin/python --resolution lowest-direct $(OLD_NEEDS)
+	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" PATH="$(CURDIR)/$(OLD)/bin:$$PATH" $(OLD)/bin/python -m pytest \
+		-p no:cacheprovider -W ignore -m 'not long' tests/logging_spec $(OLD_TESTS:%=tests/compliance/%)
+
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing podium with every extra (PyTorch, matplotlib, test tools) into $(VENV)/: about"
 	@echo "1.7 GB on disk, several minutes; nothing outside of this folder. make clean removes it."
 	$(PYTHON) -m venv $(VENV)
+	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(LOCK))
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	$(BIN)/python -m compileall -q src
 	@touch $@
@@ -65,7 +85,7 @@ bench: $(STAMP)  ## speed against the official checker, a bare pass and cp, as r
 docs: $(STAMP)  ## regenerate the rule pages, the manual page and the schemas
 	$(BIN)/podium rules pages --write
 	$(BIN)/podium man > docs/podium.1
-	for name in config system waivers review objection report receipt record; do \
+	for name in config system waivers review objection report receipt record profile; do \
 	    $(BIN)/podium schema $$name > docs/schemas/podium-$$name.json || exit 1; done
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
 
