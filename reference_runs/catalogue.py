@@ -73,6 +73,8 @@ class Benchmark:
     """The convergence point that the reference scale has its hyperparameters from."""
     usage: Literal["training", "hpc"] = "training"
     division: Literal["closed", "open"] = "closed"
+    axes: tuple[str, ...] = ()
+    """Axes of a mesh that the model can be divided along."""
 
 
 def names() -> tuple[str, ...]:

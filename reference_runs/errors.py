@@ -29,3 +29,7 @@ class DataDamaged(RunFault):
 
 class TorchMissing(RunFault):
     """The extra that brings torch is not installed."""
+
+
+class LibraryMissing(DataMissing):
+    """A library that reads files of a kind is not installed."""

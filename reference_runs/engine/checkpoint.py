@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 
 def save(stepper: Stepper, path: Path, step: int) -> None:
-    """Write weights, optimizer state and generator state after a step, whole or not at all."""
+    """Write weights, optimizer state and generator state after a step, whole or not at all.
+
+    Of a model that is cut along a mesh every rank writes its part, into a folder; where there is
+    one, that is gone on with.
+    """
+    if stepper.task.ranks.mesh is not None or path.is_dir():
+        from podium.reference_runs.parallel.checkpoint import save_parts
+
+        save_parts(stepper, path, step)
+        return
     for optimizer in stepper.optimizers:
         if hasattr(optimizer, "consolidate_state_dict"):
             optimizer.consolidate_state_dict()  # every rank sends its share to the first
@@ -42,6 +51,10 @@ def load(stepper: Stepper, path: Path | None) -> int:
 
     Raises RunFault where there is no such file or it is another benchmark's.
     """
+    if path is not None and path.is_dir():
+        from podium.reference_runs.parallel.checkpoint import load_parts
+
+        return load_parts(stepper, path)
     if path is None or not path.is_file():
         raise RunFault(f"--resume: there is no checkpoint at {path}")
     # To the processor: what belongs on the device is copied there, and Adam's step count does not.

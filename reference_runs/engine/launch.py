@@ -11,6 +11,7 @@ from podium.logging_spec import Logger
 from podium.reference_runs.catalogue import find, need_torch, task_of
 from podium.reference_runs.errors import DataMissing, RunAborted, RunFault
 from podium.reference_runs.log.legacy_sink import LEGACY_ROUNDS, LegacySink
+from podium.reference_runs.parallel.mesh import check, check_world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.loop import Outcome, Watch
     from podium.reference_runs.engine.ranks import Ranks
     from podium.reference_runs.engine.setting import Division, Setting
+    from podium.reference_runs.parallel.mesh import Mesh
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """Call sites in logs are relative to here, so that no log reveals where podium is installed."""
@@ -64,11 +66,34 @@ def run_request(
         raise RunFault(f"{option} goes with --scale reference; smoke scale generates its data")
     if setting.data is not None and not setting.data.is_dir():
         raise RunFault(f"--data: there is no folder {setting.data}")
+    if setting.weights is not None and not setting.weights.is_dir():
+        raise RunFault(f"--weights: there is no folder {setting.weights}")
     if setting.allow_subset and division == "closed":
         raise RunFault("--allow-subset goes with --division open: closed rules fix the dataset")
     division = "open" if setting.allow_subset else division or benchmark.division
     setting = replace(setting, round=chosen, usage=benchmark.usage, division=division)
-    return RunRequest(benchmark=benchmark, setting=setting, settings=settings)
+    request = RunRequest(benchmark=benchmark, setting=setting, settings=settings)
+    if setting.mesh is not None:
+        _check_mesh(request, setting.mesh)
+    return request
+
+
+def _check_mesh(request: RunRequest, mesh: Mesh) -> None:
+    """Raise RunFault where the run cannot be divided so; no process has started."""
+    setting = request.setting
+    for option, given in (
+        ("--shard", setting.shard),
+        ("--compile", setting.compile),
+        ("--trace", setting.trace is not None),
+        ("--precision fp16", setting.precision == "fp16"),
+    ):
+        if given:
+            raise RunFault(f"--mesh does not go with {option}")
+    check(mesh, request.benchmark.axes, request.config())
+    if setting.checkpoint is not None and setting.checkpoint.is_file():
+        raise RunFault(f"--checkpoint: {setting.checkpoint} is a file; with --mesh, a folder")
+    if "WORLD_SIZE" in os.environ:
+        check_world(mesh, int(os.environ["WORLD_SIZE"]))
 
 
 def dry_log(request: RunRequest, sink: Any) -> None:
@@ -121,7 +146,8 @@ def joined_ranks(request: RunRequest) -> Iterator[Ranks]:
 
     setting = request.setting
     smoke = setting.scale == "smoke"
-    with plain_errors(), joined(setting.device, repeatable=smoke) as ranks, _threads(setting):
+    together = joined(setting.device, setting.mesh, repeatable=smoke)
+    with plain_errors(), together as ranks, _threads(setting):
         yield ranks
 
 
@@ -134,13 +160,15 @@ def _train(request: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outco
     if not setting.allow_subset:
         config.check_evaluated()
     task = task_of(request.benchmark.name)(config, setting, ranks)
+    if setting.weights is not None:
+        task.check_takes_weights()
     sink: LegacySink | str = str(path)
     if ranks.first:
         _prepare_log(path, setting)
         if setting.usage == "training" and setting.round in LEGACY_ROUNDS:
             sink = LegacySink(path, setting.round, config.name)
     try:
-        with Logger(sink, rank=ranks.rank, root_dir=ROOT) as log:
+        with Logger(sink, rank=ranks.number, root_dir=ROOT) as log:
             return train(task, log, watch)
     except DataMissing:
         if ranks.first:

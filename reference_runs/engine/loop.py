@@ -166,12 +166,12 @@ def traced(stepper: Stepper, log: Logger) -> Iterator[Callable[[], str]]:
     if path is None or not ranks.first:
         yield str
         return
-    from podium.reference_runs.engine.profiling import named_layers, profiled
+    from podium.reference_runs.profiling.traced import traced_steps
 
     log.event(NOTE, "some steps of this run were profiled, which takes time")
-    with named_layers(stepper.model), profiled(path, ranks.device) as profile:
-        stepper.stepped = profile.profiler.step
-        yield lambda: profile.tables
+    with traced_steps(path, ranks.device, stepper.model) as (stepped, tables):
+        stepper.stepped = stepped
+        yield tables
 
 
 # The rules take exactly one run_start, and the time of the interruption is not left out

@@ -6,7 +6,7 @@ import os
 import signal
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,10 @@ from podium.reference_runs.errors import RunAborted, RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from torch.distributed.device_mesh import DeviceMesh
+
+    from podium.reference_runs.parallel.mesh import Mesh
 
 TIMEOUT = timedelta(minutes=10)
 """How long a rank waits for the others before it gives up."""
@@ -31,6 +35,11 @@ class Ranks:
     device: torch.device
     rank: int = 0
     world: int = 1
+    mesh: DeviceMesh | None = None
+    """The axes that the model is divided along; `rank` and `world` then count those ranks that
+    take different samples."""
+    data: DeviceMesh | None = None
+    """Those ranks, where there is a mesh."""
     stopped: Event = field(default_factory=Event, compare=False)
     """Set by SIGTERM."""
 
@@ -42,13 +51,24 @@ class Ranks:
     @property
     def first(self) -> bool:
         """Whether this is the rank that logs."""
-        return self.rank == 0
+        return self.number == 0
+
+    @property
+    def number(self) -> int:
+        """Which process it is, among all of them."""
+        return self.rank if self.mesh is None else dist.get_rank()
+
+    @property
+    def processes(self) -> int:
+        """How many there are, those that share samples included."""
+        return self.world if self.mesh is None else dist.get_world_size()
 
     def sum(self, value: torch.Tensor) -> torch.Tensor:
-        """The sum over all ranks, on each of them."""
+        """The sum over all ranks that take different samples, on each of them."""
         if self.world > 1:
             # Without a second rank there is no process group to ask
-            dist.all_reduce(value)
+            group = None if self.data is None else self.data.get_group()
+            dist.all_reduce(value, group=group)
         return value
 
     def average(self, values: Iterable[torch.Tensor]) -> None:
@@ -73,9 +93,9 @@ class Ranks:
 
     def gather(self, mine: Any) -> list[Any]:
         """What every rank has, in the order of ranks, on each of them (small picklable things)."""
-        if self.world == 1:
+        if self.processes == 1:
             return [mine]
-        everyone: list[Any] = [None] * self.world
+        everyone: list[Any] = [None] * self.processes
         dist.all_gather_object(everyone, mine)
         return everyone
 
@@ -91,7 +111,7 @@ def ranks_per_node() -> int:
 
 
 @contextmanager
-def joined(device: str, *, repeatable: bool = False) -> Iterator[Ranks]:
+def joined(device: str, mesh: Mesh | None = None, *, repeatable: bool = False) -> Iterator[Ranks]:
     """Join the other processes, if torchrun started several; leave them at the end.
 
     `repeatable` has a GPU do the same sums in the same order each time, which takes longer.
@@ -107,9 +127,23 @@ def joined(device: str, *, repeatable: bool = False) -> Iterator[Ranks]:
             return
         _join("nccl" if chosen.type == "cuda" else "gloo")
         try:
-            yield Ranks(chosen, rank, world, stopped)
+            yield _divided(Ranks(chosen, rank, world, stopped=stopped), mesh)
         finally:
             dist.destroy_process_group()
+
+
+def _divided(ranks: Ranks, mesh: Mesh | None) -> Ranks:
+    """The ranks along the axes of a mesh, if one is given."""
+    if mesh is None:
+        return ranks
+    from torch.distributed.device_mesh import init_device_mesh
+
+    sizes = mesh.sizes()
+    devices = init_device_mesh(
+        ranks.device.type, tuple(sizes.values()), mesh_dim_names=tuple(sizes)
+    )
+    data = devices["dp", "fsdp"]._flatten("data")
+    return replace(ranks, rank=data.get_local_rank(), world=mesh.data, mesh=devices, data=data)
 
 
 def _join(backend: str) -> None:

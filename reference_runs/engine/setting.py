@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from podium.reference_runs.parallel.mesh import Mesh
+
 Scale = Literal["smoke", "reference"]
 Division = Literal["closed", "open"]
 Precision = Literal["fp32", "bf16", "fp16"]
@@ -23,9 +25,9 @@ class Setting:
     `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
     generates at some cost, such as a pre-trained base; `allow_subset` takes a dataset of another
     size than the benchmark's, in the open division; `threads` is torch's intra-op threads (the
-    small models of smoke scale are fastest with one). `shard` spreads the optimizer's state over
-    the ranks. `resume` goes on from the run's checkpoint. `trace` is where a trace of some
-    steps is written.
+    small models of smoke scale are fastest with one). `weights` is a folder of published weights to
+    start from. `shard` spreads the optimizer's state over the ranks; `mesh` divides the model, too.
+    `resume` goes on from the run's checkpoint. `trace` is where a trace of some steps is written.
     """
 
     scale: Scale = "smoke"
@@ -37,10 +39,12 @@ class Setting:
     device: str = "auto"
     compile: bool = False
     shard: bool = False
+    mesh: Mesh | None = None
     threads: int | None = None
     data: Path | None = None
     allow_subset: bool = False
     cache: Path | None = None
+    weights: Path | None = None
     checkpoint: Path | None = None
     resume: bool = False
     trace: Path | None = None

@@ -47,6 +47,13 @@ def node_folder(ranks: Ranks) -> Folder:
     return mine
 
 
+def in_place(shared: Path) -> Folder:
+    """The folder itself, where nothing is to be copied."""
+    folder = Folder("shared", make=False)
+    folder.path = shared
+    return folder
+
+
 def stage(log: Logger, shared: Path, ranks: Ranks, *, again: bool = False) -> Folder:
     """Copy a folder's files to each node, its ranks together, between the records of staging.
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
 
     from podium.reference_runs.engine.task import Loss, Task
 
@@ -38,16 +39,34 @@ class Stepper:
         task = self.task
         # A full model's weights are drawn on the device: a processor takes minutes for billions.
         full = task.setting.scale == "reference"
+        if full and task.ranks.mesh is not None:
+            return self._build_in_parts(task.ranks.mesh)
         with task.device if full else nullcontext():
             model = task.build()
-        return model.to(task.device)
+        model = model.to(task.device)
+        if task.ranks.mesh is None:
+            return model
+        # Optimizers are made of what a rank holds: the model is cut before them
+        from podium.reference_runs.parallel.sharding import shard
+
+        return shard(model, task.ranks.mesh)
+
+    def _build_in_parts(self, mesh: DeviceMesh) -> nn.Module:
+        """The model cut before it has numbers: whole it may fit no rank."""
+        from podium.reference_runs.parallel.filling import fill_parts
+        from podium.reference_runs.parallel.sharding import shard
+
+        with torch.device("meta"):
+            model = shard(self.task.build(), mesh)
+        fill_parts(model, self.task.device, self.task.initial_weights(model))
+        return model
 
     def _wrap(self) -> nn.Module:
         task = self.task
         model: nn.Module = self.model
         if task.setting.compile:
             model = torch.compile(model)  # type: ignore[assignment]
-        if task.ranks.world == 1:
+        if task.ranks.world == 1 or task.ranks.mesh is not None:
             return model
         return DistributedDataParallel(model, find_unused_parameters=task.unused_parameters)
 
@@ -97,6 +116,10 @@ class Stepper:
         if factor.device.type == "cpu" and factor == 1:
             return
         grads = [p.grad for p in self._parameters if p.grad is not None]
+        if task.ranks.mesh is not None:
+            from podium.reference_runs.parallel.sharding import local
+
+            grads = local(grads)
         torch._foreach_mul_(grads, factor)
 
     def _update(self, step: int) -> None:

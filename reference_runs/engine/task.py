@@ -13,7 +13,7 @@ from podium.reference_runs.engine.samples import Wanted
 from podium.reference_runs.errors import DataMissing, RunFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence, Sized
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -131,6 +131,14 @@ class Task(ABC, Generic[C]):
             if not path.exists():
                 raise DataMissing(f"{path} is missing")
 
+    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
+        """What gives each tensor of the model its first numbers, for a run on a mesh."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be divided along a mesh")
+
+    def check_takes_weights(self) -> None:
+        """Raise RunFault where training cannot start from published weights (`--weights`)."""
+        raise RunFault(f"--weights: {self.config.name} starts from no published weights")
+
     def training_data(self) -> Any:
         """A dataset with `__len__` and `__getitems__(indices) -> batch`, for `batches`."""
         raise NotImplementedError(f"{type(self).__name__} does not make its batches from a dataset")
@@ -184,7 +192,11 @@ class Task(ABC, Generic[C]):
     def clip(self, parameters: Sequence[nn.Parameter]) -> None:
         """Limit the gradient's norm where the config has `opt_gradient_clip_norm`."""
         limit = getattr(self.config, "opt_gradient_clip_norm", None)
-        if limit:
+        if limit and self.ranks.mesh is not None:
+            from podium.reference_runs.parallel.sharding import clip
+
+            clip(parameters, limit)
+        elif limit:
             torch.nn.utils.clip_grad_norm_(parameters, limit)
 
     def after_step(self, model: nn.Module, step: int) -> None:
@@ -192,6 +204,9 @@ class Task(ABC, Generic[C]):
 
     def stage(self, log: Logger) -> None:
         """Bring data near (HPC): log `staging_start` and `staging_stop` around it."""
+
+    def read_in_place(self) -> None:
+        """Have `open_data` read the data where they lie: instead of `stage`, outside of a run."""
 
     def optimizer(self, kind: type[Optimizer], groups: Any, **settings: Any) -> Optimizer:
         """An optimizer; with `setting.shard` each rank keeps the state of its share of tensors.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from podium.reference_runs.gpt_oss_20b.model import Decoder
 from podium.reference_runs.llama31.data import UNSCORED, Batch
 from podium.reference_runs.llama31.train import Pretraining
+from podium.reference_runs.weights.layout import GPT_OSS, Layout
 
 if TYPE_CHECKING:
     from torch import nn
@@ -18,9 +19,16 @@ if TYPE_CHECKING:
 class MixturePretraining(Pretraining):
     """Next-token prediction by a mixture of experts, from random weights."""
 
-    def build(self) -> nn.Module:
-        """The decoder, with random weights."""
+    layout: ClassVar[Layout] = GPT_OSS
+
+    def decoder(self) -> nn.Module:
+        """The model with random weights."""
         return Decoder(self._of_mixture)
+
+    @property
+    def deviation(self) -> float:
+        """Of random weights."""
+        return self._of_mixture.initial_deviation
 
     def loss(self, model: nn.Module, batch: Batch) -> Loss:
         """Cross-entropy summed over tokens, but those that follow a document's end."""

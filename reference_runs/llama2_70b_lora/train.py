@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,9 +16,11 @@ from podium.reference_runs.llama31.base import base_weights, fill, published_wei
 from podium.reference_runs.llama31.data import synthetic
 from podium.reference_runs.llama31.train import LanguageModel
 from podium.reference_runs.modeling.schedule import cosine
+from podium.reference_runs.parallel.filling import Drawn
+from podium.reference_runs.weights.layout import FUSED_LLAMA, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor, nn
     from torch.optim import Optimizer
@@ -35,8 +38,14 @@ class FineTuning(LanguageModel[Llama2Lora]):
         "train.bin",
         "validation.bin",
         "validation_labels.bin",
-        "base.pt",
     )
+
+    layout: ClassVar[Layout] = FUSED_LLAMA
+
+    @property
+    def starts_trained(self) -> bool:
+        """What is tuned is a published model."""
+        return True
 
     def language(self) -> Language:
         """The base's language with a part of its contexts changed."""
@@ -60,13 +69,32 @@ class FineTuning(LanguageModel[Llama2Lora]):
         # A model on the meta device has shapes only, which nothing can fill
         if next(model.parameters()).is_meta:
             return model
-        if self.setting.scale == "smoke":
+        path = self.start_weights()
+        if path is not None and path.is_dir():
+            names = [name for name in model.state_dict() if not is_adapter(name)]
+            fill(model, self.published(path, names), path, kept=is_adapter)
+            return model
+        if path is None:
             weights, path = base_weights(self.config, self.setting), Path()
         else:
-            path = self.data_folder / "base.pt"
             weights = published_weights(path)
         fill(model, _fused(weights, path), path, kept=is_adapter)
         return model
+
+    def published(self, path: Path, names: Sequence[str]) -> Mapping[str, Tensor]:
+        """The base's weights, with one projection for query, key and value."""
+        found = super().published(path, names)
+        return found if path.is_dir() else _fused(dict(found), path)
+
+    def is_new(self, name: str) -> bool:
+        """The adapters are."""
+        return is_adapter(name)
+
+    def drawn(self, name: str, shape: torch.Size, numbers: Drawn) -> Tensor:
+        """An adapter's first numbers: its second matrix is 0."""
+        if ".up." in name:
+            return torch.zeros(shape, device=self.device)
+        return numbers.uniform(shape, 1 / math.sqrt(shape[-1]))
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on the adapters."""

@@ -19,9 +19,10 @@ from podium.reference_runs.engine.arrays import saved_tensors
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
 from podium.reference_runs.llama31.model import Llama
+from podium.reference_runs.weights.published import Published
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from torch import Tensor, nn
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.llama31.config import Decoder
 
 STEPS, BATCH, RATE = 320, 16, 4e-3
+FOLDER, FILE = "base", "base.pt"
 VERSION = 4
 """To be raised when what is below makes other weights."""
 
@@ -55,24 +57,50 @@ def published_weights(path: Path) -> dict[str, Tensor]:
     return found
 
 
+def start_place(folder: Path) -> Path:
+    """Where published weights lie below `--data`: a folder `base` of safetensors, or `base.pt`."""
+    return folder / FOLDER if (folder / FOLDER).is_dir() else folder / FILE
+
+
+def check_start(place: Path) -> None:
+    """Raise DataMissing where the weights are not there; nothing is opened."""
+    if not place.exists():
+        raise DataMissing(
+            f"{place} is missing; training starts from published weights: a folder {FOLDER} of"
+            f" safetensors, or {FILE}"
+        )
+
+
 def fill(
     model: nn.Module,
-    weights: dict[str, Tensor],
+    weights: Mapping[str, Tensor],
     path: Path,
     *,
     kept: Callable[[str], bool] = lambda _: False,
 ) -> None:
-    """Give a model its weights, all but those whose names are to be kept; raises DataMissing."""
+    """Give a model its weights, all but those whose names are to be kept; raises DataMissing.
+
+    One tensor is read after the other: together they may not fit beside the model.
+    """
     wanted = {name: tensor for name, tensor in model.state_dict().items() if not kept(name)}
     for name in [*wanted, *weights]:
         if name not in weights:
             raise DataMissing(f"{path} holds no tensor {name}")
         if name not in wanted:
             raise DataMissing(f"{path} holds a tensor {name}, which the model has not")
-        found, shape = tuple(weights[name].shape), tuple(wanted[name].shape)
-        if found != shape:
-            raise DataMissing(f"{path}: {name} is of shape {found}; expected {shape}")
-    model.load_state_dict(weights, strict=False)
+    for name, tensor in wanted.items():
+        tensor.copy_(fitting(weights, name, tuple(tensor.shape), path))
+
+
+def fitting(weights: Mapping[str, Tensor], name: str, shape: tuple[int, ...], path: Path) -> Tensor:
+    """One of the weights, which must have that shape; raises DataMissing."""
+    if name not in weights:
+        raise DataMissing(f"{path} holds no tensor {name}")
+    # Of published weights no number is read for their shape
+    found = weights.shape(name) if isinstance(weights, Published) else tuple(weights[name].shape)
+    if found != shape:
+        raise DataMissing(f"{path}: {name} is of shape {found}; expected {shape}")
+    return weights[name]
 
 
 def _place(config: Decoder, setting: Setting) -> Path:

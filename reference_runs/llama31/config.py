@@ -211,6 +211,7 @@ BENCHMARKS = (
         rounds=("5.1", "6.0", "6.1"),
         point=POINT_8B,
         division="open",
+        axes=("dp", "fsdp", "tp"),
     ),
     Benchmark(
         name="llama31_405b",
@@ -221,5 +222,6 @@ BENCHMARKS = (
         rounds=("5.0", "5.1", "6.0"),
         point=POINT_405B,
         division="open",
+        axes=("dp", "fsdp", "tp"),
     ),
 )

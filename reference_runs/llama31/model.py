@@ -65,7 +65,7 @@ class Attention(nn.Module):
     def __init__(self, config: Decoder) -> None:
         super().__init__()
         size = config.width // config.heads
-        self.heads, self.kv_heads = config.heads, config.kv_heads
+        self.size = size
         self.query = nn.Linear(config.width, config.heads * size, bias=False)
         self.key = nn.Linear(config.width, config.kv_heads * size, bias=False)
         self.value = nn.Linear(config.width, config.kv_heads * size, bias=False)
@@ -74,9 +74,10 @@ class Attention(nn.Module):
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
         """Attend to earlier positions; (B, L, D) to (B, L, D)."""
         batch, length, _ = x_BLD.shape
-        q_BHLE = self.query(x_BLD).view(batch, length, self.heads, -1).transpose(1, 2)
-        k_BKLE = self.key(x_BLD).view(batch, length, self.kv_heads, -1).transpose(1, 2)
-        v_BKLE = self.value(x_BLD).view(batch, length, self.kv_heads, -1).transpose(1, 2)
+        # However many heads this rank has: tensor parallelism shares them out
+        q_BHLE = self.query(x_BLD).view(batch, length, -1, self.size).transpose(1, 2)
+        k_BKLE = self.key(x_BLD).view(batch, length, -1, self.size).transpose(1, 2)
+        v_BKLE = self.value(x_BLD).view(batch, length, -1, self.size).transpose(1, 2)
         y_BHLE = attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
         y: Tensor = self.out(joined_heads(y_BHLE))
         return y

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import torch
 
 from podium.reference_runs.engine.order import Permutation
 from podium.reference_runs.engine.task import Loss, Task
-from podium.reference_runs.llama31.base import base_weights, fill, published_weights
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.llama31.base import (
+    base_weights,
+    check_start,
+    fill,
+    fitting,
+    published_weights,
+    start_place,
+)
 from podium.reference_runs.llama31.config import Decoder, Llama31, Llama31Large
 from podium.reference_runs.llama31.data import (
     LANGUAGE_SEED,
@@ -20,11 +29,15 @@ from podium.reference_runs.llama31.data import (
 from podium.reference_runs.llama31.files import from_files
 from podium.reference_runs.llama31.model import Llama
 from podium.reference_runs.modeling.schedule import cosine
+from podium.reference_runs.parallel.filling import Drawn
+from podium.reference_runs.weights.layout import LLAMA, Layout
+from podium.reference_runs.weights.published import Published
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from torch import nn
+    from torch import Tensor, nn
     from torch.optim import Optimizer
 
 D = TypeVar("D", bound=Decoder)
@@ -44,6 +57,8 @@ class LanguageModel(Task[D]):
     """Next-token prediction; the quality is the mean loss on held-out sequences, in nats."""
 
     files: ClassVar[tuple[str, ...]] = ("train.bin", "validation.bin")
+    layout: ClassVar[Layout] = LLAMA
+    """How the published model names its tensors."""
 
     training: Tokens
     evaluation: Tokens
@@ -51,6 +66,71 @@ class LanguageModel(Task[D]):
     def language(self) -> Language:
         """The synthetic language of smoke scale."""
         return Language(self.config.vocabulary, LANGUAGE_SEED)
+
+    @property
+    def starts_trained(self) -> bool:
+        """Whether the benchmark goes on from published weights."""
+        return False
+
+    def start_weights(self) -> Path | None:
+        """The published weights that training starts from; None for random or smoke scale's own."""
+        if self.setting.weights is not None:
+            return self.setting.weights
+        if self.setting.scale == "smoke" or not self.starts_trained:
+            return None
+        return start_place(self.data_folder)
+
+    def check_files(self) -> None:
+        """The tokens' files and the weights to start from."""
+        super().check_files()
+        place = self.start_weights()
+        if place is not None:
+            check_start(place)
+
+    def check_takes_weights(self) -> None:
+        """Raise RunFault where closed rules have a benchmark start from random weights."""
+        if not self.starts_trained and self.setting.division == "closed":
+            raise RunFault(
+                f"--weights goes with --division open: {self.config.name} starts from random"
+                " weights"
+            )
+
+    def published(self, path: Path, names: Sequence[str]) -> Mapping[str, Tensor]:
+        """The weights of a folder in the model's layout, or of a file; raises DataMissing."""
+        if path.is_dir():
+            return Published(path, self.layout, names)
+        return published_weights(path)
+
+    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
+        """The published weights, or random ones with the deviations of the model's own."""
+        place, drawn = self.start_weights(), Drawn(self.setting.seed, self.device)
+        names = [name for name in model.state_dict() if not self.is_new(name)]
+        weights = self.published(place, names) if place is not None else {}
+
+        def first(name: str, shape: torch.Size) -> Tensor:
+            if place is None or self.is_new(name):
+                return self.drawn(name, shape, drawn)
+            return fitting(weights, name, tuple(shape), place)
+
+        return first
+
+    def is_new(self, name: str) -> bool:
+        """Whether a tensor is the benchmark's own, in no published model."""
+        return False
+
+    def drawn(self, name: str, shape: torch.Size, numbers: Drawn) -> Tensor:
+        """The first numbers of a tensor that is not published."""
+        if len(shape) == 1:
+            return torch.ones(shape, device=self.device)
+        # Each block adds twice to the stream: keep its variance independent of depth
+        deep = name.endswith(("out.weight", "down.weight", "experts.down"))
+        less = math.sqrt(2 * self.config.layers if deep else 1)
+        return numbers.normal(shape, self.deviation / less)
+
+    @property
+    def deviation(self) -> float:
+        """Of random weights."""
+        return 0.02
 
     def prepare(self) -> None:
         """Draw sentences of the synthetic language."""
@@ -79,42 +159,57 @@ class LanguageModel(Task[D]):
     def evaluate(self, model: nn.Module) -> float:
         """Mean loss per token that counts of the evaluation sequences, in nats."""
         sums = torch.zeros(2, dtype=torch.float64, device=self.device)
-        for indices in self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH):
-            batch = self.evaluation.__getitems__(indices)
+        for batch in self._evaluation_batches():
             loss = self.loss(model, batch)
             sums += torch.tensor([float(loss.total), float(loss.items)], device=self.device)
         total, count = self.ranks.sum(sums).tolist()
         return float(total / count)
 
+    def _evaluation_batches(self) -> Iterator[Batch]:
+        """The share of this rank; on a mesh as many batches on each, for all work on each."""
+        count, ranks = len(self.evaluation), self.ranks
+        portions = ranks.portions(range(count), EVALUATION_BATCH)
+        for indices in portions:
+            yield self.evaluation.__getitems__(indices)
+        most = math.ceil(math.ceil(count / ranks.world) / EVALUATION_BATCH)
+        for _ in range(most - len(portions) if ranks.mesh else 0):
+            tokens, targets = self.evaluation.__getitems__([0])
+            yield Batch(tokens, torch.full_like(targets, UNSCORED))
+
 
 class Pretraining(LanguageModel[Llama31]):
     """The whole decoder is trained; 405B goes on from a base, which smoke scale makes itself.
 
-    At reference scale the base is the published checkpoint, `base.pt`, in the model's own names.
+    At reference scale the base is the published checkpoint: a folder `base` of safetensors, or
+    `base.pt` in the model's own names.
     """
 
-    def needed_files(self) -> tuple[str, ...]:
-        """The tokens' files and, for 405B, the weights that training begins with."""
-        return (*self.files, BASE) if isinstance(self.config, Llama31Large) else self.files
+    @property
+    def starts_trained(self) -> bool:
+        """405B does."""
+        return isinstance(self.config, Llama31Large)
 
     def language(self) -> Language:
         """For 405B another language than its base's: half of the contexts go on differently."""
         language = super().language()
-        large = isinstance(self.config, Llama31Large)
-        return language.changed(CHANGED_SHARE, CHANGED_SEED) if large else language
+        return language.changed(CHANGED_SHARE, CHANGED_SEED) if self.starts_trained else language
 
     def build(self) -> nn.Module:
         """The decoder, with random weights or those of the base."""
-        model = Llama(self.config)
+        model = self.decoder()
         # A model on the meta device has shapes only, which nothing can fill
-        if not isinstance(self.config, Llama31Large) or next(model.parameters()).is_meta:
+        if next(model.parameters()).is_meta:
             return model
-        if self.setting.scale == "smoke":
+        path = self.start_weights()
+        if path is not None:
+            fill(model, self.published(path, [*model.state_dict()]), path)
+        elif self.starts_trained:
             model.load_state_dict(base_weights(self.config, self.setting))
-        else:
-            path = self.data_folder / BASE
-            fill(model, published_weights(path), path)
         return model
+
+    def decoder(self) -> nn.Module:
+        """The model with random weights."""
+        return Llama(self.config)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW; norms' weights do not decay."""
@@ -146,8 +241,6 @@ class Pretraining(LanguageModel[Llama31]):
 
 
 EVALUATION_BATCH = 32
-
-BASE = "base.pt"
 
 CHANGED_SHARE, CHANGED_SEED = 0.5, 405
 

@@ -36,10 +36,12 @@ def declare(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> None
     submission(log, config, setting, ranks)
     log.event(keys.SEED, setting.seed)
     # Only HPC rules ask for these two; verifiers ignore keys that no rule names
-    log.event(keys.NUMBER_OF_NODES, max(1, ranks.world // ranks_per_node()))
+    log.event(keys.NUMBER_OF_NODES, max(1, ranks.processes // ranks_per_node()))
     log.event(keys.ACCELERATORS_PER_NODE, _accelerators(ranks))
     hyperparameters(log, config, setting)
     log.disclosure(**disclosures(config, setting, ranks))
+    if setting.weights is not None:
+        log.event(NOTE, "training starts from published weights (--weights)")
     if setting.scale == "smoke":
         log.event(NOTE, SMOKE)
         log.event(NOTE, f"target: {config.metric} {config.target:g}")
@@ -68,7 +70,7 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
         "lowest_numerical_precision_in_linear": lowest,
         "lowest_numerical_precision_in_attn": lowest,
         "lowest_numerical_precision_in_comm": "fp32",  # DDP sums the gradients of fp32 weights
-        "tensor_parallelism": 1,
+        "tensor_parallelism": setting.mesh.tp if setting.mesh else 1,
         "pipeline_parallelism": 1,
         "context_parallelism": 1,
         "expert_parallelism": 1,
@@ -84,7 +86,7 @@ def platform_name(setting: Setting, ranks: Ranks) -> str:
     else:
         what = platform.processor() or platform.machine()
     tail = " (smoke scale, synthetic data)" if setting.scale == "smoke" else ""
-    return f"{ranks.world}x {what}{tail}"
+    return f"{ranks.processes}x {what}{tail}"
 
 
 def clear_caches(log: Logger, setting: Setting) -> None:

@@ -27,6 +27,7 @@ class Of(StrEnum):
     REPORT = "report"
     RECEIPT = "receipt"
     RECORD = "record"
+    PROFILE = "profile"
 
 
 def schema_of(of: Of, rules: Round | None = None) -> Schema:
@@ -94,6 +95,14 @@ def _record(_: Round | None) -> Schema:
     return record_schema()
 
 
+def _profile(_: Round | None) -> Schema:
+    from pydantic import TypeAdapter
+
+    from podium.reference_runs.profiling.profile import Profile
+
+    return TypeAdapter(Profile).json_schema()
+
+
 class _Told(NamedTuple):
     title: str
     about: str
@@ -130,5 +139,8 @@ _SCHEMAS = {
     ),
     Of.RECORD: _Told(
         "MLPerf log record", "What follows the token :::MLLOG of a log line.", _record
+    ),
+    Of.PROFILE: _Told(
+        "podium profile", "profile.json: what podium profile measures of a trainer.", _profile
     ),
 }

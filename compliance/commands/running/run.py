@@ -18,12 +18,14 @@ import typer
 from podium.compliance.commands.delivery import warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import Division
+from podium.compliance.commands.running.meshes import MeshOption, ProcessesOption, ranks_wanted
 from podium.compliance.commands.running.progress import follow, outcome_text
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
 from podium.compliance.interrupts import raise_always
 from podium.reference_runs.engine.setting import ORG, Setting
 from podium.reference_runs.errors import RunAborted, RunFault
+from podium.reference_runs.parallel.mesh import Mesh, parse
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -119,6 +121,10 @@ CacheOption = Annotated[
     Path | None,
     typer.Option("--cache", help="Keep what smoke scale generates in this folder.", metavar="DIR"),
 ]
+WeightsOption = Annotated[
+    Path | None,
+    typer.Option("--weights", help="Start from these safetensors files.", metavar="DIR"),
+]
 OrgOption = Annotated[
     str, typer.Option("--org", help="Organisation that the log names.", metavar="NAME")
 ]
@@ -134,12 +140,6 @@ TraceOption = Annotated[
     typer.Option("--trace", help="Write a trace of some steps here; print tables.", metavar="FILE"),
 ]
 OldTraceOption = Annotated[Path | None, typer.Option("--profile", hidden=True)]
-ProcessesOption = Annotated[
-    int,
-    typer.Option(
-        "--processes", min=1, help="Ranks on this machine, started by torchrun.", metavar="N"
-    ),
-]
 ThreadsOption = Annotated[
     int | None,
     typer.Option(
@@ -166,6 +166,7 @@ class _Machine(NamedTuple):
     device: str
     compile: bool
     shard: bool
+    mesh: Mesh | None
     threads: int | None
 
 
@@ -175,6 +176,7 @@ class _Files(NamedTuple):
     data: Path | None
     allow_subset: bool
     cache: Path | None
+    weights: Path | None
     checkpoint: Path | None
     resume: bool
     trace: Path | None
@@ -194,6 +196,7 @@ def run(
     data: DataOption = None,
     allow_subset: SubsetOption = False,
     cache: CacheOption = None,
+    weights: WeightsOption = None,
     org: OrgOption = ORG,
     settings: SetOption = None,
     dry_log: DryOption = False,
@@ -202,6 +205,7 @@ def run(
     processes: ProcessesOption = 1,
     threads: ThreadsOption = None,
     shard: ShardOption = False,
+    mesh: MeshOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     quiet: QuietOption = False,
@@ -214,17 +218,19 @@ def run(
 
     Exit status: 0 every run reached its target, 1 one did not, 2 bad arguments or nothing to train.
     """
-    machine = _Machine(precision.value, device, compile, shard, threads)
-    files = _Files(data, allow_subset, cache, checkpoint, resume, trace or _deprecated(old_trace))
-    with _reported():
-        # torchrun has set RANK where this process is a rank already
-        if processes > 1 and "RANK" not in os.environ:
-            raise typer.Exit(_start_ranks(processes))
-        setting = Setting(
-            scale=scale.value, seed=seed, org=org, **machine._asdict(), **files._asdict()
-        )
+    trace = trace or _deprecated(old_trace)
+    files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
+    with reported():
+        cut = parse(mesh) if mesh else None
+        machine = _Machine(precision.value, device, compile, shard, cut, threads)
+        setting = _setting(scale, seed, org, machine, files)
         request = _request(benchmark, setting, settings or [], (round, division))
-        raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
+        with _ranks_started(processes if dry_log else ranks_wanted(cut, processes)):
+            raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
+
+
+def _setting(scale: Scale, seed: int, org: str, machine: _Machine, files: _Files) -> Setting:
+    return Setting(scale=scale.value, seed=seed, org=org, **machine._asdict(), **files._asdict())
 
 
 def _deprecated(old_trace: Path | None) -> Path | None:
@@ -234,7 +240,7 @@ def _deprecated(old_trace: Path | None) -> Path | None:
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def reported() -> Iterator[None]:
     """A run that was aborted ends with status 1, one that could not begin is a usage fault."""
     # The trainers and torchrun end a run in their own way, which takes several steps
     raise_always()
@@ -247,6 +253,15 @@ def _reported() -> Iterator[None]:
         raise UsageFault(str(error)) from None
 
 
+@contextmanager
+def _ranks_started(processes: int) -> Iterator[None]:
+    """Run what follows once in each rank; this process only waits for several."""
+    # torchrun has set RANK where this process is a rank already
+    if processes > 1 and "RANK" not in os.environ:
+        raise typer.Exit(_start_ranks(processes))
+    yield
+
+
 def _request(
     benchmark: str, setting: Setting, settings: list[str], rules: tuple[str | None, Division | None]
 ) -> RunRequest:
@@ -256,7 +271,7 @@ def _request(
     if "." in benchmark:
         benchmark = _from_plugin(benchmark)
     return run_request(
-        benchmark, setting, _pairs(settings), (round_name, division.value if division else None)
+        benchmark, setting, pairs(settings), (round_name, division.value if division else None)
     )
 
 
@@ -322,12 +337,13 @@ def _dry_log(request: RunRequest, output: Path | None) -> None:
         dry_log(request, str(output))
 
 
-def _pairs(texts: list[str]) -> dict[str, str]:
-    pairs = {}
+def pairs(texts: list[str]) -> dict[str, str]:
+    """What `--set` gives, by name; raises UsageFault."""
+    found = {}
     for text in texts:
         # Only the first = separates: a value may hold others
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageFault(f"--set is {text!r}; must be KEY=VALUE")
-        pairs[name.strip()] = value.strip()
-    return pairs
+        found[name.strip()] = value.strip()
+    return found

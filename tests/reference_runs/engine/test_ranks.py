@@ -46,7 +46,8 @@ def as_rank(rank: int, name: str, folder: Path) -> None:
     dist.destroy_process_group()
 
 
-@pytest.mark.parametrize("name", ["deepcam", pytest.param("resnet", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["deepcam", "resnet"])
 def test_two_ranks_have_the_running_statistics_of_one(name: str, tmp_path: Path) -> None:
     mp.spawn(as_rank, (name, tmp_path), nprocs=2)
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))

@@ -1,0 +1,77 @@
+"""What `podium profile` costs the run that it watches: level 0 against the plain loop, in turns.
+
+Blocks of steps alternate between the run's own loop as `podium run` calls it and the same under the
+run level, so that whatever else the machine does falls on both. Prints processor time per step and
+the ratio; the deeper levels print their overhead in every profile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+from podium.reference_runs.engine.launch import joined_ranks, run_request
+from podium.reference_runs.engine.loop import train_block
+from podium.reference_runs.engine.progress import block_at
+from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.profiling.session import Measuring, measuring
+
+
+class Nowhere:
+    """A sink that keeps nothing."""
+
+    def write(self, line: bytes) -> None:
+        """Forget it."""
+
+    def retry(self) -> None:
+        """Nothing is kept."""
+
+    sync = close = retry
+
+
+def plain(made: Measuring) -> float:
+    """Processor seconds per step of a block as `podium run` trains it."""
+    stepper, steps = made.stepper, (made.done, made.done + made.turn_steps)
+    at = block_at(stepper.task.config, stepper.task.setting, *steps)
+    began = time.process_time()
+    with made.log.block(**at):
+        train_block(stepper, made.log, steps, lambda _: None)
+    made.done = steps[1]
+    return (time.process_time() - began) / made.turn_steps
+
+
+def watched(made: Measuring) -> float:
+    """Processor seconds per step of a block under the run level."""
+    began = time.process_time()
+    made.run()
+    return (time.process_time() - began) / made.turn_steps
+
+
+def main() -> None:
+    """Print one line for each trainer."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=["llama31_8b"])
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=10, help="steps of a block")
+    options = parser.parse_args()
+    for name in options.names:
+        request = run_request(name, Setting(device="cpu"), {})
+        with (
+            joined_ranks(request) as ranks,
+            measuring(request, ranks, Nowhere(), options.steps) as made,
+        ):
+            pairs = []
+            for pair in range(options.pairs):
+                works = (plain, watched) if pair % 2 else (watched, plain)
+                found = {work: work(made) for work in works}
+                pairs.append((found[watched], found[plain]))
+        with_it, without = (statistics.median(each) * 1000 for each in zip(*pairs, strict=True))
+        ratio = statistics.median(a / b for a, b in pairs)
+        print(
+            f"{name}: {with_it:.3f} ms a step under level 0, {without:.3f} ms without: {ratio:.3f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

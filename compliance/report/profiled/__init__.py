@@ -1,0 +1,1 @@
+"""A trainer's profile as one HTML page."""

@@ -1,0 +1,163 @@
+"""Pictures of a profile as shapes with places: the template draws them as SVG."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+Row = Mapping[str, Any]
+
+WIDTH, ROW = 1000.0, 22.0
+"""Units of a picture's width, and of a row in it."""
+LETTER = 8.0
+"""Width of a letter, about."""
+TALL = 320.0
+
+
+class Box(NamedTuple):
+    """A rectangle with its label, which is cut to fit, and what a pointer over it shows."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+    title: str
+    shade: int
+
+
+class Dot(NamedTuple):
+    """A point of the roofline picture."""
+
+    x: float
+    y: float
+    radius: float
+    title: str
+
+
+class Roofline(NamedTuple):
+    """The roof as a line of points, operators as dots, and marks (place, text) of both axes."""
+
+    roof: str
+    dots: list[Dot]
+    below: list[tuple[float, str]]
+    beside: list[tuple[float, str]]
+
+
+def icicle(layers: Sequence[Row]) -> list[Box]:
+    """Modules below those that hold them, as wide as their passes take."""
+    known = {layer["name"]: layer for layer in layers}
+    below: dict[str, list[str]] = defaultdict(list)
+    for name in known:
+        if name:
+            below[_holder(name, known)].append(name)
+    if "" not in known:
+        return []
+    return [*_boxes("", (0.0, WIDTH, 0), known, below)]
+
+
+def _holder(name: str, known: Mapping[str, Row]) -> str:
+    """The nearest module above that ran itself: lists of modules do not."""
+    name = name.rpartition(".")[0]
+    while name not in known:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def _boxes(
+    name: str,
+    place: tuple[float, float, int],
+    known: Mapping[str, Row],
+    below: Mapping[str, Sequence[str]],
+) -> Iterator[Box]:
+    x, width, depth = place
+    layer, own = known[name], _time(known[name])
+    label = name.removeprefix(f"{_holder(name, known)}.") if name else layer["kind"]
+    shown = label[: int(width / LETTER) - 1]
+    shown = shown if width > 4 * LETTER else ""
+    title = (
+        f"{name or layer['kind']}: forward {layer['forward_ms']:.3f} ms,"
+        f" backward {layer['backward_ms']:.3f} ms"
+    )
+    yield Box(x, depth * ROW, width, ROW - 1, shown, title, depth % 4)
+    inner = below.get(name, ())
+    # Modules that overlap on a device may add up to more than what holds them
+    whole = max(own, sum(_time(known[each]) for each in inner))
+    for each in inner:
+        part = width * _time(known[each]) / whole if whole else 0.0
+        if part > 0.5:
+            yield from _boxes(each, (x, part, depth + 1), known, below)
+        x += part
+
+
+def _time(layer: Row) -> float:
+    return float(layer["forward_ms"] + layer["backward_ms"])
+
+
+def roofline(operators: Sequence[Row], roof: Row | None) -> Roofline | None:
+    """Operators by FLOP per byte and FLOP/s, both by their logarithm, under the device's roof."""
+    shown = [each for each in operators if each["intensity"] and each["ms"] > 0]
+    if roof is None or not shown:
+        return None
+    ridge = roof["flop_per_s"] / roof["bytes_per_s"]
+    rates = [each["flop"] / each["ms"] * 1000 for each in shown]
+    intensities = [each["intensity"] for each in shown]
+    across = _Scale([*intensities, ridge * 4, ridge / 4], 60, WIDTH - 10)
+    up = _Scale([*rates, roof["flop_per_s"] * 1.5], TALL - 30, 10)
+    line = [
+        f"{across.at(x):.1f},{up.at(min(roof['flop_per_s'], x * roof['bytes_per_s'])):.1f}"
+        for x in (across.low, ridge, across.high)
+    ]
+    longest = max(each["ms"] for each in shown)
+    dots = [
+        Dot(
+            across.at(each["intensity"]),
+            up.at(rate),
+            3 + 9 * math.sqrt(each["ms"] / longest),
+            f"{each['name']} {each['module']} ({each['phase']}): {each['ms']:.3f} ms,"
+            f" {rate / 1e9:.4g} GFLOP/s at {each['intensity']:.3g} FLOP/B",
+        )
+        for each, rate in zip(shown, rates, strict=True)
+    ]
+    beside = [(place, f"{value / 1e9:g}") for place, value in up.marks()]
+    below = [(place, f"{value:g}") for place, value in across.marks()]
+    return Roofline(" ".join(line), dots, below, beside)
+
+
+class _Scale:
+    """Places of values by their logarithm, with marks at powers of ten."""
+
+    def __init__(self, values: Sequence[float], begin: float, end: float) -> None:
+        self.low, self.high = min(values) / 1.5, max(values) * 1.5
+        self._begin, self._end = begin, end
+
+    def at(self, value: float) -> float:
+        """The place of a value."""
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self._begin + share * (self._end - self._begin)
+
+    def marks(self) -> Iterator[tuple[float, float]]:
+        """(place, value) of each power of ten."""
+        for power in range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1):
+            yield self.at(10.0**power), 10.0**power
+
+
+def timeline(steps: Sequence[float]) -> list[Box]:
+    """A bar for each step, as high as it took."""
+    if not steps:
+        return []
+    width, top = WIDTH / len(steps), max(steps)
+    return [
+        Box(
+            at * width,
+            120 * (1 - ms / top),
+            max(width - 1, 0.5),
+            120 * ms / top,
+            "",
+            f"step {at + 1}: {ms:.3f} ms",
+            0,
+        )
+        for at, ms in enumerate(steps)
+    ]

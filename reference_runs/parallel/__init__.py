@@ -1,0 +1,1 @@
+"""How a model is divided among ranks, by torch.distributed's own means."""

@@ -1,0 +1,83 @@
+"""A model cut along the axes of a mesh: tensor parallelism within, FSDP around each block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Replicate, distribute_module
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    ParallelStyle,
+    RowwiseParallel,
+    parallelize_module,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
+
+
+class Replicated(ParallelStyle):
+    """Whole on every rank of the axis, as a tensor that knows it: gradients then have one mesh."""
+
+    def _apply(self, module: nn.Module, device_mesh: DeviceMesh) -> nn.Module:
+        def entered(_: nn.Module, inputs: tuple[Tensor, ...], mesh: DeviceMesh) -> Any:
+            return tuple(DTensor.from_local(each, mesh, [Replicate()]) for each in inputs)
+
+        def left(_: nn.Module, output: Any, _mesh: DeviceMesh) -> Any:
+            return output.to_local()
+
+        return distribute_module(module, device_mesh, None, entered, left)
+
+
+def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
+    """How the parts of a Llama decoder are cut.
+
+    Heads and inner widths, so that each block adds up over the ranks twice; the embedding and the
+    output by words.
+    """
+    plan: dict[str, ParallelStyle] = {
+        "embedding": RowwiseParallel(input_layouts=Replicate()),
+        "norm": Replicated(),
+        "output": ColwiseParallel(output_layouts=Replicate()),
+    }
+    for number in range(blocks):
+        at = f"blocks.{number}"
+        for name in ("attention.query", "attention.key", "attention.value", "ffn.gate", "ffn.up"):
+            plan[f"{at}.{name}"] = ColwiseParallel()
+        for name in ("attention.out", "ffn.down"):
+            plan[f"{at}.{name}"] = RowwiseParallel()
+        for name in ("attention_norm", "ffn_norm"):
+            plan[f"{at}.{name}"] = Replicated()
+    return plan
+
+
+def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh (dp, fsdp, tp)."""
+    blocks: Any = model.blocks
+    if mesh["tp"].size() > 1:
+        parallelize_module(model, mesh["tp"], decoder_plan(len(blocks)))
+    # Of one dimension where there is one copy: a second of size 1 would sum over nobody
+    data = mesh["dp", "fsdp"] if mesh["dp"].size() > 1 else mesh["fsdp"]
+    for block in blocks:
+        fully_shard(block, mesh=data)
+    fully_shard(model, mesh=data)
+    return model
+
+
+def local(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """The parts of tensors that this rank holds, in the same memory."""
+    return [each.to_local() if isinstance(each, DTensor) else each for each in tensors]
+
+
+def clip(parameters: Sequence[nn.Parameter], limit: float) -> None:
+    """Limit the norm of the whole gradient, of which each rank holds a part."""
+    grads = [each.grad for each in parameters if each.grad is not None]
+    norm = torch.nn.utils.get_total_norm(grads)
+    whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
+    factor = torch.clamp(limit / (whole + 1e-6), max=1.0)
+    torch._foreach_mul_(local(grads), factor)

@@ -1,0 +1,152 @@
+"""What operators do in one step: floating-point operations, bytes of tensors, memory they take."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch import nn
+
+    from podium.reference_runs.profiling.profile import Phase
+
+
+_LEAF = "torch::autograd::AccumulateGrad"
+"""Nodes that add up the gradient of a weight; they have no number of their own."""
+
+
+class Place(NamedTuple):
+    """Where an operator is called: the innermost module, the phase, and its name (aten::mm)."""
+
+    module: str
+    phase: Phase
+    operator: str
+
+
+class Count(NamedTuple):
+    """Of all calls in a place: FLOP, bytes of tensors read and written, bytes of new tensors."""
+
+    flop: float = 0
+    bytes: float = 0
+    allocated: float = 0
+
+    def plus(self, other: Count) -> Count:
+        """The sum of both."""
+        return Count(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts while it is entered.
+
+    FLOP are those of matrix products, convolutions and attention, as torch counts them; what is
+    done to one number at a time has none here. Views move no bytes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found: dict[Place, Count] = defaultdict(Count)
+        self._open: list[str] = []
+        self._changes: list[tuple[int, str]] = []
+        self._updates = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call an operator and count it."""
+        out = func(*args, **(kwargs or {}))
+        name = func._overloadpacket._qualified_op_name
+        # Marks of ranges do nothing themselves
+        if name.startswith("profiler::"):
+            return out
+        place = Place(*self._place(), name)
+        count = _count(func, args, kwargs or {}, out)
+        self.found[place] = self.found[place].plus(count)
+        return out
+
+    def _place(self) -> tuple[str, Phase]:
+        if self._updates:
+            return "", "optimizer"
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            # A forward pass inside of the backward one is computed again for its gradients
+            return (self._open[-1] if self._open else self._made_by(node)), "backward"
+        return (self._open[-1], "forward") if self._open else ("", "other")
+
+    def _made_by(self, node: Any) -> str:
+        """The module whose forward pass made a node: nodes are numbered in the order they come."""
+        at = bisect_right(self._changes, node._sequence_nr(), key=lambda change: change[0])
+        return self._changes[at - 1][1] if at and node.name() != _LEAF else ""
+
+    @contextmanager
+    def counting(self, model: nn.Module) -> Iterator[None]:
+        """Count what is called, with the modules and optimizers that call it."""
+        handles: list[Any] = [
+            register_optimizer_step_pre_hook(lambda *_: self._update(True)),
+            register_optimizer_step_post_hook(lambda *_: self._update(False)),
+        ]
+        for name, module in model.named_modules():
+            handles.append(module.register_forward_pre_hook(self._enter(name)))
+            handles.append(module.register_forward_hook(self._leave, always_call=True))
+        try:
+            with self:
+                yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _enter(self, name: str) -> Callable[..., None]:
+        def hook(*_: Any) -> None:
+            self._open.append(name)
+            self._changed()
+
+        return hook
+
+    def _leave(self, *_: Any) -> None:
+        self._open.pop()
+        self._changed()
+
+    def _changed(self) -> None:
+        now = torch.autograd._get_sequence_nr()  # type: ignore[attr-defined]
+        self._changes.append((now, self._open[-1] if self._open else ""))
+
+    def _update(self, begins: bool) -> None:
+        self._updates = begins
+
+
+def _count(func: Any, args: Any, kwargs: Any, out: Any) -> Count:
+    taken, given = _tensors((args, kwargs)), _tensors(out)
+    packet = func._overloadpacket
+    flop = flop_registry[packet](*args, **kwargs, out_val=out) if packet in flop_registry else 0
+    known = {_storage(each) for each in taken}
+    new = sum(_size(each) for each in given if _storage(each) not in known)
+    if not new and not func._schema.is_mutable:
+        return Count(flop)
+    return Count(flop, sum(map(_size, taken)) + sum(map(_size, given)), new)
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except NotImplementedError:  # sparse tensors have none of their own
+        return id(tensor)
+
+
+def _size(tensor: torch.Tensor) -> int:
+    if tensor.layout is not torch.strided:
+        return 0
+    return tensor.numel() * tensor.element_size()

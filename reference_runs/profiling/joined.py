@@ -1,0 +1,123 @@
+"""What the levels found, joined: modules, their operators, and the kernels of these."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from podium.reference_runs.profiling.counts import Count, Place
+from podium.reference_runs.profiling.profile import Kernel, Layer, Operator, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from torch import nn
+
+    from podium.reference_runs.profiling.kernels import Found
+    from podium.reference_runs.profiling.layers import Passes
+    from podium.reference_runs.profiling.profile import Roof
+
+
+def operators_of(
+    found: Found, counts: Mapping[Place, Count], roof: Roof | None
+) -> tuple[Operator, ...]:
+    """Every operator that took time, the longest first; `counts` are of one step."""
+    made = [
+        _operator(place, kernels, found.steps, counts.get(place, Count()), roof)
+        for place, kernels in found.kernels.items()
+    ]
+    return tuple(sorted(made, key=lambda each: -each.ms))
+
+
+def _operator(
+    place: Place,
+    kernels: Mapping[str, tuple[float, int]],
+    steps: int,
+    count: Count,
+    roof: Roof | None,
+) -> Operator:
+    inner = [
+        Kernel(name=name, ms=time / steps / 1000, calls=calls / steps)
+        for name, (time, calls) in kernels.items()
+    ]
+    ms = sum(each.ms for each in inner)
+    intensity = count.flop / count.bytes if count.flop and count.bytes else None
+    share = None
+    if roof is not None and intensity is not None and ms > 0:
+        share = count.flop / (ms / 1000) / roof.reachable(intensity)
+    return Operator(
+        module=place.module,
+        phase=place.phase,
+        name=place.operator,
+        ms=ms,
+        calls=sum(each.calls for each in inner),
+        flop=count.flop,
+        bytes=count.bytes,
+        allocated=count.allocated,
+        intensity=intensity,
+        roofline=share,
+        kernels=tuple(sorted(inner, key=lambda each: -each.ms)),
+    )
+
+
+def layers_of(
+    model: nn.Module,
+    passes: Mapping[str, Passes],
+    steps: int,
+    found: Found | None = None,
+    counts: Mapping[Place, Count] | None = None,
+) -> tuple[Layer, ...]:
+    """Every module that ran, in the model's order; the later levels' figures where they are."""
+    sums: dict[str, Count] = defaultdict(Count)
+    for place, count in (counts or {}).items():
+        if place.phase in ("forward", "backward"):
+            for name in _above(place.module):
+                sums[name] = sums[name].plus(count)
+    times: dict[str, float] = defaultdict(float)
+    for place, kernels in (found.kernels if found else {}).items():
+        if place.phase in ("forward", "backward"):
+            for name in _above(place.module):
+                times[name] += sum(time for time, _ in kernels.values())
+    return tuple(
+        Layer(
+            name=name,
+            kind=type(module).__name__,
+            forward_ms=passes[name].forward / steps * 1000,
+            backward_ms=passes[name].backward / steps * 1000,
+            calls=passes[name].calls / steps,
+            parameters=sum(each.numel() for each in module.parameters()),
+            flop=sums[name].flop,
+            bytes=sums[name].bytes,
+            allocated=sums[name].allocated,
+            kernel_ms=times[name] / found.steps / 1000 if found else 0,
+        )
+        for name, module in model.named_modules()
+        if name in passes
+    )
+
+
+def _above(name: str) -> Iterator[str]:
+    """A module's path and all that lead to it, the model's empty one included."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
+    yield ""
+
+
+def parts_of(found: Found) -> tuple[Part, ...]:
+    """What the recorded steps are made of, on the processor or the accelerator."""
+    own: dict[str, float] = {
+        name: time for name, time in found.phases.items() if name != "communication"
+    }
+    named = {
+        **own,
+        "host-to-device copy": found.to_device,
+        "communication, exposed": found.exposed,
+        "communication, overlapped": found.overlapped,
+    }
+    # A copy is counted in its phase, too, and overlapped communication takes no time of its own
+    idle = found.wall - sum(own.values()) - found.exposed
+    named["between operators"] = max(0.0, idle)
+    return tuple(
+        Part(name=name, ms=time / found.steps / 1000) for name, time in named.items() if time > 0
+    )

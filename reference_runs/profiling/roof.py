@@ -1,0 +1,46 @@
+"""What a device can do at best, measured where the profile is taken."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import torch
+
+from podium.reference_runs.profiling.profile import Roof
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+TRIES = 5
+
+
+def measured_roof(device: torch.device, precision: str) -> Roof:
+    """FLOP/s of a square matrix product in this precision, and bytes/s of a copy: best of a few."""
+    side, size = (8192, 1 << 30) if device.type == "cuda" else (768, 1 << 26)
+    matrix = torch.randn(side, side, device=device).to(TYPES[precision])
+    data = torch.zeros(size, dtype=torch.uint8, device=device)
+    target = torch.empty_like(data)
+    with torch.no_grad():
+        product = _best(lambda: matrix @ matrix, device)
+        copy = _best(lambda: target.copy_(data), device)
+    # A copy reads each byte and writes it
+    return Roof(flop_per_s=2 * side**3 / product, bytes_per_s=2 * size / copy)
+
+
+def _best(work: Callable[[], object], device: torch.device) -> float:
+    seconds = []
+    for _ in range(TRIES):
+        wait(device)
+        begin = time.perf_counter()
+        work()
+        wait(device)
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds)
+
+
+def wait(device: torch.device) -> None:
+    """Wait until the device has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,37 @@
+"""Spans of time: their union, its length, and how much of it others cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+Span = tuple[float, float]
+"""Begin and end, in any one unit."""
+
+
+def union(spans: Iterable[Span]) -> list[Span]:
+    """The same time as spans that do not touch, in order."""
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
+
+
+def total(spans: Iterable[Span]) -> float:
+    """The length of spans that do not overlap."""
+    return sum(end - begin for begin, end in spans)
+
+
+def overlap(first: Sequence[Span], second: Sequence[Span]) -> float:
+    """How long both hold, of two unions."""
+    found, a, b = 0.0, 0, 0
+    while a < len(first) and b < len(second):
+        begin, end = max(first[a][0], second[b][0]), min(first[a][1], second[b][1])
+        found += max(0.0, end - begin)
+        if first[a][1] < second[b][1]:
+            a += 1
+        else:
+            b += 1
+    return found

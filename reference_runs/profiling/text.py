@@ -1,0 +1,83 @@
+"""A profile as tables of at most 80 columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from podium.reference_runs.profiling.profile import Layer, Operator, Part, Profile
+
+DEPTH = 3
+"""Layers have a row of their own down to paths of three names, such as blocks.0.attention."""
+MOST = 15
+"""Operators that are printed."""
+
+
+def profile_text(profile: Profile) -> str:
+    """All tables of a profile."""
+    head = (
+        f"{profile.benchmark} at {profile.scale} scale, {profile.precision}"
+        f"{', compiled' if profile.compiled else ''}, {profile.ranks} rank"
+        f"{'s' if profile.ranks > 1 else ''} on {profile.device} ({profile.device_name})"
+    )
+    lines = [head, "", "level        ms per step  overhead     noise   steps"]
+    for each in profile.levels:
+        over = "" if each.level == "bare" else f"{each.overhead:+.1%}"
+        noise = "" if each.noise is None or not over else f"{each.noise:.1%}"
+        lines.append(f"  {each.level:<12}{each.step_ms:>10.3f}{over:>10}{noise:>10}{each.steps:>8}")
+    if profile.layers:
+        lines += ["", *layer_lines(profile.layers)]
+    if profile.operators:
+        lines += ["", *part_lines(profile.parts), "", *operator_lines(profile.operators)]
+    if profile.roof:
+        roof = profile.roof
+        lines += ["", "roof, measured here: "]
+        lines[-1] += f"{roof.flop_per_s / 1e9:.4g} GFLOP/s, {roof.bytes_per_s / 1e9:.4g} GB/s"
+    return "\n".join(lines)
+
+
+def layer_lines(layers: Sequence[Layer]) -> Iterator[str]:
+    """Modules with the time of their passes; each holds those below it."""
+    yield "layers, ms per step (a layer holds those below it)"
+    yield f"  {'':<42}{'forward':>9}{'backward':>10}{'MFLOP':>9}{'MB':>8}"
+    for each in layers:
+        if each.name.count(".") < DEPTH:
+            name = each.name or f"({each.kind})"
+            yield (
+                f"  {_cut(name, 41):<42}{each.forward_ms:>9.3f}{each.backward_ms:>10.3f}"
+                f"{each.flop / 1e6:>9.4g}{each.bytes / 1e6:>8.4g}"
+            )
+
+
+def part_lines(parts: Iterable[Part]) -> Iterator[str]:
+    """What a recorded step is made of."""
+    yield "parts of a recorded step (ms)"
+    for each in parts:
+        yield f"  {each.name:<30}{each.ms:>10.3f}"
+
+
+def operator_lines(operators: Sequence[Operator]) -> Iterator[str]:
+    """The longest operators, with the share of the roof that they reach, and their kernels."""
+    yield f"operators, the longest {min(MOST, len(operators))} of {len(operators)} (per step)"
+    yield f"  {'operator and module':<42}{'ms':>8}{'calls':>7}{'FLOP/B':>9}{'roof':>7}"
+    for each in operators[:MOST]:
+        intensity = "" if each.intensity is None else f"{each.intensity:.3g}"
+        roof = "" if each.roofline is None else f"{each.roofline:.0%}"
+        name = _cut(f"{each.name} {_where(each)}", 41)
+        yield f"  {name:<42}{each.ms:>8.3f}{each.calls:>7.0f}{intensity:>9}{roof:>7}"
+        for kernel in each.kernels[:2]:
+            if kernel.name != each.name and kernel.ms > each.ms / 10:
+                yield f"    {_cut(kernel.name, 39):<40}{kernel.ms:>8.3f}{kernel.calls:>7.0f}"
+
+
+def _where(operator: Operator) -> str:
+    sign = "'" if operator.phase == "backward" else ""
+    if operator.phase in ("forward", "backward"):
+        return f"{operator.module or 'model'}{sign}"
+    return f"({operator.phase})"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,0 +1,1 @@
+"""Weights that training starts from, as they are published."""

@@ -1,0 +1,211 @@
+"""A model that is divided along a mesh learns what an undivided one learns."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.distributed as dist  # noqa: E402
+import torch.multiprocessing as mp  # noqa: E402
+
+from podium.compliance.cli import run as command  # noqa: E402
+from podium.logging_spec import Logger  # noqa: E402
+from podium.reference_runs.catalogue import find, task_of  # noqa: E402
+from podium.reference_runs.engine.checkpoint import load, save  # noqa: E402
+from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks, _divided  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
+from podium.reference_runs.llama31.base import base_weights  # noqa: E402
+from podium.reference_runs.llama31.model import Llama  # noqa: E402
+from podium.reference_runs.parallel.mesh import parse  # noqa: E402
+
+STEPS = 6
+FEW: dict[str, Any] = {"train_samples": 256, "eval_samples": 66, "recompute": True}
+SMALLER: dict[str, dict[str, Any]] = {
+    # Each rank draws dropout of its own, as in the references
+    "llama2_70b_lora": {"lora_dropout": 0.0, "global_batch_size": 16},
+    "gpt_oss_20b": {"max_sequence_length": 64, "window": 16, "global_batch_size": 8},
+}
+
+
+@dataclass(frozen=True)
+class Leg:
+    """Steps on a mesh ("" for one process), from a checkpoint on or from the beginning."""
+
+    name: str
+    mesh: str
+    begin: int = 0
+    end: int = STEPS
+    parts: bool = False
+    """Whether the model is cut before it has weights, as at reference scale."""
+
+
+def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
+    changes = {key: str(value) for key, value in (FEW | SMALLER.get(leg.name, {})).items()}
+    config = find(leg.name).smoke().with_settings(changes)
+    setting = Setting(device="cpu", cache=folder / "cache", mesh=ranks.mesh and parse(leg.mesh))
+    task = task_of(leg.name)(config, setting, ranks)
+    if leg.parts:
+        task.start_weights = lambda: folder / "base.pt"
+    seed_everything(1)
+    task.prepare()
+    log = Logger(io.StringIO(), rank=ranks.number)
+    task.open_data()
+    if leg.parts:
+        # Reference scale builds so, with data that generated sentences here stand for
+        task.setting = replace(setting, scale="reference")
+    return Stepper(task), log
+
+
+def travelled(leg: Leg, ranks: Ranks, folder: Path) -> list[float]:
+    """The loss of each step and the quality at the end."""
+    stepper, _ = stepper_of(leg, ranks, folder)
+    if leg.begin:
+        assert load(stepper, folder / "checkpoint") == leg.begin
+    found = [float(loss) for loss in stepper.steps(1, leg.begin, leg.end - leg.begin)]
+    if leg.end < STEPS:
+        save(stepper, folder / "checkpoint", leg.end)
+        return found
+    return [*found, stepper.evaluate()]
+
+
+def as_rank(rank: int, legs: tuple[Leg, ...], folder: Path, world: int) -> None:
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    # Losses are computed in single precision: here that is double
+    torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
+    meeting = f"file://{folder}/meeting-{world}"
+    dist.init_process_group("gloo", meeting, rank=rank, world_size=world)
+    for number, leg in enumerate(legs):
+        if rank and not leg.mesh:
+            continue  # the first process is alone
+        ranks = Ranks(torch.device("cpu"))
+        if leg.mesh:
+            ranks = _divided(Ranks(torch.device("cpu"), rank, world), parse(leg.mesh))
+        found = travelled(leg, ranks, folder)
+        if rank == 0:
+            (folder / f"{number}.json").write_text(json.dumps(found))
+    dist.destroy_process_group()
+
+
+def results(world: int, folder: Path, *legs: Leg) -> list[list[float]]:
+    """What each leg has found, one after the other in the same processes."""
+    for name in {leg.name for leg in legs} & {"llama2_70b_lora"}:
+        # Once for all: every process would train the base
+        base_weights(find(name).smoke(), Setting(cache=folder / "cache"))  # type: ignore[arg-type]
+    mp.spawn(as_rank, (legs, folder, world), nprocs=world)
+    return [json.loads((folder / f"{number}.json").read_text()) for number in range(len(legs))]
+
+
+def assert_close(found: list[float], alone: list[float]) -> None:
+    assert len(found) == len(alone) == STEPS + 1
+    # The steps have moved the weights: a loss that stays the same would agree, too
+    assert np.ptp(alone) > 1e-4
+    np.testing.assert_allclose(found, alone, rtol=1e-9)
+
+
+@pytest.mark.long
+def test_two_ranks_of_tensor_parallelism_have_the_losses_of_one(tmp_path: Path) -> None:
+    alone, found = results(2, tmp_path, Leg("llama31_8b", ""), Leg("llama31_8b", "tp=2"))
+    assert_close(found, alone)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "meshes"),
+    [
+        ("llama31_8b", ("fsdp=4", "dp=2,fsdp=2", "fsdp=2,tp=2", "dp=2,tp=2")),
+        ("gpt_oss_20b", ("fsdp=4", "dp=2,fsdp=2")),
+        ("llama2_70b_lora", ("fsdp=4", "dp=2,fsdp=2")),
+    ],
+)
+def test_four_ranks_have_the_losses_of_one(
+    name: str, meshes: tuple[str, ...], tmp_path: Path
+) -> None:
+    alone, *divided = results(4, tmp_path, *(Leg(name, mesh) for mesh in ("", *meshes)))
+    for found in divided:
+        assert_close(found, alone)
+
+
+@pytest.mark.long
+def test_a_run_goes_on_on_another_mesh_and_in_one_process(tmp_path: Path) -> None:
+    name, half = "llama31_8b", STEPS // 2
+    alone, first, second = results(
+        4,
+        tmp_path,
+        Leg(name, ""),
+        Leg(name, "fsdp=2,tp=2", end=half),
+        Leg(name, "fsdp=4", begin=half),
+    )
+    (third,) = results(1, tmp_path, Leg(name, "", begin=half))
+    assert_close([*first, *second], alone)
+    assert_close([*first, *third], alone)
+
+
+@pytest.mark.long
+def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(tmp_path: Path) -> None:
+    name = "llama31_405b"
+    torch.manual_seed(3)
+    state = Llama(find(name).smoke()).state_dict()  # type: ignore[arg-type]
+    torch.save({key: value.double() for key, value in state.items()}, tmp_path / "base.pt")
+    meshes = ("", "fsdp=2,tp=2", "fsdp=4")
+    alone, *divided = results(4, tmp_path, *(Leg(name, mesh, parts=True) for mesh in meshes))
+    for found in divided:
+        assert_close(found, alone)
+
+
+# --- meshes that cannot be ---
+
+
+@pytest.mark.parametrize(
+    ("name", "mesh", "said"),
+    [
+        ("llama31_8b", "tp", "'tp' is no axis; must be like dp=2,fsdp=4,tp=2"),
+        ("llama31_8b", "tp=0", "'tp=0' is no axis"),
+        ("llama31_8b", "tp=2,tp=2", "names tp twice"),
+        ("llama31_8b", "pp=2", "pipeline parallelism (pp) is not there yet"),
+        ("llama31_8b", "tp=4", "tp is 4; must divide kv_heads, which is 2"),
+        ("llama31_8b", "fsdp=3", "dp x fsdp is 3; must divide global_batch_size, which is 16"),
+        ("gpt_oss_20b", "tp=2", "gpt_oss_20b cannot be divided along tp; it has dp, fsdp"),
+        ("resnet", "fsdp=2", "resnet cannot be divided along fsdp"),
+    ],
+)
+def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
+    name: str,
+    mesh: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("podium.reference_runs.engine.processes.start", None)
+    assert command(["run", name, "--mesh", mesh, "--output", str(tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--processes", "3"), "fsdp=2 is 2 ranks; there are 3"),
+        (("--shard",), "--mesh does not go with --shard"),
+        (("--precision", "fp16"), "--mesh does not go with --precision fp16"),
+        (("--set", "gradient_accumulation_steps=16"), "try --set gradient_accumulation_steps=8"),
+    ],
+)
+def test_what_does_not_go_with_a_mesh_is_told(
+    more: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--mesh", "fsdp=2", "--output", str(tmp_path), *more]
+    assert command(["run", "llama31_8b", *options]) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,155 @@
+"""What the levels count and time, on modules whose figures are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from podium.reference_runs.profiling.chrome import shortened
+from podium.reference_runs.profiling.counts import Counter, Place
+from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, recorded
+from podium.reference_runs.profiling.layers import LayerClock
+from podium.reference_runs.profiling.profile import Roof
+from podium.reference_runs.profiling.spans import overlap, total, union
+
+CPU = torch.device("cpu")
+
+
+class Two(nn.Module):
+    """Two products, 8 to 16 to 4 features."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.ModuleDict({"first": nn.Linear(8, 16), "second": nn.Linear(16, 4)})
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The products of a batch."""
+        y: torch.Tensor = self.inner["second"](self.inner["first"](x))
+        return y
+
+
+def flop(counter: Counter, module: str, phase: str) -> float:
+    return sum(c.flop for p, c in counter.found.items() if (p.module, p.phase) == (module, phase))
+
+
+def test_products_have_the_flop_of_their_sides() -> None:
+    counter, model = Counter(), Two()
+    with counter.counting(model):
+        model(torch.randn(32, 8)).sum().backward()
+    assert flop(counter, "inner.first", "forward") == 2 * 32 * 8 * 16
+    assert flop(counter, "inner.second", "forward") == 2 * 32 * 16 * 4
+    # The first takes data, whose gradient nobody wants: one product; the second has both
+    assert flop(counter, "inner.first", "backward") == 2 * 32 * 8 * 16
+    assert flop(counter, "inner.second", "backward") == 2 * (2 * 32 * 16 * 4)
+
+
+def test_views_move_nothing_and_sums_in_place_take_no_memory() -> None:
+    counter, x = Counter(), torch.zeros(10, 10)
+    with counter.counting(Two()):
+        x.t().reshape(100)
+        x.view(100)
+        x.add_(1)
+        x + x
+    found = {place.operator: count for place, count in counter.found.items()}
+    assert found["aten::view"] == (0, 0, 0)
+    assert found["aten::add_"] == (0, 800, 0)
+    assert found["aten::add"] == (0, 1200, 400)
+
+
+def test_an_optimizer_has_a_phase_of_its_own() -> None:
+    counter, model = Counter(), Two()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(torch.randn(2, 8)).sum().backward()
+    with counter.counting(model):
+        optimizer.step()
+    assert {place.phase for place in counter.found} == {"optimizer"}
+
+
+def test_each_pass_of_each_module_is_timed() -> None:
+    clock, model = LayerClock(CPU), Two()
+    with clock.on(model):
+        for _ in range(3):
+            model(torch.randn(32, 8)).sum().backward()
+    passes = clock.passes()
+    assert set(passes) == {"", "inner.first", "inner.second"}
+    for each in passes.values():
+        assert each.calls == 3
+        assert each.forward > 0
+        assert each.backward > 0
+    assert passes[""].forward > passes["inner.first"].forward + passes["inner.second"].forward
+    # Its hooks are gone
+    model(torch.randn(32, 8))
+    assert clock.passes() == passes
+
+
+def test_a_pass_without_gradients_has_no_backward() -> None:
+    clock, model = LayerClock(CPU), Two()
+    with clock.on(model), torch.no_grad():
+        model(torch.randn(32, 8))
+    assert {each.backward for each in clock.passes().values()} == {0}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [
+        ([(0, 4)], [(1, 2), (3, 9)], 2),
+        ([(0, 1)], [(1, 2)], 0),
+        ([(0, 2), (1, 3)], [(0, 3)], 3),
+        ([], [(0, 1)], 0),
+    ],
+)
+def test_overlap(
+    first: list[tuple[float, float]], second: list[tuple[float, float]], both: float
+) -> None:
+    assert overlap(union(first), union(second)) == both
+    assert overlap(union(second), union(first)) == both
+    assert total(union([*first, *second])) == total(union(first)) + total(union(second)) - both
+
+
+def test_the_roof_is_flat_behind_its_ridge() -> None:
+    roof = Roof(flop_per_s=100, bytes_per_s=10)
+    assert [roof.reachable(x) for x in (1, 10, 1000)] == [10, 100, 100]
+
+
+def test_a_large_trace_loses_its_shortest_events(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    events = [{"ph": "X", "name": f"k{n}", "ts": n, "dur": n % 100} for n in range(1000)]
+    events.append({"ph": "M", "name": "process_name"})
+    path.write_text(json.dumps({"traceEvents": events, "schemaVersion": 1}))
+    assert shortened(path) == 0
+    left_out = shortened(path, 20_000)
+    assert path.stat().st_size <= 20_000
+    trace = json.loads(path.read_text())
+    kept = trace["traceEvents"]
+    assert (len(kept), trace["schemaVersion"]) == (1001 - left_out, 1)
+    assert kept[-1] == events[-1]
+    durations = [each["dur"] for each in kept[:-1]]
+    gone = [each["dur"] for each in events[:-1] if each not in kept]
+    assert min(durations) >= max(gone)
+    assert len(kept) > 200
+
+
+def test_what_a_counted_operator_calls_is_part_of_it() -> None:
+    model, counter = nn.Conv2d(3, 8, 3), Counter()
+    x = torch.randn(2, 3, 16, 16)
+    with counter.counting(model):
+        model(x).sum().backward()
+    counted = frozenset(place.operator for place in counter.found)
+    with recorded(None, CPU, model, counted=counted) as recording:
+        for _ in range(WARM_UP + STEPS):
+            model(x).sum().backward()
+            recording.profiler.step()
+    found = recording.found.kernels
+    heavy = {place for place, count in counter.found.items() if count.flop}
+    assert heavy == {
+        ("", "forward", "aten::convolution"),
+        ("", "backward", "aten::convolution_backward"),
+    }
+    # The product itself is no operator beside it, whatever the device names it
+    assert "aten::_convolution" in found[Place("", "forward", "aten::convolution")]
+    assert heavy <= set(found)
+    assert "aten::_convolution" not in {place.operator for place in found}
