@@ -70,6 +70,14 @@ PANELS = {
             "running.run:run",
             "Train a bundled reference benchmark and write its log.",
         ),
+        "profile": Command(
+            "running.profile:profile",
+            "Profile a trainer: steps, layers and kernels, and what measuring each costs.",
+        ),
+        "data": Command(
+            "running.data:app",
+            "Datasets of the bundled trainers: made from what is published, and verified.",
+        ),
     },
     "Package": {
         "init": Command(

@@ -11,7 +11,7 @@ import torch
 from podium.reference_runs.cosmoflow.config import CosmoFlow
 from podium.reference_runs.cosmoflow.data import PARTS, Volumes, open_made, open_simulated, write
 from podium.reference_runs.cosmoflow.model import Regressor
-from podium.reference_runs.engine.staging import Folder, shared_folder, stage
+from podium.reference_runs.engine.staging import Folder, in_place, shared_folder, stage
 from podium.reference_runs.engine.task import Loss, Task
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ class Cosmology(Task[CosmoFlow]):
     def stage(self, log: Logger) -> None:
         """Copy the volumes to the node's disk."""
         self.near = stage(log, self.source, self.ranks, again=self.setting.resume)
+
+    def read_in_place(self) -> None:
+        """Take the shared folder for the node's."""
+        self.near = in_place(self.source)
 
     def open_data(self) -> None:
         """Read the made volumes, or list the simulations' files."""

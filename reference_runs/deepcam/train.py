@@ -10,7 +10,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 from podium.reference_runs.deepcam.config import CLASSES, DeepCam
 from podium.reference_runs.deepcam.data import Weather, write
 from podium.reference_runs.deepcam.model import DeepLab
-from podium.reference_runs.engine.staging import Folder, shared_folder, stage
+from podium.reference_runs.engine.staging import Folder, in_place, shared_folder, stage
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.optimizers import LAMB
@@ -69,6 +69,10 @@ class Segmentation(Task[DeepCam]):
     def stage(self, log: Logger) -> None:
         """Copy the maps to the node, on the clock: before HPC 3.0 nothing else is allowed."""
         self._near = stage(log, self._source, self.ranks, again=self.setting.resume)
+
+    def read_in_place(self) -> None:
+        """Take the shared folder for the node's."""
+        self._near = in_place(self._source)
 
     def open_data(self) -> None:
         """List the copies, and read the channels' extremes."""

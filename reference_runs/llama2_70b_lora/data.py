@@ -36,6 +36,10 @@ class Rows(torch.utils.data.Dataset[Batch]):
     def __len__(self) -> int:
         return len(self._file) // self._length
 
+    def check(self) -> None:
+        """Raise DataMissing for what opening the file leaves aside for time's sake."""
+        self._file.check()
+
     def __getitems__(self, indices: Sequence[int]) -> Batch:
         """Sequences by index; nothing follows the last token."""
         tokens = np.stack([self._row(index) for index in indices])
@@ -63,8 +67,8 @@ class Rows(torch.utils.data.Dataset[Batch]):
 def from_files(folder: Path, config: Llama2Lora, wanted: Wanted) -> tuple[Rows, Rows]:
     """`train.bin` and `validation.bin`, and `validation_labels.bin`, which leaves prompts out.
 
-    Token ids are unsigned, labels signed 32-bit integers. Raises DataMissing where a file is absent
-    or holds another number of tokens.
+    Token ids are as `TokenFile` reads them, labels signed 32-bit integers. Raises DataMissing where
+    a file is absent or holds another number of tokens.
     """
     length = config.max_sequence_length
     training, evaluation = (
@@ -79,7 +83,7 @@ def from_files(folder: Path, config: Llama2Lora, wanted: Wanted) -> tuple[Rows, 
                 f"{file.path} holds {len(file)} tokens; expected whole sequences of {length}"
             )
         check(file.path, len(file) // length, f"sequences of {length} tokens")
-    labels = mapped(folder / LABELS, np.int32)
+    labels = mapped(folder / LABELS, np.dtype(np.int32))
     if len(labels) != len(evaluation):
         raise DataMissing(
             f"{folder / LABELS} holds {len(labels)} labels; expected {len(evaluation)}, one of"

@@ -9,6 +9,7 @@ import torch
 
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.llama31.data import UNSCORED, Batch
+from podium.reference_runs.llama31.indexed import check_places, read_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +22,21 @@ if TYPE_CHECKING:
 
 
 class TokenFile:
-    """Token ids as unsigned 32-bit integers; mapped, so that only what is asked for is read."""
+    """Token ids, mapped so that only what is asked for is read.
+
+    They are of the type that Megatron's index beside the file says, or unsigned 32-bit integers.
+    """
 
     def __init__(self, path: Path, vocabulary: int) -> None:
         self.path, self._vocabulary = path, vocabulary
-        self._tokens = mapped(path, np.uint32)
+        index = path.with_suffix(".idx")
+        self.index = read_index(index) if index.exists() else None
+        self._tokens = mapped(path, self.index.kind if self.index else np.dtype(np.uint32))
+        if self.index and self.index.bytes != self._tokens.nbytes:
+            raise DataMissing(
+                f"{path} holds {self._tokens.nbytes} bytes; {index.name} speaks of"
+                f" {self.index.bytes}"
+            )
         # An id that is none most often shows at once: the file is of another type
         self.part(0, min(len(self), 1024))
 
@@ -35,27 +46,35 @@ class TokenFile:
     def part(self, begin: int, end: int) -> NDArray[np.int64]:
         """Tokens from one place to another, (end - begin,); raises DataMissing."""
         tokens = self._tokens[begin:end]
-        high = int(tokens.max(initial=0))
-        if high >= self._vocabulary:
-            # Two 16-bit ids look like one of 32 bits
-            halves = high & 0xFFFF, high >> 16
-            narrow = max(halves) < self._vocabulary
-            raise DataMissing(
-                f"{self.path} holds the token id {high} behind token {begin}; expected unsigned"
-                f" 32-bit ids below {self._vocabulary}"
-                + ("; these look like 16-bit ids" if narrow else "")
-            )
+        for wrong in (int(tokens.max(initial=0)), int(tokens.min(initial=0))):
+            if not 0 <= wrong < self._vocabulary:
+                raise DataMissing(
+                    f"{self.path} holds the token id {wrong} behind token {begin}; expected"
+                    f" {self._expected(wrong)}"
+                )
         # torch takes no unsigned numbers for indices
         return tokens.astype(np.int64)
 
+    def check(self) -> None:
+        """Raise DataMissing where the index does not describe one row; reads the index."""
+        if self.index:
+            check_places(self.path.with_suffix(".idx"), self.index)
 
-def mapped(path: Path, kind: type[np.generic]) -> NDArray[Any]:
+    def _expected(self, wrong: int) -> str:
+        if self.index:
+            return f"ids from 0, below {self._vocabulary}"
+        # Two 16-bit ids look like one of 32 bits
+        narrow = max(wrong & 0xFFFF, wrong >> 16) < self._vocabulary
+        hint = "; these look like 16-bit ids" if narrow else ""
+        return f"unsigned 32-bit ids below {self._vocabulary}{hint}"
+
+
+def mapped(path: Path, kind: np.dtype[Any]) -> NDArray[Any]:
     """A file of numbers of one kind, not read; raises DataMissing."""
     try:
         return np.memmap(path, dtype=kind, mode="r")
     except (OSError, ValueError) as error:
-        name = np.dtype(kind).name
-        raise DataMissing(f"{path} cannot be read as a row of {name}: {error}") from None
+        raise DataMissing(f"{path} cannot be read as a row of {kind.name}: {error}") from None
 
 
 class Stream(torch.utils.data.Dataset[Batch]):
@@ -71,6 +90,10 @@ class Stream(torch.utils.data.Dataset[Batch]):
     def __len__(self) -> int:
         return self._count
 
+    def check(self) -> None:
+        """Raise DataMissing for what opening the file leaves aside for time's sake."""
+        self._file.check()
+
     def __getitems__(self, indices: Sequence[int]) -> Batch:
         """Sequences by index."""
         length = self._length
@@ -83,7 +106,7 @@ class Stream(torch.utils.data.Dataset[Batch]):
 
 
 def from_files(folder: Path, config: Decoder, wanted: Wanted) -> tuple[Stream, Stream]:
-    """The tokenised corpus: `train.bin` and `validation.bin`, unsigned 32-bit token ids.
+    """The tokenised corpus: `train.bin` and `validation.bin`, as `TokenFile` reads them.
 
     Of a longer row the first sequences are taken. Raises DataMissing where a file is absent or too
     short, or holds what is no token.

@@ -95,6 +95,10 @@ class Files:
             )
         return _case(image.astype(np.float32), label.astype(np.uint8))
 
+    def __getitems__(self, indices: Sequence[int]) -> list[Case]:
+        """Volumes by index."""
+        return [self.case(index) for index in indices]
+
 
 def _path(folder: Path, number: int, kind: str) -> Path:
     return folder / f"case_{number:05d}_{kind}.npy"

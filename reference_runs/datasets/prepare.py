@@ -1,0 +1,134 @@
+"""A dataset made from what is published: piece by piece, so that it goes on after a kill."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from podium.reference_runs.datasets.sums import NAME, sums_text
+from podium.reference_runs.errors import DataMissing, RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the work that one process does: it writes files into a folder that it is given."""
+
+    name: str
+    make: Callable[[Path], object]
+    """Raises DataMissing; goes to other processes, so that it must be a module's function."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a dataset is made."""
+
+    pieces: Sequence[Piece]
+    described: str
+    """The sources and settings: pieces are gone on with where this is the same."""
+    join: Callable[[Sequence[Path], Path], object] | None = None
+    """Makes the dataset's files of the pieces' folders; None where they are those files."""
+
+
+def work_folder(target: Path) -> Path:
+    """Where the pieces of a new folder lie until all are done: beside it."""
+    return target.absolute().with_name(f".{target.absolute().name}.podium-parts")
+
+
+def prepare(
+    recipe: Recipe, target: Path, workers: int, watch: Callable[[int], object]
+) -> list[Path]:
+    """Make a dataset in a new folder, or go on with one that was cut short; returns its files.
+
+    The folder gets its name when all is done; `SHA256SUMS` in it has the files' checksums. `watch`
+    is called with how many pieces are done. Raises DataMissing for what cannot be used, RunFault
+    where the folder holds something, OSError where it cannot be written.
+    """
+    work = work_folder(target)
+    pieces, whole = work / "pieces", work / "whole"
+    _begin(recipe, target, work)
+    folders = [pieces / piece.name for piece in recipe.pieces]
+    watch(sum(folder.is_dir() for folder in folders))
+    for _ in _made(recipe, pieces, workers):
+        watch(sum(folder.is_dir() for folder in folders))
+    if recipe.join is not None:
+        recipe.join(folders, _fresh(whole))
+    else:
+        _collect(folders, whole)
+    made = sorted(path for path in whole.rglob("*") if path.is_file() and path.name != NAME)
+    (whole / NAME).write_text(sums_text(whole, made), encoding="utf-8")
+    _to_the_disk([*made, whole / NAME])
+    os.replace(whole, target)
+    shutil.rmtree(work)
+    return [target / path.relative_to(whole) for path in made]
+
+
+def _begin(recipe: Recipe, target: Path, work: Path) -> None:
+    """Raise RunFault where the folder has files, or its pieces are of another dataset."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise RunFault(f"{target} already exists; choose a new folder")
+    plan, wanted = work / "plan.json", json.dumps(recipe.described)
+    if plan.exists() and plan.read_text(encoding="utf-8") != wanted:
+        raise RunFault(
+            f"{work} holds pieces of another source or setting; remove it, or choose a new folder"
+        )
+    (work / "pieces").mkdir(parents=True, exist_ok=True)
+    plan.write_text(wanted, encoding="utf-8")
+
+
+def _made(recipe: Recipe, parts: Path, workers: int) -> Iterator[None]:
+    """Make the pieces that are not there; each gets its name when it is whole."""
+    left = [piece for piece in recipe.pieces if not (parts / piece.name).is_dir()]
+    if workers < 2 or len(left) < 2:
+        for piece in left:
+            _make(piece, parts)
+            yield
+        return
+    # Forked processes would inherit torch's threads
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(left)), mp_context=context) as pool:
+        running = [pool.submit(_make, piece, parts) for piece in left]
+        try:
+            for done in as_completed(running):
+                done.result()
+                yield
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _make(piece: Piece, parts: Path) -> None:
+    draft = _fresh(parts / f"{piece.name}.new")
+    piece.make(draft)
+    os.replace(draft, parts / piece.name)
+
+
+def _fresh(folder: Path) -> Path:
+    """An empty folder, where a process that was killed may have left one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def _collect(folders: Sequence[Path], whole: Path) -> None:
+    """Move the pieces' files together; a file that an earlier call moved is there already."""
+    for folder in folders:
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            final = whole / path.relative_to(folder)
+            final.parent.mkdir(parents=True, exist_ok=True)
+            if final.exists():
+                raise DataMissing(f"the source holds {final.relative_to(whole)} twice")
+            os.replace(path, final)
+
+
+def _to_the_disk(paths: Sequence[Path]) -> None:
+    for path in paths:
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())

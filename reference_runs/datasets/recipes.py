@@ -1,0 +1,39 @@
+"""Which datasets are made from what is published, and by what."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from podium.reference_runs.catalogue import HOMES, find
+from podium.reference_runs.errors import DataMissing, RunFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from podium.reference_runs.datasets.prepare import Recipe
+
+PREPARED = ("deepcam", "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b", "resnet")
+"""Benchmarks whose published dataset is no folder that `--data` could name."""
+
+SHARED = {"gpt_oss_20b": "llama31"}
+"""Benchmarks that take another's dataset."""
+
+
+def recipe_of(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> Recipe:
+    """How a benchmark's dataset is made; raises RunFault, or DataMissing for the source."""
+    benchmark = find(name)
+    if name not in PREPARED:
+        raise RunFault(
+            f"{name}'s dataset is not prepared by podium, but for {', '.join(PREPARED)};"
+            f" --data is needed as {benchmark.data}"
+        )
+    if not source.is_dir():
+        raise DataMissing(f"--from: there is no folder {source}")
+    if tokenizer is not None and not tokenizer.is_file():
+        raise DataMissing(f"--tokenizer: there is no file {tokenizer}")
+    home = SHARED.get(name, HOMES[name])
+    made: Recipe = import_module(f"podium.reference_runs.{home}.prepare").recipe(
+        name, source, tokenizer, subset=subset
+    )
+    return made

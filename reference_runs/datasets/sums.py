@@ -1,0 +1,78 @@
+"""Checksums of files as md5sum, sha1sum, sha256sum and sha512sum write and check them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from podium.reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+NAME = "SHA256SUMS"
+"""The file of checksums that `prepare` leaves, and that `verify` looks for."""
+KINDS = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
+"""Digits of a checksum → how it is made."""
+
+
+class Sum(NamedTuple):
+    """A file's checksum, as it was published or written down."""
+
+    path: str
+    digits: str
+
+    @property
+    def kind(self) -> str:
+        """The name of the algorithm."""
+        return KINDS[len(self.digits)]
+
+
+def read_sums(path: Path) -> list[Sum]:
+    """The checksums of a file, each with a path below the dataset's folder; raises DataMissing."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise DataMissing(f"{path} cannot be read: {error}") from None
+    return [_parsed(path, at, line) for at, line in enumerate(lines, 1) if line.strip()]
+
+
+def _parsed(path: Path, at: int, line: str) -> Sum:
+    digits, _, name = line.strip().partition(" ")
+    # A star marks a file that was read as bytes, which changes nothing here
+    name = name.lstrip().removeprefix("*").removeprefix("./")
+    usual = len(digits) in KINDS and set(digits.lower()) <= set("0123456789abcdef")
+    if not usual or not name or os.path.isabs(name) or ".." in name.split("/"):
+        raise DataMissing(f"{path}:{at} is no line of a checksum and a path below the folder")
+    return Sum(name, digits.lower())
+
+
+def differences(folder: Path, sums: Iterable[Sum], watch: Callable[[Sum], object]) -> Iterator[str]:
+    """What is wrong with each file that is missing or another; all files are read."""
+    for each in sums:
+        path = folder / each.path
+        try:
+            found = digest(path, each.kind)
+        except OSError as error:
+            yield f"{path} cannot be read: {error.strerror}"
+        else:
+            if found != each.digits:
+                yield f"{path} has the {each.kind} checksum {found}; expected {each.digits}"
+        watch(each)
+
+
+def digest(path: Path, kind: str = "sha256") -> str:
+    """A file's checksum; raises OSError."""
+    with path.open("rb") as stream:
+        # The weak ones are what datasets were published with: they tell damage, not fraud
+        return hashlib.file_digest(
+            stream, lambda: hashlib.new(kind, usedforsecurity=False)
+        ).hexdigest()
+
+
+def sums_text(folder: Path, paths: Iterable[Path]) -> str:
+    """Lines that `sha256sum --check` takes; raises OSError."""
+    lines = (f"{digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths)
+    return "".join(lines)

@@ -1,0 +1,175 @@
+"""A dataset read as a run would read it, without training: which samples are unusable."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from podium.reference_runs.catalogue import task_of
+from podium.reference_runs.datasets.sums import NAME, differences, read_sums
+from podium.reference_runs.engine.ranks import Ranks
+from podium.reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.engine.task import Task
+
+AT_ONCE = 16
+"""Samples between two messages of a reading process."""
+MOST_FAULTS = 20
+"""Faults of a part that are kept; the others are counted."""
+
+
+@dataclass
+class Part:
+    """What was found of the training or the evaluation data."""
+
+    name: str
+    samples: int
+    chosen: int = 0
+    """Samples that are to be read; 0 where opening the data has read them."""
+    read: int = 0
+    faulty: int = 0
+    """Samples that could not be used."""
+    faults: list[str] = field(default_factory=list)
+    """What is wrong, each text once."""
+    seconds: float = 0.0
+
+
+@dataclass
+class Sums:
+    """What a list of checksums says of the files."""
+
+    source: str
+    files: int
+    faults: list[str]
+
+
+@dataclass
+class Verified:
+    """A dataset, verified."""
+
+    benchmark: str
+    parts: list[Part]
+    sums: Sums | None
+    unopened: str | None = None
+    """Why it cannot be opened, or holds another number of samples than the benchmark's."""
+
+    @property
+    def faults(self) -> list[str]:
+        """All that is wrong, each in one line."""
+        found = [self.unopened] if self.unopened else []
+        for part in self.parts:
+            found += part.faults
+            if part.faulty > len(part.faults) == MOST_FAULTS:
+                found.append(f"{part.name}: {part.faulty} samples are faulty, {MOST_FAULTS} shown")
+        return found + (self.sums.faults if self.sums else [])
+
+    @property
+    def usable(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults
+
+
+def verified(
+    request: RunRequest,
+    how: tuple[int | None, int],
+    listed: Path | None,
+    watch: Callable[[Part], object],
+) -> Verified:
+    """Open a dataset, count it and read its samples; compare its files with their checksums.
+
+    how: samples of a part that are read, spread evenly (None: all), and processes that read beside
+    this one. listed: checksums; None for those in the folder. `watch` is called with a part now and
+    then. Raises DataMissing where the list of checksums cannot be read.
+    """
+    folder = request.setting.data
+    assert folder is not None
+    checksums = listed or (folder / NAME if (folder / NAME).is_file() else None)
+    found = Verified(request.benchmark.name, [], None)
+    if checksums is not None:
+        sums = read_sums(checksums)
+        wrong = [*differences(folder, sums, lambda _: None)]
+        found.sums = Sums(str(checksums), len(sums), wrong)
+    try:
+        for name, data in _opened(request).items():
+            found.parts.append(part := Part(name, len(data)))
+            _read_part(part, data, how, watch)
+    except DataMissing as error:
+        found.unopened = str(error)
+    return found
+
+
+def _read_part(
+    part: Part, data: Any, how: tuple[int | None, int], watch: Callable[[Part], object]
+) -> None:
+    most, workers = how
+    if hasattr(data, "check"):
+        data.check()
+    if hasattr(data, "set_epoch"):
+        data.set_epoch(1)
+    # What has no samples by index was read as a whole
+    indices = _spread(len(data), most) if hasattr(data, "__getitems__") else range(0)
+    part.chosen, began = len(indices), time.monotonic()
+    for count, texts in _read(data, indices, workers):
+        part.read += count
+        part.faulty += len(texts)
+        part.seconds = time.monotonic() - began
+        new = [text for text in dict.fromkeys(texts) if text not in part.faults]
+        part.faults += new[: MOST_FAULTS - len(part.faults)]
+        watch(part)
+
+
+def _opened(request: RunRequest) -> dict[str, Any]:
+    """The parts of the dataset, opened and counted as behind `run_start`."""
+    task: Task[Any] = task_of(request.benchmark.name)(
+        request.config(), request.setting, Ranks(torch.device("cpu"))
+    )
+    task.check_files()
+    task.prepare()
+    task.read_in_place()
+    task.open_data()
+    return {"training": task.training, "evaluation": task.evaluation}
+
+
+def _spread(count: int, most: int | None) -> Sequence[int]:
+    """All indices, or `most` of them from the first to the last."""
+    if most is None or most >= count:
+        return range(count)
+    return [index * (count - 1) // max(1, most - 1) for index in range(most)]
+
+
+def _read(data: Any, indices: Sequence[int], workers: int) -> Iterator[tuple[int, list[str]]]:
+    """How many samples were read at a time, and what was wrong with those that were faulty."""
+    portions = ([*indices[at : at + AT_ONCE]] for at in range(0, len(indices), AT_ONCE))
+    yield from DataLoader(
+        _Tried(data), batch_sampler=portions, num_workers=workers, collate_fn=_unchanged
+    )
+
+
+class _Tried(Dataset[Any]):
+    """A dataset of which only is kept whether a sample could be read."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def __getitems__(self, indices: Sequence[int]) -> tuple[int, list[str]]:
+        faults = []
+        # One at a time, so that one faulty sample hides no other
+        for index in indices:
+            try:
+                self._data.__getitems__([index])
+            except DataMissing as error:
+                faults.append(str(error))
+        return len(indices), faults
+
+
+def _unchanged(read: Any) -> Any:
+    return read
