@@ -50,7 +50,8 @@ def add(name: str, package: str) -> None:
     ADDED[name] = package
 
 
-def _package(name: str) -> str:
+def package_of(name: str) -> str:
+    """The package that a benchmark's trainer lies in."""
     return ADDED.get(name) or f"podium.reference_runs.{HOMES[name]}"
 
 
@@ -89,7 +90,7 @@ def find(name: str) -> Benchmark:
         hint = f"did you mean {meant[0]}" if meant else f"there are {', '.join(names())}"
         raise UnknownBenchmark(f"no bundled trainer is named {name}; {hint}")
     # Config modules import no torch, so that listing and dry logs work without it
-    module = import_module(f"{_package(name)}.config")
+    module = import_module(f"{package_of(name)}.config")
     for each in module.BENCHMARKS:
         if each.name == name:
             found: Benchmark = each
@@ -100,7 +101,7 @@ def find(name: str) -> Benchmark:
 def task_of(name: str) -> type[Task[Any]]:
     """The class that trains a benchmark; raises TorchMissing without torch."""
     need_torch()
-    found: type[Task[Any]] = import_module(f"{_package(name)}.train").TASK
+    found: type[Task[Any]] = import_module(f"{package_of(name)}.train").TASK
     return found
 
 

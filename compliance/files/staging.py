@@ -46,21 +46,18 @@ def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
     Who makes something in it moves it to `target` by a rename, which is atomic within one file
     system only.
     """
-    place, marker = within or target.absolute().parent, -1
-    with _locked(place, shared=True, seconds=_PATIENCE):
-        folder = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target)))
-        try:
+    place, folder, marker = within or target.absolute().parent, None, -1
+    try:
+        with _locked(place, shared=True, seconds=_PATIENCE):
+            folder = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target)))
             marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
             # Held as long as this process lives, however it ends
             _lock(marker)
             os.write(marker, _path(target))
-        except BaseException:
-            discard(folder)
-            raise
-    try:
         yield folder
     finally:
-        discard(folder)
+        if folder is not None:
+            discard(folder)
         if marker >= 0:
             os.close(marker)
 

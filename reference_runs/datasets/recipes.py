@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from podium.reference_runs.catalogue import HOMES, find
+from podium.reference_runs.catalogue import find, package_of
 from podium.reference_runs.errors import DataMissing, RunFault
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PREPARED = ("deepcam", "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b", "resnet")
 """Benchmarks whose published dataset is no folder that `--data` could name."""
 
-SHARED = {"gpt_oss_20b": "llama31"}
+SHARED = {"gpt_oss_20b": "llama31_8b"}
 """Benchmarks that take another's dataset."""
 
 
@@ -32,8 +32,6 @@ def recipe_of(name: str, source: Path, tokenizer: Path | None, *, subset: bool) 
         raise DataMissing(f"--from: there is no folder {source}")
     if tokenizer is not None and not tokenizer.is_file():
         raise DataMissing(f"--tokenizer: there is no file {tokenizer}")
-    home = SHARED.get(name, HOMES[name])
-    made: Recipe = import_module(f"podium.reference_runs.{home}.prepare").recipe(
-        name, source, tokenizer, subset=subset
-    )
+    module = import_module(f"{package_of(SHARED.get(name, name))}.prepare")
+    made: Recipe = module.recipe(name, source, tokenizer, subset=subset)
     return made

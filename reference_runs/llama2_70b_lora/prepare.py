@@ -13,12 +13,15 @@ from podium.reference_runs.llama2_70b_lora.data import LABELS
 from podium.reference_runs.llama31.data import UNSCORED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 LENGTH = 8192
 COLUMNS = ("input_ids", "labels")
+AT_ONCE = 64
+"""Rows that are in memory."""
 PARTS = ("train", "validation")
 
 
@@ -48,7 +51,7 @@ def write(part: str, files: tuple[Path, ...], folder: Path) -> None:
         (folder / LABELS).unlink()
 
 
-def _rows(path: Path) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+def _rows(path: Path) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     try:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
         from pyarrow import ArrowException
@@ -57,16 +60,19 @@ def _rows(path: Path) -> list[tuple[NDArray[Any], NDArray[Any]]]:
             "pyarrow is not installed; Parquet files are read by the extra: pip install"
             " 'podium[data]'"
         ) from None
+    at = 0
     try:
-        table = pq.read_table(path, columns=[*COLUMNS])
+        with pq.ParquetFile(path) as file:
+            absent = [name for name in COLUMNS if name not in file.schema_arrow.names]
+            if absent:
+                raise DataMissing(f"{path} has no column {absent[0]}")
+            for batch in file.iter_batches(AT_ONCE, columns=[*COLUMNS]):
+                for row in zip(*(batch.column(name).to_pylist() for name in COLUMNS), strict=True):
+                    yield _row(path, at, *row)
+                    at += 1
     except (OSError, ValueError, ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise DataMissing(f"{path} cannot be read as Parquet: {reason}") from None
-    absent = [name for name in COLUMNS if name not in table.column_names]
-    if absent:
-        raise DataMissing(f"{path} has no column {absent[0]}")
-    columns = (table.column(name).to_pylist() for name in COLUMNS)
-    return [_row(path, at, *row) for at, row in enumerate(zip(*columns, strict=True))]
 
 
 def _row(path: Path, at: int, ids: Any, labels: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tarfile
 from functools import partial
 from pathlib import Path
@@ -56,7 +55,7 @@ def _archives(source: Path) -> Iterator[Archive]:
                 if member.isfile() and CLASS.fullmatch(name):
                     yield Archive(path, name, member.offset_data)
     except (OSError, tarfile.TarError) as error:
-        raise DataMissing(f"{path} cannot be read as an archive: {error}") from None
+        raise _unreadable(path, error) from None
 
 
 def unpack(archive: Archive, folder: Path) -> None:
@@ -91,7 +90,7 @@ def unpack_validation(source: Path, folder: Path) -> None:
     flat.rmdir()
 
 
-def _images(path: Path, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+def _images(path: Path, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     """Names and contents of an archive's images; only their last names are taken."""
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
@@ -99,11 +98,17 @@ def _images(path: Path, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
                 name = member.name.rpartition("/")[2]
                 content = archive.extractfile(member)
                 if content is not None and IMAGE.fullmatch(name):
-                    yield name, content
+                    yield name, content.read()
     except (OSError, tarfile.TarError) as error:
-        raise DataMissing(f"{path} cannot be read as an archive: {error}") from None
+        raise _unreadable(path, error) from None
 
 
-def _write(content: IO[bytes], path: Path) -> None:
+def _write(content: bytes, path: Path) -> None:
     with path.open("xb") as stream:
-        shutil.copyfileobj(content, stream)
+        stream.write(content)
+
+
+def _unreadable(path: Path, error: Exception) -> DataMissing:
+    # tarfile says in more lines what each kind of compression made of it
+    reason = str(error).partition("\n")[0]
+    return DataMissing(f"{path} cannot be read as an archive: {reason}")

@@ -226,7 +226,8 @@ class _Files:
         try:
             with wave.open(str(path)) as stream:
                 kind = stream.getnchannels(), stream.getsampwidth(), stream.getframerate()
-                data = stream.readframes(stream.getnframes())
+                count = stream.getnframes()
+                data = stream.readframes(count)
         except (OSError, EOFError, wave.Error) as error:
             raise DataMissing(f"{path} cannot be read as a WAV file: {error}") from None
         if kind != (1, 2, self.sample_rate):
@@ -234,6 +235,8 @@ class _Files:
                 f"{path} has {kind[0]} channels of {8 * kind[1]} bits at {kind[2]} Hz;"
                 f" must have 1 of 16 bits at {self.sample_rate} Hz"
             )
+        if len(data) != 2 * count:
+            raise DataMissing(f"{path} ends within its {count} samples of sound")
         return without_silence(np.frombuffer(data, "<i2").astype(np.float32) / np.float32(32768))
 
 

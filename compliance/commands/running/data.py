@@ -123,6 +123,8 @@ def verify(
 
     Exit status: 0 usable, 1 a fault was found, 2 bad arguments.
     """
+    if not folder.is_dir():
+        raise UsageFault(f"there is no folder {folder}")
     if checksums is not None and not checksums.is_file():
         raise UsageFault(f"--checksums: there is no file {checksums}")
     setting = Setting(scale="reference", data=folder, allow_subset=allow_subset, device="cpu")
