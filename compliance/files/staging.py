@@ -23,8 +23,8 @@ MARKER = ".podium-stage"
 _RANDOM = 8
 """Characters that tempfile adds to a name."""
 _NAME = re.compile(re.escape(PREFIX) + rf".*\.[a-z0-9_]{{{_RANDOM}}}", re.DOTALL)
-_PATIENCE, _PAUSE = 0.1, 0.005
-"""Seconds: how long, and how often, to try for a lock that is held for microseconds."""
+_SETTLED = 10.0
+"""Seconds after which a folder without a marker is not being made: that takes microseconds."""
 _LONGEST_PATH = 1 << 16
 """Bytes; a longer one is no path of a marker's."""
 _LONGEST = 40
@@ -46,18 +46,16 @@ def staging(target: Path, within: Path | None = None) -> Iterator[Path]:
     Who makes something in it moves it to `target` by a rename, which is atomic within one file
     system only.
     """
-    place, folder, marker = within or target.absolute().parent, None, -1
+    place = within or target.absolute().parent
+    folder, marker = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target))), -1
     try:
-        with _locked(place, shared=True, seconds=_PATIENCE):
-            folder = Path(tempfile.mkdtemp(dir=place, prefix=_prefix(target)))
-            marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            # Held as long as this process lives, however it ends
-            _lock(marker)
-            os.write(marker, _path(target))
+        marker = os.open(folder / MARKER, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        # Held as long as this process lives, however it ends
+        _lock(marker)
+        os.write(marker, _path(target))
         yield folder
     finally:
-        if folder is not None:
-            discard(folder)
+        discard(folder)
         if marker >= 0:
             os.close(marker)
 
@@ -95,29 +93,25 @@ def leftovers(
     Whatever: those as well that calls for other targets in its folder have left.
     """
     place = within or target.absolute().parent
-    with _locked(place) as alone:
-        try:
-            names = sorted(name for name in os.listdir(place) if _NAME.fullmatch(name))
-        except OSError:
-            return []
-        found = [Path(place, name) for name in names]
-        found = [each for each in found if _abandoned(each, target, whatever, alone)]
-    return [_measured(folder) for folder in found]
+    try:
+        names = sorted(name for name in os.listdir(place) if _NAME.fullmatch(name))
+    except OSError:
+        return []
+    found = (Path(place, name) for name in names)
+    return [_measured(folder) for folder in found if _abandoned(folder, target, whatever)]
 
 
-def _abandoned(folder: Path, target: Path, whatever: bool, alone: bool) -> bool:
-    """Whether a folder was made for the target, or beside it, by a process that is gone.
-
-    Alone: no process is between making such a folder and marking it.
-    """
+def _abandoned(folder: Path, target: Path, whatever: bool) -> bool:
+    """Whether a folder was made for the target, or beside it, by a process that is gone."""
     try:
         if folder.is_symlink():
             return False
         held = os.listdir(folder)
-        of_the_target = alone and (whatever or folder.name[:-_RANDOM] == _prefix(target))
+        of_the_target = whatever or folder.name[:-_RANDOM] == _prefix(target)
+        settled = time.time() - os.lstat(folder).st_mtime > _SETTLED
         if not held:
             # Ended before it made the marker; nothing is lost with it
-            return of_the_target
+            return of_the_target and settled
         marker = os.open(folder / MARKER, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
         return False
@@ -126,7 +120,7 @@ def _abandoned(folder: Path, target: Path, whatever: bool, alone: bool) -> bool:
         found = os.read(marker, _LONGEST_PATH)
         if not found and held == [MARKER]:
             # Ended before it wrote the marker, which it locks first
-            return of_the_target and _lock(marker)
+            return of_the_target and settled and _lock(marker)
         if whatever:
             found, wanted = os.path.dirname(found), os.path.dirname(wanted)
         return found == wanted and _lock(marker)
@@ -145,35 +139,14 @@ def _path(target: Path) -> bytes:
     return os.fsencode(os.path.realpath(target.absolute().parent)) + b"/" + os.fsencode(target.name)
 
 
-@contextmanager
-def _locked(place: Path, *, shared: bool = False, seconds: float = 0.0) -> Iterator[bool]:
-    """Hold a lock of a folder; whether it could be had in so many seconds.
-
-    It tells who makes a folder, which shares it until there is a marker, from who looks for those
-    without one. Never waited for: whoever started this process may hold it as long as that runs.
-    """
-    handle, until = -1, time.monotonic() + seconds
-    try:
-        handle = os.open(place, os.O_RDONLY)
-        while not (held := _lock(handle, shared=shared)) and time.monotonic() < until:
-            time.sleep(_PAUSE)
-    except OSError:
-        held = True
-    try:
-        yield held
-    finally:
-        if handle >= 0:
-            os.close(handle)
-
-
-def _lock(handle: int, *, shared: bool = False) -> bool:
+def _lock(handle: int) -> bool:
     """Lock an open file; False where another process has. Where no locks are known, True."""
     try:
         import fcntl
     except ImportError:
         return True
     try:
-        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

@@ -307,6 +307,9 @@ class Bench:
         """The next call recovers; then the old target is put back."""
         if self.act.fresh:
             self.clear()
+        for left in self.act.target(self.place).parent.rglob(f"{PREFIX}*"):
+            # As if a minute had gone by: one without a marker may just be made
+            os.utime(left, (time.time() - 60, time.time() - 60))
         with podium(self.act.words(self.place)) as command:
             status = command.wait(120)
             said = (command.stderr.read() if command.stderr else b"").decode()

@@ -66,7 +66,7 @@ TokenizerOption = Annotated[
 
 @app.command(
     epilog=examples(
-        "podium data prepare llama31_8b --from c4 --to tokens --tokenizer tokenizer.json",
+        "podium data prepare llama31_8b --from c4 --to tokens --tokenizer words.json",
         "podium data prepare resnet --from ILSVRC2012 --to imagenet --jobs 16",
     )
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,7 +90,9 @@ def test_clean_removes_what_was_left_and_does_nothing_else(loose: Loose) -> None
     (place / others["without a marker"]).mkdir()
     (place / others["without a marker"] / "notes.txt").touch()
     (place / others["another tree's, empty"]).mkdir()
-    (place / f"{PREFIX}Acme.eeeeeeee").mkdir()  # killed before it wrote its marker
+    unmarked = place / f"{PREFIX}Acme.eeeeeeee"
+    unmarked.mkdir()  # killed a minute ago, before it wrote its marker
+    os.utime(unmarked, (time.time() - 60, time.time() - 60))
     (place / others["another tree's"]).mkdir()
     (place / others["another tree's"] / MARKER).write_text(str(place / "Other"))
     done = podium("pack", loose.work, "--clean")
