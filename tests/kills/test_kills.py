@@ -9,6 +9,7 @@ import pytest
 from tests.kills.harness import FORGOTTEN, ended_well, run
 
 
+@pytest.mark.long
 def test_a_few_kills() -> None:
     tally = run(6, seed=7)
     assert tally.faults == []

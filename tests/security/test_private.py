@@ -37,7 +37,7 @@ class Modes(Listener):
             self.open_to_others.append(call.path)
 
 
-@pytest.fixture(params=[0o000, 0o022])
+@pytest.fixture(params=[0o000, pytest.param(0o022, marks=pytest.mark.long)])
 def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     before = os.umask(request.param)
     yield request.param

@@ -87,6 +87,7 @@ def test_the_same_seed_gives_the_same_log_apart_from_times(tmp_path: Path) -> No
     assert one == two
 
 
+@pytest.mark.long
 def test_two_ranks_give_the_loss_of_one(tmp_path: Path) -> None:
     podium("llama31_8b", *SHORT, "--output", tmp_path / "one", "-q")
     done = elsewhere("llama31_8b", *SHORT, "--output", tmp_path / "two", "-q", "--processes", 2)
