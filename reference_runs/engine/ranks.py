@@ -142,7 +142,7 @@ def _divided(ranks: Ranks, mesh: Mesh | None) -> Ranks:
     devices = init_device_mesh(
         ranks.device.type, tuple(sizes.values()), mesh_dim_names=tuple(sizes)
     )
-    data = devices["dp", "fsdp"]._flatten("data")
+    data = devices["dp", "fsdp", "ep"]._flatten("data")
     return replace(ranks, rank=data.get_local_rank(), world=mesh.data, mesh=devices, data=data)
 
 

@@ -117,9 +117,9 @@ class Stepper:
             return
         grads = [p.grad for p in self._parameters if p.grad is not None]
         if task.ranks.mesh is not None:
-            from podium.reference_runs.parallel.sharding import local
+            from podium.reference_runs.parallel.experts import local
 
-            grads = local(grads)
+            grads = [local(each) for each in grads]
         torch._foreach_mul_(grads, factor)
 
     def _update(self, step: int) -> None:

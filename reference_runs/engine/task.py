@@ -214,6 +214,10 @@ class Task(ABC, Generic[C]):
         The learning rate is set by the loop at every step, from `learning_rate`.
         """
         settings.setdefault("lr", 1.0)
+        if self.ranks.mesh is not None:
+            from podium.reference_runs.parallel.sharding import groups_by_mesh
+
+            groups = groups_by_mesh(groups)
         if self.device.type == "cuda" and kind in FUSED:
             settings["fused"] = True
         if not self.setting.shard or self.ranks.world == 1:

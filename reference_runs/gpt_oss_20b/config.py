@@ -115,6 +115,6 @@ BENCHMARKS = (
         rounds=("6.0", "6.1"),
         point=POINT,
         division="open",
-        axes=("dp", "fsdp"),
+        axes=("dp", "fsdp", "ep"),
     ),
 )

@@ -18,6 +18,10 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 from podium.reference_runs.llama31.model import RMS_EPSILON, Stack, attend, joined_heads, rotate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch.distributed import ProcessGroup
+
     from podium.reference_runs.gpt_oss_20b.config import GptOss
 
 
@@ -85,15 +89,44 @@ def _window_mask(blocks: int, window: int, device: torch.device) -> Tensor:
 
 
 class Experts(nn.Module):
-    """SwiGLU layers of which each token goes through the few that a router chooses."""
+    """SwiGLU layers, each with its own tokens; along `ep` a rank has a part of them."""
 
     def __init__(self, config: GptOss) -> None:
         super().__init__()
         width, inner = config.width, config.ffn_width
-        self.active = config.active_experts
-        self.router = nn.Linear(width, config.experts, bias=False)
         self.gate_up = nn.Parameter(torch.empty(config.experts, width, 2 * inner))
         self.down = nn.Parameter(torch.empty(config.experts, inner, width))
+        self.here: Callable[[Tensor], Tensor] = _whole
+        """Of a weight, the part for the experts that are here."""
+
+    def forward(self, x_TD: Tensor, sizes: list[int]) -> Tensor:
+        """(T, D) to (T, D): `sizes` tokens for each expert that is here, one after the other."""
+        gate_up, down = self.here(self.gate_up), self.here(self.down)
+        parts = torch.split(x_TD, sizes)
+        return torch.cat([_expert(*each) for each in zip(parts, gate_up, down, strict=True)])
+
+
+def _whole(weight: Tensor) -> Tensor:
+    return weight
+
+
+def _expert(x: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
+    """What one expert makes of the tokens that chose it."""
+    gate, up = (x @ gate_up).chunk(2, dim=-1)
+    y: Tensor = (F.silu(gate) * up) @ down
+    return y
+
+
+class Mixture(nn.Module):
+    """Experts, of which each token goes through the few that a router chooses."""
+
+    def __init__(self, config: GptOss) -> None:
+        super().__init__()
+        self.count, self.active = config.experts, config.active_experts
+        self.router = nn.Linear(config.width, config.experts, bias=False)
+        self.experts = Experts(config)
+        self.group: ProcessGroup | None = None
+        """The ranks that the experts are divided among."""
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
@@ -104,18 +137,19 @@ class Experts(nn.Module):
         # Stable, so that sums over an expert's tokens have the same order in every run
         order_T = chosen.flatten().argsort(stable=True)
         token_T = order_T // self.active
-        sizes = torch.bincount(chosen.flatten(), minlength=len(self.gate_up)).tolist()
-        parts = torch.split(x[token_T], sizes)
-        done = torch.cat([self._expert(number, part) for number, part in enumerate(parts)])
+        sizes_E = torch.bincount(chosen.flatten(), minlength=self.count)
+        done = self._through_experts(x[token_T], sizes_E)
         weighted = done * weight_T[order_T, None].type_as(done)
         y = torch.zeros_like(x, dtype=done.dtype).index_add(0, token_T, weighted)
         return y.view(x_BLD.shape)
 
-    def _expert(self, number: int, x: Tensor) -> Tensor:
-        """What one expert makes of the tokens that chose it."""
-        gate, up = (x @ self.gate_up[number]).chunk(2, dim=-1)
-        y: Tensor = (F.silu(gate) * up) @ self.down[number]
-        return y
+    def _through_experts(self, x_TD: Tensor, sizes_E: Tensor) -> Tensor:
+        if self.group is None:
+            done: Tensor = self.experts(x_TD, sizes_E.tolist())
+            return done
+        from podium.reference_runs.parallel.experts import through
+
+        return through(self.experts, x_TD, sizes_E, self.group)
 
 
 class Block(nn.Module):
@@ -125,13 +159,13 @@ class Block(nn.Module):
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.attention = Attention(config, window)
-        self.experts_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
-        self.experts = Experts(config)
+        self.mixture_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
+        self.mixture = Mixture(config)
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
         x_BLD = x_BLD + self.attention(self.attention_norm(x_BLD), angles_LP)
-        y: Tensor = x_BLD + self.experts(self.experts_norm(x_BLD))
+        y: Tensor = x_BLD + self.mixture(self.mixture_norm(x_BLD))
         return y
 
 

@@ -73,7 +73,7 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
         "tensor_parallelism": setting.mesh.tp if setting.mesh else 1,
         "pipeline_parallelism": 1,
         "context_parallelism": 1,
-        "expert_parallelism": 1,
+        "expert_parallelism": setting.mesh.ep if setting.mesh else 1,
         "micro_batch_size": config.global_batch_size // parts,
         "config_filename": f"{type(config).__module__.replace('.', '/')}.py",
     }

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_state_dict,
+)
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.stepper import Stepper
 
 NOTES = "run.pt"
+OPTIONS = StateDictOptions(flatten_optimizer_state_dict=True)
+"""Settings are kept by parameter: another mesh has other groups of them."""
 
 
 def save_parts(stepper: Stepper, folder: Path, step: int) -> None:
@@ -71,6 +77,7 @@ def load_parts(stepper: Stepper, folder: Path) -> int:
         list(stepper.optimizers),
         model_state_dict=state["model"],
         optim_state_dict=state["optimizers"],
+        options=OPTIONS,
     )
     torch.set_rng_state(notes["random"])
     return int(notes["step"])
@@ -78,5 +85,5 @@ def load_parts(stepper: Stepper, folder: Path) -> int:
 
 def _state(stepper: Stepper) -> dict[str, Any]:
     """Weights and optimizer state by the names of parameters, which are the same on any mesh."""
-    model, optimizers = get_state_dict(stepper.model, list(stepper.optimizers))
+    model, optimizers = get_state_dict(stepper.model, list(stepper.optimizers), options=OPTIONS)
     return {"model": model, "optimizers": optimizers}

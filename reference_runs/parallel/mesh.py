@@ -10,9 +10,9 @@ from podium.reference_runs.errors import RunFault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AXES = ("dp", "fsdp", "tp")
+AXES = ("dp", "fsdp", "ep", "tp")
 """Outermost first: neighbouring ranks share a tensor, which needs the fastest links."""
-ABSENT = {"pp": "pipeline", "cp": "context", "ep": "expert"}
+ABSENT = {"pp": "pipeline", "cp": "context"}
 
 
 @dataclass(frozen=True)
@@ -20,22 +20,24 @@ class Mesh:
     """Ranks along each axis.
 
     There are `dp` copies of the model. Each is cut `fsdp` times into shards of its tensors, which
-    are gathered where they are used, and `tp` times into parts that stay apart.
+    are gathered where they are used, and `tp` times into parts that stay apart. Along `ep` whole
+    experts stay apart, to which the ranks send their tokens; all else is cut as along `fsdp`.
     """
 
     dp: int = 1
     fsdp: int = 1
+    ep: int = 1
     tp: int = 1
 
     @property
     def world(self) -> int:
         """Ranks in all."""
-        return self.dp * self.fsdp * self.tp
+        return self.data * self.tp
 
     @property
     def data(self) -> int:
         """Ranks that take different samples."""
-        return self.dp * self.fsdp
+        return self.dp * self.fsdp * self.ep
 
     def sizes(self) -> dict[str, int]:
         """Ranks by axis, in the order of AXES."""
@@ -67,17 +69,20 @@ def check(mesh: Mesh, axes: tuple[str, ...], config: Any) -> None:
             able = ", ".join(axes)
             hint = f"it has {able}" if able else "leave --mesh out: its ranks share the batch"
             raise RunFault(f"--mesh: {config.name} cannot be divided along {axis}; {hint}")
-    for field, size in _divided(config) if mesh.tp > 1 else ():
-        if size % mesh.tp:
-            raise RunFault(f"--mesh: tp is {mesh.tp}; must divide {field}, which is {size}")
+    for axis, field, size in _divided(config):
+        if size % getattr(mesh, axis):
+            raise RunFault(
+                f"--mesh: {axis} is {getattr(mesh, axis)}; must divide {field}, which is {size}"
+            )
     batch, micro = config.global_batch_size, config.gradient_accumulation_steps
+    shared = "dp x fsdp x ep" if mesh.ep > 1 else "dp x fsdp"
     if batch % mesh.data:
         raise RunFault(
-            f"--mesh: dp x fsdp is {mesh.data}; must divide global_batch_size, which is {batch}"
+            f"--mesh: {shared} is {mesh.data}; must divide global_batch_size, which is {batch}"
         )
     if batch % (mesh.data * micro):
         raise RunFault(
-            f"--mesh: dp x fsdp is {mesh.data}, with {micro} micro-batches; must divide"
+            f"--mesh: {shared} is {mesh.data}, with {micro} micro-batches; must divide"
             f" global_batch_size, which is {batch}; try --set"
             f" gradient_accumulation_steps={batch // mesh.data}"
         )
@@ -89,8 +94,10 @@ def check_world(mesh: Mesh, world: int) -> None:
         raise RunFault(f"--mesh: {mesh} is {mesh.world} ranks; there are {world}")
 
 
-def _divided(config: Any) -> Iterator[tuple[str, int]]:
-    """What tensor parallelism cuts: the sizes by the config's own names."""
-    for field in ("heads", "kv_heads", "ffn_width", "vocabulary"):
-        if hasattr(config, field):
-            yield field, getattr(config, field)
+def _divided(config: Any) -> Iterator[tuple[str, str, int]]:
+    """What tensor and expert parallelism cut: axes, sizes by the config's own names."""
+    cut = {"tp": ("heads", "kv_heads", "ffn_width", "vocabulary"), "ep": ("experts",)}
+    for axis, fields in cut.items():
+        for field in fields:
+            if hasattr(config, field):
+                yield axis, field, getattr(config, field)

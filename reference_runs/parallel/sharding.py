@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Replicate, distribute_module
 from torch.distributed.tensor.parallel import (
@@ -14,11 +15,13 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.parallel.experts import divide, local
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from torch import Tensor, nn
-    from torch.distributed.device_mesh import DeviceMesh
 
 
 class Replicated(ParallelStyle):
@@ -57,27 +60,52 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
 
 
 def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh (dp, fsdp, tp)."""
+    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh (dp, fsdp, ep, tp)."""
     blocks: Any = model.blocks
     if mesh["tp"].size() > 1:
         parallelize_module(model, mesh["tp"], decoder_plan(len(blocks)))
+    parts = mesh["fsdp"]
+    if mesh["ep"].size() > 1:
+        for block in blocks:
+            divide(block.mixture, mesh)
+        # What is no expert's is cut along both
+        parts = mesh["fsdp", "ep"]._flatten("parts")
     # Of one dimension where there is one copy: a second of size 1 would sum over nobody
-    data = mesh["dp", "fsdp"] if mesh["dp"].size() > 1 else mesh["fsdp"]
+    data = _beside(mesh["dp"], parts) if mesh["dp"].size() > 1 else parts
     for block in blocks:
         fully_shard(block, mesh=data)
     fully_shard(model, mesh=data)
     return model
 
 
-def local(tensors: Iterable[Tensor]) -> list[Tensor]:
-    """The parts of tensors that this rank holds, in the same memory."""
-    return [each.to_local() if isinstance(each, DTensor) else each for each in tensors]
+def _beside(copies: DeviceMesh, parts: DeviceMesh) -> DeviceMesh:
+    """A mesh of both axes; raises RunFault where torch knows no such mesh of a flattened one."""
+    if not hasattr(DeviceMesh, "_concatenate"):
+        raise RunFault(f"--mesh: dp beside ep needs a newer torch than {torch.__version__}")
+    return DeviceMesh._concatenate([copies, parts])
+
+
+def groups_by_mesh(groups: Iterable[Any]) -> list[dict[str, Any]]:
+    """An optimizer's parameters or groups of them, such that each group is of one mesh."""
+    whole = [*groups]
+    if not isinstance(whole[0], dict):
+        whole = [{"params": whole}]
+    return [group | {"params": some} for group in whole for some in by_mesh(group["params"])]
+
+
+def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
+    """Tensors in groups of one mesh each: one operation takes no others."""
+    found: dict[Any, list[Tensor]] = {}
+    for each in tensors:
+        found.setdefault(each.device_mesh if isinstance(each, DTensor) else None, []).append(each)
+    return [*found.values()]
 
 
 def clip(parameters: Sequence[nn.Parameter], limit: float) -> None:
     """Limit the norm of the whole gradient, of which each rank holds a part."""
     grads = [each.grad for each in parameters if each.grad is not None]
-    norm = torch.nn.utils.get_total_norm(grads)
-    whole = norm.full_tensor() if isinstance(norm, DTensor) else norm
-    factor = torch.clamp(limit / (whole + 1e-6), max=1.0)
-    torch._foreach_mul_(local(grads), factor)
+    norms = (torch.nn.utils.get_total_norm(some) for some in by_mesh(grads))
+    whole = [each.full_tensor() if isinstance(each, DTensor) else each for each in norms]
+    norm = torch.linalg.vector_norm(torch.stack(whole))
+    factor = torch.clamp(limit / (norm + 1e-6), max=1.0)
+    torch._foreach_mul_([local(each) for each in grads], factor)

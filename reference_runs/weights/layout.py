@@ -95,11 +95,13 @@ GPT_OSS = {
     **_PROJECTIONS,
     **_layers(
         attention_norm__weight="input_layernorm.weight",
-        experts_norm__weight="post_attention_layernorm.weight",
-        experts__router__weight="mlp.router.weight",
-        experts__down="mlp.experts.down_proj",
+        mixture_norm__weight="post_attention_layernorm.weight",
+        mixture__router__weight="mlp.router.weight",
+        mixture__experts__down="mlp.experts.down_proj",
     ),
-    "blocks.{n}.experts.gate_up": Source(("model.layers.{n}.mlp.experts.gate_up_proj",), True),
+    "blocks.{n}.mixture.experts.gate_up": Source(
+        ("model.layers.{n}.mlp.experts.gate_up_proj",), True
+    ),
 }
 """GPT-OSS with the experts' weights as numbers: the release packs them in four bits."""
 

@@ -13,7 +13,7 @@ from torch.nn import functional as F  # noqa: E402, N812
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
-from podium.reference_runs.gpt_oss_20b.model import Decoder, Experts, windowed  # noqa: E402
+from podium.reference_runs.gpt_oss_20b.model import Decoder, Mixture, windowed  # noqa: E402
 from podium.reference_runs.gpt_oss_20b.train import MixturePretraining  # noqa: E402
 from podium.reference_runs.llama31.data import UNSCORED, Batch  # noqa: E402
 
@@ -81,16 +81,16 @@ def test_a_token_reaches_beyond_the_window_through_full_layers_only() -> None:
 
 def test_grouped_experts_give_what_each_token_would_get_alone() -> None:
     torch.manual_seed(1)
-    layer = Experts(short())
-    for weight in (layer.gate_up, layer.down, layer.router.weight):
+    layer = Mixture(short())
+    for weight in (layer.experts.gate_up, layer.experts.down, layer.router.weight):
         torch.nn.init.normal_(weight, std=0.3)
     x = torch.randn(2, 5, 48)
     wanted = torch.zeros_like(x)
     for row, at in ((row, at) for row in range(2) for at in range(5)):
         scores, chosen = (layer.router.weight @ x[row, at]).topk(2)
         for share, expert in zip(scores.softmax(0), chosen.tolist(), strict=True):
-            gate, up = (x[row, at] @ layer.gate_up[expert]).chunk(2)
-            wanted[row, at] += share * ((F.silu(gate) * up) @ layer.down[expert])
+            gate, up = (x[row, at] @ layer.experts.gate_up[expert]).chunk(2)
+            wanted[row, at] += share * ((F.silu(gate) * up) @ layer.experts.down[expert])
     assert torch.allclose(layer(x), wanted, atol=1e-5)
 
 
@@ -116,6 +116,6 @@ def test_weights_start_with_the_configs_deviation(deviation: float) -> None:
     model = Decoder(replace(smoke(), initial_deviation=deviation, layers=2))
     weights = model.state_dict()
     assert float(weights["embedding.weight"].std()) == pytest.approx(deviation, rel=0.05)
-    deep = float(weights["blocks.1.experts.down"].std())
+    deep = float(weights["blocks.1.mixture.experts.down"].std())
     assert deep == pytest.approx(deviation / 2, rel=0.05)
     assert reference().initial_deviation == 0.008

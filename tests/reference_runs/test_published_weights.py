@@ -111,7 +111,7 @@ def test_a_model_starts_from_every_published_tensor(name: str, tmp_path: Path) -
     if name == "gpt_oss_20b":
         # Published as gate, up, gate, up, …
         gate = theirs[f"{at}mlp.experts.gate_up_proj"][..., ::2]
-        assert torch.equal(ours["blocks.1.experts.gate_up"][..., : gate.shape[-1]], gate)
+        assert torch.equal(ours["blocks.1.mixture.experts.gate_up"][..., : gate.shape[-1]], gate)
     else:
         assert torch.equal(ours["blocks.1.ffn.down.weight"], theirs[f"{at}mlp.down_proj.weight"])
 

@@ -124,7 +124,7 @@ def test_two_ranks_of_tensor_parallelism_have_the_losses_of_one(tmp_path: Path) 
     ("name", "meshes"),
     [
         ("llama31_8b", ("fsdp=4", "dp=2,fsdp=2", "fsdp=2,tp=2", "dp=2,tp=2")),
-        ("gpt_oss_20b", ("fsdp=4", "dp=2,fsdp=2")),
+        ("gpt_oss_20b", ("fsdp=4", "dp=2,fsdp=2", "ep=4", "dp=2,ep=2", "fsdp=2,ep=2")),
         ("llama2_70b_lora", ("fsdp=4", "dp=2,fsdp=2")),
     ],
 )
@@ -137,13 +137,18 @@ def test_four_ranks_have_the_losses_of_one(
 
 
 @pytest.mark.long
-def test_a_run_goes_on_on_another_mesh_and_in_one_process(tmp_path: Path) -> None:
-    name, half = "llama31_8b", STEPS // 2
+@pytest.mark.parametrize(
+    ("name", "before"), [("llama31_8b", "fsdp=2,tp=2"), ("gpt_oss_20b", "fsdp=2,ep=2")]
+)
+def test_a_run_goes_on_on_another_mesh_and_in_one_process(
+    name: str, before: str, tmp_path: Path
+) -> None:
+    half = STEPS // 2
     alone, first, second = results(
         4,
         tmp_path,
         Leg(name, ""),
-        Leg(name, "fsdp=2,tp=2", end=half),
+        Leg(name, before, end=half),
         Leg(name, "fsdp=4", begin=half),
     )
     (third,) = results(1, tmp_path, Leg(name, "", begin=half))
@@ -175,7 +180,10 @@ def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(tmp_path
         ("llama31_8b", "pp=2", "pipeline parallelism (pp) is not there yet"),
         ("llama31_8b", "tp=4", "tp is 4; must divide kv_heads, which is 2"),
         ("llama31_8b", "fsdp=3", "dp x fsdp is 3; must divide global_batch_size, which is 16"),
-        ("gpt_oss_20b", "tp=2", "gpt_oss_20b cannot be divided along tp; it has dp, fsdp"),
+        ("gpt_oss_20b", "tp=2", "gpt_oss_20b cannot be divided along tp; it has dp, fsdp, ep"),
+        ("gpt_oss_20b", "ep=3", "ep is 3; must divide experts, which is 8"),
+        ("gpt_oss_20b", "fsdp=8,ep=4", "dp x fsdp x ep is 32; must divide global_batch_size"),
+        ("llama31_8b", "ep=2", "llama31_8b cannot be divided along ep; it has dp, fsdp, tp"),
         ("resnet", "fsdp=2", "resnet cannot be divided along fsdp"),
     ],
 )

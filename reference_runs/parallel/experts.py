@@ -1,0 +1,65 @@
+"""Experts divided among ranks: tokens go to the ranks whose experts they chose, and back.
+
+Shape letters: T tokens times the experts that each goes through, D model width, E experts.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.distributed._functional_collectives import all_to_all_single, all_to_all_single_autograd
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+    from torch.distributed.device_mesh import DeviceMesh
+
+
+def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGroup) -> Tensor:
+    """What the experts make of tokens, (T, D), that are in the order of the experts.
+
+    `sizes_E` counts those of each expert of the group. `experts` is called with tokens and the
+    sizes of those experts that are here.
+    """
+    ranks = group.size()
+    come_E = all_to_all_single(sizes_E, None, None, group)
+    going, coming = (each.view(ranks, -1).sum(1).tolist() for each in (sizes_E, come_E))
+    here = all_to_all_single_autograd(x_TD, coming, going, group)
+    # They come by rank, and within that by expert
+    number = torch.arange(len(sizes_E) // ranks, device=x_TD.device).repeat(ranks)
+    order = number.repeat_interleave(come_E).argsort(stable=True)
+    done: Tensor = experts(here[order], come_E.view(ranks, -1).sum(0).tolist())
+    return all_to_all_single_autograd(done[order.argsort()], going, coming, group)
+
+
+def divide(mixture: nn.Module, mesh: DeviceMesh) -> None:
+    """Give each rank of the mesh's `ep` its experts, in shards along `fsdp`.
+
+    The module has `group`, and `experts` with `here`, all of whose tensors have a row for each
+    expert.
+    """
+    ranks = mesh["ep"].size()
+    mixture.group = mesh["ep"].get_group()  # type: ignore[assignment]
+    experts: nn.Module = mixture.experts  # type: ignore[assignment]
+    experts.here = partial(_averaged, ranks=ranks)  # type: ignore[assignment]
+    for name, whole in list(experts.named_parameters(recurse=False)):
+        part = nn.Parameter(distribute_tensor(whole.detach(), mesh["ep"], [Shard(0)]))
+        experts.register_parameter(name, part)
+    fully_shard(experts, mesh=mesh["dp", "fsdp"] if mesh["dp"].size() > 1 else mesh["fsdp"])
+
+
+def _averaged(weight: Tensor, ranks: int) -> Tensor:
+    """The part that is here; its gradient, of the tokens of so many ranks, becomes their mean."""
+    part = local(weight)
+    if part.requires_grad:
+        part.register_hook(lambda gradient: gradient / ranks)  # type: ignore[no-untyped-call]
+    return part
+
+
+def local(tensor: Tensor) -> Tensor:
+    """The part of a tensor that this rank holds, in the same memory."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
