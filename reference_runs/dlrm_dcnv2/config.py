@@ -125,5 +125,6 @@ BENCHMARKS = (
         rounds=("3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "6.0"),
         data="day_0 to day_23 of Criteo, each _dense.npy, _labels.npy and _sparse_multi_hot.npz",
         division="open",
+        axes=("fsdp",),
     ),
 )

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
 
@@ -38,12 +38,31 @@ class Cross(nn.Module):
         return y_BF
 
 
+class Tables(nn.ModuleList):
+    """Embedding bags; on a mesh the large ones are divided among ranks."""
+
+    large: Sequence[int] = ()
+    """Numbers of the tables that are looked up by `look_up`, which asks the other ranks, too."""
+    look_up: Callable[[Sequence[nn.Module], Sequence[Tensor]], Sequence[Tensor]] | None = None
+
+    def forward(self, ids: Sequence[Tensor]) -> list[Tensor]:
+        """The sum of each sample's rows, (B, D) for each table."""
+        found: dict[int, Tensor] = {}
+        if self.look_up is not None and self.large:
+            sums = self.look_up([self[at] for at in self.large], [ids[at] for at in self.large])
+            found = dict(zip(self.large, sums, strict=True))
+        return [
+            found[at] if at in found else table(each)
+            for at, (table, each) in enumerate(zip(self, ids, strict=True))
+        ]
+
+
 class DlrmDcn(nn.Module):
     """Embedding bags and a perceptron for dense features, crossed, then a perceptron on top."""
 
     def __init__(self, config: DlrmDcnv2) -> None:
         super().__init__()
-        self.tables = nn.ModuleList(
+        self.tables = Tables(
             _table(rows, config.width, config.sparse_gradients) for rows in config.rows
         )
         self.bottom = _perceptron((DENSE_FEATURES, *config.bottom_widths), last_is_linear=False)
@@ -55,8 +74,7 @@ class DlrmDcn(nn.Module):
 
     def forward(self, dense_BI: Tensor, ids: list[Tensor]) -> Tensor:
         """Log odds of a click, (B,); `ids` holds (B, ids) for each table."""
-        bags = [table(each) for table, each in zip(self.tables, ids, strict=True)]
-        x0_BF = torch.cat((self.bottom(dense_BI), *bags), dim=-1)
+        x0_BF = torch.cat((self.bottom(dense_BI), *self.tables(ids)), dim=-1)
         x_BF = x0_BF
         for cross in self.crosses:
             x_BF = cross(x0_BF, x_BF)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -13,11 +14,13 @@ from podium.reference_runs.dlrm_dcnv2.data import Clicks, DayFiles, synthetic
 from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import RunFault
+from podium.reference_runs.parallel.filling import Drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
     from podium.reference_runs.dlrm_dcnv2.data import Batch
@@ -72,6 +75,27 @@ class ClickPrediction(Task[DlrmDcnv2]):
         """Tables, perceptrons and cross network, with random weights."""
         return DlrmDcn(self.config)
 
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """Tables by rows, which are looked up where they are; all else by FSDP."""
+        from podium.reference_runs.parallel.tables import divide
+
+        return divide(model, mesh)
+
+    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
+        """Random numbers with the deviations of the model's own."""
+        numbers = Drawn(self.setting.seed, self.device)
+
+        def first(name: str, shape: torch.Size) -> Tensor:
+            if name.startswith("tables."):
+                return numbers.uniform(shape, math.sqrt(1 / shape[0]))
+            if len(shape) > 1:
+                return numbers.normal(shape, math.sqrt(2 / sum(shape)))
+            if name.startswith("crosses."):
+                return torch.zeros(shape, device=self.device)
+            return numbers.normal(shape, math.sqrt(1 / shape[0]))
+
+        return first
+
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adagrad on everything, tables included."""
         config = self.config
@@ -98,15 +122,27 @@ class ClickPrediction(Task[DlrmDcnv2]):
         """Area under the ROC curve, exact, over the evaluation samples of all ranks."""
         # A rank may have no share: the empty beginning stands for it.
         odds, labels = [torch.empty(0)], [torch.empty(0, dtype=torch.bool)]
-        count = len(self.evaluation)
-        for begin in self.ranks.share(range(0, count, EVALUATION_BATCH)):
-            end = min(begin + EVALUATION_BATCH, count)
-            some, label = self._log_odds(model, self.evaluation.__getitems__(range(begin, end)))
-            odds.append(some.cpu())
-            labels.append(label.cpu().bool())
+        for indices, own in self._portions():
+            some, label = self._log_odds(model, self.evaluation.__getitems__(indices))
+            odds.append(some[:own].cpu())
+            labels.append(label[:own].cpu().bool())
         everyone = self.ranks.gather((torch.cat(odds), torch.cat(labels)))
         all_odds, all_labels = (torch.cat(parts) for parts in zip(*everyone, strict=True))
         return float(binary_auroc(all_odds, all_labels.int()))
+
+    def _portions(self) -> Iterator[tuple[Sequence[int], int]]:
+        """Evaluation samples of this rank, so many at a time, and how many of them count.
+
+        On a mesh all ranks take as many: the first sample stands for those that are missing.
+        """
+        count, size, ranks = len(self.evaluation), EVALUATION_BATCH, self.ranks
+        begins = ranks.share(range(0, count, size))
+        mine: list[Sequence[int]] = [range(at, min(at + size, count)) for at in begins]
+        if ranks.mesh is not None:
+            mine += [()] * (math.ceil(count / (size * ranks.world)) - len(mine))
+        for some in mine:
+            missing = size - len(some) if ranks.mesh is not None else 0
+            yield [*some, *[0] * missing], len(some)
 
     def _log_odds(self, model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         dense, ids, label = batch

@@ -47,17 +47,14 @@ class Stepper:
         if task.ranks.mesh is None:
             return model
         # Optimizers are made of what a rank holds: the model is cut before them
-        from podium.reference_runs.parallel.sharding import shard
-
-        return shard(model, task.ranks.mesh)
+        return task.divided(model, task.ranks.mesh)
 
     def _build_in_parts(self, mesh: DeviceMesh) -> nn.Module:
         """The model cut before it has numbers: whole it may fit no rank."""
         from podium.reference_runs.parallel.filling import fill_parts
-        from podium.reference_runs.parallel.sharding import shard
 
         with torch.device("meta"):
-            model = shard(self.task.build(), mesh)
+            model = self.task.divided(self.task.build(), mesh)
         fill_parts(model, self.task.device, self.task.initial_weights(model))
         return model
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
     from podium.logging_spec import Logger
@@ -130,6 +131,12 @@ class Task(ABC, Generic[C]):
         for path in (self.data_folder / name for name in self.needed_files()):
             if not path.exists():
                 raise DataMissing(f"{path} is missing")
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The model cut along a mesh, with or without numbers; a decoder's blocks by default."""
+        from podium.reference_runs.parallel.sharding import shard
+
+        return shard(model, mesh)
 
     def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
         """What gives each tensor of the model its first numbers, for a run on a mesh."""

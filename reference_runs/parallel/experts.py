@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch.distributed._functional_collectives import all_to_all_single, all_to_all_single_autograd
+from torch import distributed as dist
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.nn.functional import all_to_all_single
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
 if TYPE_CHECKING:
@@ -26,14 +27,23 @@ def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGro
     sizes of those experts that are here.
     """
     ranks = group.size()
-    come_E = all_to_all_single(sizes_E, None, None, group)
+    come_E = torch.empty_like(sizes_E)
+    dist.all_to_all_single(come_E, sizes_E, group=group)
     going, coming = (each.view(ranks, -1).sum(1).tolist() for each in (sizes_E, come_E))
-    here = all_to_all_single_autograd(x_TD, coming, going, group)
+    here = _exchanged(x_TD, going, coming, group)
     # They come by rank, and within that by expert
     number = torch.arange(len(sizes_E) // ranks, device=x_TD.device).repeat(ranks)
     order = number.repeat_interleave(come_E).argsort(stable=True)
     done: Tensor = experts(here[order], come_E.view(ranks, -1).sum(0).tolist())
-    return all_to_all_single_autograd(done[order.argsort()], going, coming, group)
+    return _exchanged(done[order.argsort()], coming, going, group)
+
+
+def _exchanged(x_TD: Tensor, going: list[int], coming: list[int], group: ProcessGroup) -> Tensor:
+    """Send so many rows to each rank; what comes from each, one after the other."""
+    y_TD: Tensor = all_to_all_single(  # type: ignore[no-untyped-call]
+        x_TD.new_empty(sum(coming), x_TD.shape[1]), x_TD.contiguous(), coming, going, group
+    )
+    return y_TD
 
 
 def divide(mixture: nn.Module, mesh: DeviceMesh) -> None:
@@ -45,15 +55,15 @@ def divide(mixture: nn.Module, mesh: DeviceMesh) -> None:
     ranks = mesh["ep"].size()
     mixture.group = mesh["ep"].get_group()  # type: ignore[assignment]
     experts: nn.Module = mixture.experts  # type: ignore[assignment]
-    experts.here = partial(_averaged, ranks=ranks)  # type: ignore[assignment]
+    experts.here = partial(averaged, ranks=ranks)  # type: ignore[assignment]
     for name, whole in list(experts.named_parameters(recurse=False)):
         part = nn.Parameter(distribute_tensor(whole.detach(), mesh["ep"], [Shard(0)]))
         experts.register_parameter(name, part)
     fully_shard(experts, mesh=mesh["dp", "fsdp"] if mesh["dp"].size() > 1 else mesh["fsdp"])
 
 
-def _averaged(weight: Tensor, ranks: int) -> Tensor:
-    """The part that is here; its gradient, of the tokens of so many ranks, becomes their mean."""
+def averaged(weight: Tensor, ranks: int) -> Tensor:
+    """The part that is here; its gradient, of what so many ranks have sent, becomes their mean."""
     part = local(weight)
     if part.requires_grad:
         part.register_hook(lambda gradient: gradient / ranks)  # type: ignore[no-untyped-call]

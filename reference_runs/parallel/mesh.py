@@ -69,6 +69,8 @@ def check(mesh: Mesh, axes: tuple[str, ...], config: Any) -> None:
             able = ", ".join(axes)
             hint = f"it has {able}" if able else "leave --mesh out: its ranks share the batch"
             raise RunFault(f"--mesh: {config.name} cannot be divided along {axis}; {hint}")
+    if getattr(config, "sparse_gradients", False):
+        raise RunFault("--mesh goes with --set sparse_gradients=False")
     for axis, field, size in _divided(config):
         if size % getattr(mesh, axis):
             raise RunFault(

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from podium.compliance.cli import run  # noqa: E402
 from podium.reference_runs.dlrm_dcnv2.config import BENCHMARKS, IDS, ROWS, reference, smoke  # noqa: E402
 from podium.reference_runs.dlrm_dcnv2.data import ClickModel, DayFiles  # noqa: E402
 from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn  # noqa: E402
@@ -147,3 +148,27 @@ def test_a_wrong_day_is_told_by_name(tmp_path: Path, file: str, wrong: Any, said
     np.savez(path, **wrong) if isinstance(wrong, dict) else np.save(path, wrong)
     with pytest.raises(DataMissing, match=f"{file} {said}"):
         DayFiles(tmp_path, range(1), TWO_TABLES).__getitems__(range(4))
+
+
+# --- on a mesh ---
+
+
+def test_a_model_made_in_parts_starts_as_one_made_whole() -> None:
+    task = ClickPrediction(smoke(), Setting(), Ranks(torch.device("cpu")))
+    torch.manual_seed(1)
+    whole = DlrmDcn(smoke())
+    first = task.initial_weights(whole)
+    for name, own in whole.state_dict().items():
+        made = first(name, own.shape)
+        assert made.shape == own.shape
+        if own.numel() > 500:
+            assert float(made.std()) == pytest.approx(float(own.std()), rel=0.1), name
+        assert bool(made.any()) == bool(own.any()), name
+
+
+def test_sparse_gradients_do_not_go_with_a_mesh(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--mesh", "fsdp=2", "--set", "sparse_gradients=True", "--output", str(tmp_path))
+    assert run(["run", "dlrm_dcnv2", *words]) == 2
+    assert "--mesh goes with --set sparse_gradients=False" in capsys.readouterr().err

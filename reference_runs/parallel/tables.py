@@ -1,0 +1,79 @@
+"""Embedding tables divided by rows among ranks, which look rows up for one another.
+
+Shape letters: B samples of a rank, N ranks, K ids of a sample, T tables, D width of an embedding.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch import distributed as dist
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.nn.functional import reduce_scatter
+from torch.distributed.tensor import Shard, distribute_tensor
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+from podium.reference_runs.parallel.experts import averaged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch.distributed.device_mesh import DeviceMesh
+
+FEWEST_ROWS = 64
+"""Of a rank: smaller tables are gathered like the other weights."""
+
+
+def divide(model: Any, mesh: DeviceMesh) -> nn.Module:
+    """Cut `model.tables` by rows along the mesh's `fsdp`, and its other children by FSDP."""
+    ranks = mesh["fsdp"]
+    fewest = FEWEST_ROWS * ranks.size()
+    large = [at for at, table in enumerate(model.tables) if table.num_embeddings >= fewest]
+    for at, table in enumerate(model.tables):
+        if at in large:
+            part = distribute_tensor(table.weight.detach(), ranks, [Shard(0)])
+            table.weight = nn.Parameter(part)
+        else:
+            fully_shard(table, mesh=ranks)
+    model.tables.large = large
+    model.tables.look_up = partial(looked_up, ranks=ranks)
+    for name, child in model.named_children():
+        if name != "tables":
+            for layer in child if isinstance(child, nn.ModuleList) else (child,):
+                fully_shard(layer, mesh=ranks)
+    whole: nn.Module = model
+    return whole
+
+
+def looked_up(
+    tables: Sequence[nn.EmbeddingBag], ids: Sequence[Tensor], ranks: DeviceMesh
+) -> Sequence[Tensor]:
+    """The sums of rows that samples ask for, (B, D) for each table; `ids` holds (B, K) for each.
+
+    Every rank looks up what all of them ask for, as far as it has the rows, and gets its samples'
+    sums back. All ranks must have as many samples.
+    """
+    group, mine = ranks.get_group(), torch.cat(list(ids), 1)
+    asked = mine.new_empty(ranks.size() * len(mine), mine.shape[1])
+    dist.all_gather_into_tensor(asked, mine, group=group)
+    by_table = torch.split(asked, [each.shape[1] for each in ids], 1)
+    found = [_part(*each, ranks) for each in zip(tables, by_table, strict=True)]
+    parts = torch.cat(found, 1).chunk(ranks.size())
+    sums: Tensor = reduce_scatter(  # type: ignore[no-untyped-call]
+        torch.empty_like(parts[0]), list(parts), group=group
+    )
+    return torch.split(sums, [table.embedding_dim for table in tables], 1)
+
+
+def _part(table: nn.EmbeddingBag, ids: Tensor, ranks: DeviceMesh) -> Tensor:
+    """What this rank's rows add to the sums, (N · B, D)."""
+    rows = averaged(table.weight, ranks.size())
+    # As torch.chunk cuts: the last parts may be shorter, or empty
+    begin = ranks.get_local_rank() * -(-table.num_embeddings // ranks.size())
+    here = (ids >= begin) & (ids < begin + len(rows))
+    return F.embedding_bag(
+        torch.where(here, ids - begin, 0), rows, mode="sum", per_sample_weights=here.to(rows.dtype)
+    )
