@@ -8,7 +8,7 @@ N       ?=
 SECONDS ?= 600
 CODE    := compliance logging_spec rules reference_runs
 
-.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs site release rates schema clean lock lowest
+.PHONY: help setup demo test test-long kills hostile fuzz lint audit bench docs pictures site release rates schema clean lock lowest
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -88,6 +88,9 @@ docs: $(STAMP)  ## regenerate the rule pages, the manual page and the schemas
 	for name in config system waivers review objection report receipt record profile; do \
 	    $(BIN)/podium schema $$name > docs/schemas/podium-$$name.json || exit 1; done
 	$(BIN)/python -m podium.logging_spec.reader.record > logging_spec/reader/record.schema.json
+
+pictures: $(STAMP)  ## make the pictures of the documentation anew (needs chromium)
+	PYTHONPATH="$(CURDIR)/src:$(CURDIR)" $(BIN)/python docs/examples/pictures.py
 
 site: $(STAMP)  ## build the site of the documentation in build/site, without a network
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
