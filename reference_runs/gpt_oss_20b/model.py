@@ -2,8 +2,7 @@
 
 Written from the published description (gpt-oss model card, 2025). Shape letters: B batch,
 L sequence length, D model width, H query heads, K key-value heads, E width of a head,
-F feed-forward width of an expert, V vocabulary, W window, N blocks of a sequence, T tokens times
-the experts that each goes through.
+W window, N blocks of a sequence.
 """
 
 from __future__ import annotations
@@ -15,13 +14,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.llama31.model import RMS_EPSILON, Stack, attend, joined_heads, rotate
+from podium.reference_runs.modeling.attention import (
+    attend,
+    joined_heads,
+    rotary_frequencies,
+    rotate,
+    split_heads,
+)
+from podium.reference_runs.modeling.decoder import RMS_EPSILON, Stack
+from podium.reference_runs.modeling.experts import Mixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch.distributed import ProcessGroup
-
     from podium.reference_runs.gpt_oss_20b.config import GptOss
 
 
@@ -30,8 +33,8 @@ class Attention(nn.Module):
 
     def __init__(self, config: GptOss, window: int | None) -> None:
         super().__init__()
-        self.heads, self.kv_heads, self.window = config.heads, config.kv_heads, window
         size = config.head_width
+        self.size, self.window = size, window
         self.query = nn.Linear(config.width, config.heads * size, bias=False)
         self.key = nn.Linear(config.width, config.kv_heads * size, bias=False)
         self.value = nn.Linear(config.width, config.kv_heads * size, bias=False)
@@ -39,19 +42,16 @@ class Attention(nn.Module):
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
-        q_BHLE = rotate(_heads(self.query(x_BLD), self.heads), angles_LP)
-        k_BKLE = rotate(_heads(self.key(x_BLD), self.kv_heads), angles_LP)
-        v_BKLE = _heads(self.value(x_BLD), self.kv_heads)
+        q_BHLE, k_BKLE, v_BKLE = (
+            split_heads(part(x_BLD), self.size) for part in (self.query, self.key, self.value)
+        )
+        q_BHLE, k_BKLE = rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP)
         if self.window is None:
             y_BHLE = attend(q_BHLE, k_BKLE, v_BKLE)
         else:
             y_BHLE = windowed(q_BHLE, k_BKLE, v_BKLE, self.window)
         y: Tensor = self.out(joined_heads(y_BHLE))
         return y
-
-
-def _heads(x_BLD: Tensor, heads: int) -> Tensor:
-    return x_BLD.view(*x_BLD.shape[:2], heads, -1).transpose(1, 2)
 
 
 def windowed(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, window: int) -> Tensor:
@@ -88,70 +88,6 @@ def _window_mask(blocks: int, window: int, device: torch.device) -> Tensor:
     return (seen & there)[:, None]
 
 
-class Experts(nn.Module):
-    """SwiGLU layers, each with its own tokens; along `ep` a rank has a part of them."""
-
-    def __init__(self, config: GptOss) -> None:
-        super().__init__()
-        width, inner = config.width, config.ffn_width
-        self.gate_up = nn.Parameter(torch.empty(config.experts, width, 2 * inner))
-        self.down = nn.Parameter(torch.empty(config.experts, inner, width))
-        self.here: Callable[[Tensor], Tensor] = _whole
-        """Of a weight, the part for the experts that are here."""
-
-    def forward(self, x_TD: Tensor, sizes: list[int]) -> Tensor:
-        """(T, D) to (T, D): `sizes` tokens for each expert that is here, one after the other."""
-        gate_up, down = self.here(self.gate_up), self.here(self.down)
-        parts = torch.split(x_TD, sizes)
-        return torch.cat([_expert(*each) for each in zip(parts, gate_up, down, strict=True)])
-
-
-def _whole(weight: Tensor) -> Tensor:
-    return weight
-
-
-def _expert(x: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
-    """What one expert makes of the tokens that chose it."""
-    gate, up = (x @ gate_up).chunk(2, dim=-1)
-    y: Tensor = (F.silu(gate) * up) @ down
-    return y
-
-
-class Mixture(nn.Module):
-    """Experts, of which each token goes through the few that a router chooses."""
-
-    def __init__(self, config: GptOss) -> None:
-        super().__init__()
-        self.count, self.active = config.experts, config.active_experts
-        self.router = nn.Linear(config.width, config.experts, bias=False)
-        self.experts = Experts(config)
-        self.group: ProcessGroup | None = None
-        """The ranks that the experts are divided among."""
-
-    def forward(self, x_BLD: Tensor) -> Tensor:
-        """(B, L, D) to (B, L, D)."""
-        x = x_BLD.flatten(0, 1)
-        scores, chosen = self.router(x).float().topk(self.active, dim=-1)
-        # Only the chosen experts' scores count: the softmax is taken over those.
-        weight_T = scores.softmax(dim=-1).flatten()
-        # Stable, so that sums over an expert's tokens have the same order in every run
-        order_T = chosen.flatten().argsort(stable=True)
-        token_T = order_T // self.active
-        sizes_E = torch.bincount(chosen.flatten(), minlength=self.count)
-        done = self._through_experts(x[token_T], sizes_E)
-        weighted = done * weight_T[order_T, None].type_as(done)
-        y = torch.zeros_like(x, dtype=done.dtype).index_add(0, token_T, weighted)
-        return y.view(x_BLD.shape)
-
-    def _through_experts(self, x_TD: Tensor, sizes_E: Tensor) -> Tensor:
-        if self.group is None:
-            done: Tensor = self.experts(x_TD, sizes_E.tolist())
-            return done
-        from podium.reference_runs.parallel.experts import through
-
-        return through(self.experts, x_TD, sizes_E, self.group)
-
-
 class Block(nn.Module):
     """Attention and experts, each behind a norm and added to its input."""
 
@@ -160,7 +96,9 @@ class Block(nn.Module):
         self.attention_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
         self.attention = Attention(config, window)
         self.mixture_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
-        self.mixture = Mixture(config)
+        self.mixture = Mixture(
+            config.width, config.ffn_width, config.experts, config.active_experts
+        )
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
@@ -175,9 +113,9 @@ class Decoder(Stack):
     def __init__(self, config: GptOss) -> None:
         windows = (config.window if layer % 2 == 0 else None for layer in range(config.layers))
         # Unscaled: the benchmark leaves out the released model's stretching of positions
-        exponents = torch.arange(0, config.head_width, 2, device="cpu") / config.head_width
+        frequencies = rotary_frequencies(config.head_width, config.rope_theta)
         blocks = (Block(config, window) for window in windows)
-        super().__init__(config, blocks, config.rope_theta**-exponents)
+        super().__init__(config, blocks, frequencies)
         for name, parameter in self.named_parameters():
             if parameter.dim() > 1:
                 # Each block adds twice to the stream: keep its variance independent of depth.

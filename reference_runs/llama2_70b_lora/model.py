@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 from torch import Tensor, nn
 
-from podium.reference_runs.llama31.model import Llama, attend, joined_heads, rotate
+from podium.reference_runs.llama31.model import Llama
+from podium.reference_runs.modeling.attention import attend, joined_heads, rotate
 
 if TYPE_CHECKING:
     from podium.reference_runs.llama2_70b_lora.config import Llama2Lora

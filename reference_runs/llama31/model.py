@@ -10,21 +10,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - torch's own custom
-from torch.utils.checkpoint import checkpoint
+
+from podium.reference_runs.modeling import attention
+from podium.reference_runs.modeling.attention import attend, joined_heads, rotate, split_heads
+from podium.reference_runs.modeling.decoder import RMS_EPSILON, FeedForward, Stack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from podium.reference_runs.llama31.config import Decoder
 
-RMS_EPSILON = 1e-5
 LOW_FREQUENCY, HIGH_FREQUENCY = 1.0, 4.0
 """Waves per original context length between which the scaling of rotary positions fades in."""
-SLICE = 2048
-"""Tokens whose scores are held at once: those of 8192 over 128 256 words take 4 GB."""
 
 
 def rotary_frequencies(config: Decoder) -> Tensor:
@@ -32,31 +28,10 @@ def rotary_frequencies(config: Decoder) -> Tensor:
 
     Slow waves are stretched by the scaling factor, fast ones kept, those between blended.
     """
-    size = config.width // config.heads
-    exponents = torch.arange(0, size, 2, dtype=torch.float32, device="cpu") / size
-    frequency = config.rope_theta**-exponents
+    frequency = attention.rotary_frequencies(config.width // config.heads, config.rope_theta)
     waves = config.rope_original_length * frequency / (2 * math.pi)
     keep = ((waves - LOW_FREQUENCY) / (HIGH_FREQUENCY - LOW_FREQUENCY)).clamp(0, 1)
     return frequency * (keep + (1 - keep) / config.rope_scaling)
-
-
-def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
-    """Turn each pair of channels (first half, second half) by its position's angle."""
-    cos, sin = angles_LP.cos(), angles_LP.sin()
-    # In single precision: half cannot tell neighbouring angles of far positions apart
-    first, second = x_BHLE.float().chunk(2, dim=-1)
-    turned = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
-    return turned.type_as(x_BHLE)
-
-
-def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor) -> Tensor:
-    """Causal attention of grouped heads to all earlier positions, (B, H, L, E)."""
-    return F.scaled_dot_product_attention(q_BHLE, k_BKLE, v_BKLE, is_causal=True, enable_gqa=True)
-
-
-def joined_heads(y_BHLE: Tensor) -> Tensor:
-    """The heads' outputs side by side, (B, L, H·E)."""
-    return y_BHLE.transpose(1, 2).flatten(2)
 
 
 class Attention(nn.Module):
@@ -73,40 +48,24 @@ class Attention(nn.Module):
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
         """Attend to earlier positions; (B, L, D) to (B, L, D)."""
-        batch, length, _ = x_BLD.shape
         # However many heads this rank has: tensor parallelism shares them out
-        q_BHLE = self.query(x_BLD).view(batch, length, -1, self.size).transpose(1, 2)
-        k_BKLE = self.key(x_BLD).view(batch, length, -1, self.size).transpose(1, 2)
-        v_BKLE = self.value(x_BLD).view(batch, length, -1, self.size).transpose(1, 2)
+        q_BHLE, k_BKLE, v_BKLE = (
+            split_heads(part(x_BLD), self.size) for part in (self.query, self.key, self.value)
+        )
         y_BHLE = attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
         y: Tensor = self.out(joined_heads(y_BHLE))
-        return y
-
-
-class FeedForward(nn.Module):
-    """SwiGLU: one projection gates another."""
-
-    def __init__(self, config: Decoder) -> None:
-        super().__init__()
-        self.gate = nn.Linear(config.width, config.ffn_width, bias=False)
-        self.up = nn.Linear(config.width, config.ffn_width, bias=False)
-        self.down = nn.Linear(config.ffn_width, config.width, bias=False)
-
-    def forward(self, x_BLD: Tensor) -> Tensor:
-        """(B, L, D) to (B, L, D)."""
-        y: Tensor = self.down(F.silu(self.gate(x_BLD)) * self.up(x_BLD))
         return y
 
 
 class Block(nn.Module):
     """Attention and feed-forward, each behind a norm and added to its input."""
 
-    def __init__(self, config: Decoder, attention: type[nn.Module]) -> None:
+    def __init__(self, config: Decoder, kind: type[nn.Module]) -> None:
         super().__init__()
         self.attention_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
-        self.attention = attention(config)
+        self.attention = kind(config)
         self.ffn_norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
-        self.ffn = FeedForward(config)
+        self.ffn = FeedForward(config.width, config.ffn_width)
 
     def forward(self, x_BLD: Tensor, angles_LP: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
@@ -115,57 +74,11 @@ class Block(nn.Module):
         return y
 
 
-class Stack(nn.Module):
-    """An embedding, blocks, a norm and an untied output projection: what all such decoders are.
-
-    `blocks` are built here, between the embedding and the norm; each takes (B, L, D) and angles.
-    """
-
-    frequencies: Tensor
-
-    def __init__(self, config: Decoder, blocks: Iterable[nn.Module], frequencies: Tensor) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(config.vocabulary, config.width)
-        self.blocks = nn.ModuleList(blocks)
-        self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
-        self.output = nn.Linear(config.width, config.vocabulary, bias=False)
-        # Not in checkpoints: it follows from the config
-        self.register_buffer("frequencies", frequencies, persistent=False)
-        self.recompute = config.recompute
-
-    def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
-        """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
-        positions = torch.arange(tokens_BL.shape[1], device=tokens_BL.device)
-        angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
-        x_BLD = self.embedding(tokens_BL)
-        for block in self.blocks:
-            x_BLD = self._checkpointed(block, x_BLD, angles_LP)
-        if targets_BL is None:
-            return self._scores(x_BLD)
-        flat = x_BLD.flatten(0, 1), targets_BL.flatten()
-        slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
-        return torch.stack([self._checkpointed(self._entropy, x, t) for x, t in slices]).sum()
-
-    def _scores(self, x: Tensor) -> Tensor:
-        scores: Tensor = self.output(self.norm(x))
-        return scores
-
-    def _entropy(self, x_TD: Tensor, targets_T: Tensor) -> Tensor:
-        return F.cross_entropy(self._scores(x_TD).float(), targets_T, reduction="sum")
-
-    def _checkpointed(self, part: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-        """What a part gives; of its work only the inputs are kept for the backward pass."""
-        if self.recompute and torch.is_grad_enabled():
-            y: Tensor = checkpoint(part, *inputs, use_reentrant=False)
-            return y
-        return part(*inputs)
-
-
 class Llama(Stack):
     """The decoder with random weights."""
 
-    def __init__(self, config: Decoder, attention: type[nn.Module] = Attention) -> None:
-        blocks = (Block(config, attention) for _ in range(config.layers))
+    def __init__(self, config: Decoder, kind: type[nn.Module] = Attention) -> None:
+        blocks = (Block(config, kind) for _ in range(config.layers))
         super().__init__(config, blocks, rotary_frequencies(config))
         self.apply(_initialise)
         for name, parameter in self.named_parameters():

@@ -13,9 +13,10 @@ from torch.nn import functional as F  # noqa: E402, N812
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.gpt_oss_20b.config import GptOss, reference, smoke  # noqa: E402
-from podium.reference_runs.gpt_oss_20b.model import Decoder, Mixture, windowed  # noqa: E402
+from podium.reference_runs.gpt_oss_20b.model import Decoder, windowed  # noqa: E402
 from podium.reference_runs.gpt_oss_20b.train import MixturePretraining  # noqa: E402
 from podium.reference_runs.llama31.data import UNSCORED, Batch  # noqa: E402
+from podium.reference_runs.modeling.experts import Mixture  # noqa: E402
 
 RELEASED = 20_914_757_184
 """Weights of the released model, 20.9 billion in its card."""
@@ -81,7 +82,8 @@ def test_a_token_reaches_beyond_the_window_through_full_layers_only() -> None:
 
 def test_grouped_experts_give_what_each_token_would_get_alone() -> None:
     torch.manual_seed(1)
-    layer = Mixture(short())
+    small = short()
+    layer = Mixture(small.width, small.ffn_width, small.experts, small.active_experts)
     for weight in (layer.experts.gate_up, layer.experts.down, layer.router.weight):
         torch.nn.init.normal_(weight, std=0.3)
     x = torch.randn(2, 5, 48)

@@ -22,7 +22,8 @@ from podium.reference_runs.llama2_70b_lora.train import FineTuning  # noqa: E402
 from podium.reference_runs.llama31 import config as llama31  # noqa: E402
 from podium.reference_runs.llama31.data import UNSCORED  # noqa: E402
 from podium.reference_runs.llama31.files import from_files  # noqa: E402
-from podium.reference_runs.llama31.model import SLICE, Llama, rotary_frequencies  # noqa: E402
+from podium.reference_runs.llama31.model import Llama, rotary_frequencies  # noqa: E402
+from podium.reference_runs.modeling.decoder import SLICE  # noqa: E402
 
 PUBLISHED_8B = 8_030_261_248
 PUBLISHED_405B = 405_853_388_800

@@ -1,0 +1,44 @@
+"""Attention of grouped heads and rotary positions, as decoders of language models have them.
+
+Shape letters: B batch, L sequence length, D model width, H query heads, K key-value heads, E width
+of a head, P pairs of channels that turn (E/2 where all do).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+
+
+def rotary_frequencies(size: int, theta: float) -> Tensor:
+    """Angle per position of each pair of a head's channels, (size/2,): theta^(-2i/size).
+
+    Source: Su et al., "RoFormer", 2021, section 3.2.2.
+    """
+    exponents = torch.arange(0, size, 2, dtype=torch.float32, device="cpu") / size
+    return theta**-exponents
+
+
+def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
+    """Turn each pair of channels (first half, second half) by its position's angle."""
+    cos, sin = angles_LP.cos(), angles_LP.sin()
+    # In single precision: half cannot tell neighbouring angles of far positions apart
+    first, second = x_BHLE.float().chunk(2, dim=-1)
+    turned = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    return turned.type_as(x_BHLE)
+
+
+def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor) -> Tensor:
+    """Causal attention of grouped heads to all earlier positions, (B, H, L, E)."""
+    return F.scaled_dot_product_attention(q_BHLE, k_BKLE, v_BKLE, is_causal=True, enable_gqa=True)
+
+
+def split_heads(x_BLD: Tensor, size: int) -> Tensor:
+    """As many heads of a width as there are, (B, H, L, E)."""
+    return x_BLD.view(*x_BLD.shape[:2], -1, size).transpose(1, 2)
+
+
+def joined_heads(y_BHLE: Tensor) -> Tensor:
+    """The heads' outputs side by side, (B, L, H·E)."""
+    return y_BHLE.transpose(1, 2).flatten(2)

@@ -1,0 +1,98 @@
+"""What decoders of language models have in common: embedding, blocks, norm, output, SwiGLU.
+
+Shape letters: B batch, L sequence length, D model width, T tokens, V vocabulary, P pairs of
+channels that turn with the position.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - torch's own custom
+from torch.utils.checkpoint import checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+RMS_EPSILON = 1e-5
+SLICE = 2048
+"""Tokens whose scores are held at once: those of 8192 over 128 256 words take 4 GB."""
+
+
+class Sizes(Protocol):
+    """What a decoder takes from its config."""
+
+    @property
+    def vocabulary(self) -> int:
+        """Words that tokens are of."""
+
+    @property
+    def width(self) -> int:
+        """Of the stream between blocks."""
+
+    @property
+    def recompute(self) -> bool:
+        """Whether blocks compute their activations anew for the backward pass."""
+
+
+class FeedForward(nn.Module):
+    """SwiGLU: one projection gates another."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(width, inner, bias=False)
+        self.up = nn.Linear(width, inner, bias=False)
+        self.down = nn.Linear(inner, width, bias=False)
+
+    def forward(self, x_BLD: Tensor) -> Tensor:
+        """(B, L, D) to (B, L, D)."""
+        y: Tensor = self.down(F.silu(self.gate(x_BLD)) * self.up(x_BLD))
+        return y
+
+
+class Stack(nn.Module):
+    """An embedding, blocks, a norm and an untied output projection: what all such decoders are.
+
+    `blocks` are built here, between the embedding and the norm; each takes (B, L, D) and angles.
+    """
+
+    frequencies: Tensor
+
+    def __init__(self, config: Sizes, blocks: Iterable[nn.Module], frequencies: Tensor) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(config.vocabulary, config.width)
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
+        self.output = nn.Linear(config.width, config.vocabulary, bias=False)
+        # Not in checkpoints: it follows from the config
+        self.register_buffer("frequencies", frequencies, persistent=False)
+        self.recompute = config.recompute
+
+    def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
+        """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
+        positions = torch.arange(tokens_BL.shape[1], device=tokens_BL.device)
+        angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
+        x_BLD = self.embedding(tokens_BL)
+        for block in self.blocks:
+            x_BLD = self._checkpointed(block, x_BLD, angles_LP)
+        if targets_BL is None:
+            return self._scores(x_BLD)
+        flat = x_BLD.flatten(0, 1), targets_BL.flatten()
+        slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
+        return torch.stack([self._checkpointed(self._entropy, x, t) for x, t in slices]).sum()
+
+    def _scores(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.output(self.norm(x))
+        return scores
+
+    def _entropy(self, x_TD: Tensor, targets_T: Tensor) -> Tensor:
+        return F.cross_entropy(self._scores(x_TD).float(), targets_T, reduction="sum")
+
+    def _checkpointed(self, part: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+        """What a part gives; of its work only the inputs are kept for the backward pass."""
+        if self.recompute and torch.is_grad_enabled():
+            y: Tensor = checkpoint(part, *inputs, use_reentrant=False)
+            return y
+        return part(*inputs)
