@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
@@ -155,14 +156,21 @@ def check_plot(path: Path) -> None:
 
 def write_plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw the curves, one below the other, into an SVG or PNG file."""
+    with plots(path, len(curves)) as places:
+        for axes, curve in zip(places, curves, strict=True):
+            _draw(axes, curve)
+
+
+@contextmanager
+def plots(path: Path, count: int) -> Iterator[Sequence[Any]]:
+    """So many of matplotlib's axes, one below the other, in an SVG or PNG file."""
     check_plot(path)
     # Not pyplot, which keeps state of its own and looks for a display
     figure_of = import_module("matplotlib.figure").Figure
     matplotlib = import_module("matplotlib")
     matplotlib.rcParams["svg.hashsalt"] = "podium"  # the same data give the same bytes
-    figure = figure_of(figsize=(8, 4.5 * len(curves)), layout="constrained")
-    for axes, curve in zip(figure.subplots(len(curves), squeeze=False)[:, 0], curves, strict=True):
-        _draw(axes, curve)
+    figure = figure_of(figsize=(8, 4.5 * count), layout="constrained")
+    yield figure.subplots(count, squeeze=False)[:, 0]
     stream = io.BytesIO()
     kind = path.suffix.lower()[1:]
     figure.savefig(stream, format=kind, metadata={"Date": None} if kind == "svg" else None)

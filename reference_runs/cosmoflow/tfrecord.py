@@ -11,8 +11,9 @@ import gzip
 import struct
 from typing import TYPE_CHECKING
 
+from podium.logging_spec.reader.protobuf import fields
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 ENTRY, NAME, FEATURE, VALUES = 1, 1, 2, 1
@@ -48,40 +49,3 @@ def _values(feature: bytes) -> bytes:
     for _, values in fields(feature):
         return b"".join(value for number, value in fields(values) if number == VALUES)
     return b""
-
-
-def fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """A message's fields by number; raises ValueError for bytes that are none."""
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        match tag & 7:
-            case 0:
-                end = _varint(message, at)[1]
-            case 1:
-                end = at + 8
-            case 2:
-                length, at = _varint(message, at)
-                end = at + length
-            case 5:
-                end = at + 4
-            case kind:
-                raise ValueError(f"a field is of kind {kind}")
-        if end > len(message):
-            raise ValueError("a field ends behind its message")
-        yield tag >> 3, message[at:end]
-        at = end
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """A number, seven bits in each byte, and where it ends."""
-    value = shift = 0
-    # Ten bytes hold 64 bits: a longer number is damage
-    while at < len(message) and shift < 64:
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    raise ValueError("a number does not end")

@@ -43,7 +43,9 @@ class Stepper:
             return self._build_in_parts(task.ranks.mesh)
         with task.device if full else nullcontext():
             model = task.build()
-        model = model.to(task.device)
+        # Fake tensors cannot be moved, even to where they are
+        if any(each.device != task.device for each in (*model.parameters(), *model.buffers())):
+            model = model.to(task.device)
         if task.ranks.mesh is None:
             return model
         # Optimizers are made of what a rank holds: the model is cut before them

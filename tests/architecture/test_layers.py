@@ -15,8 +15,8 @@ LAYERS = {
     "compliance": (
         *("version", "exit_codes", "interrupts", "errors", "files", "report", "inputs", "waivers"),
         *("repository", "logs", "cache", "plugins", "systems", "power", "results", "submission"),
-        *("tables", "checking", "scoring", "history", "rcp", "live", "review", "store", "rulebook"),
-        *("drift", "fixing", "packing", "bundling", "compat", "service"),
+        *("tables", "checking", "scoring", "history", "rcp", "curves", "live", "review", "store"),
+        *("rulebook", "drift", "fixing", "packing", "bundling", "compat", "service"),
         *("commands", "cli"),
     ),
 }

@@ -1,7 +1,8 @@
-"""`podium rcp`: reference convergence points: check, plan, show, lint, make."""
+"""`podium rcp`: reference convergence points: check, plan, show, lint, make, curves."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,6 +61,38 @@ FinishedOption = Annotated[
         metavar="V1,V2,...",
     ),
 ]
+CurvesArgument = Annotated[
+    list[Path],
+    typer.Argument(help="Logs, event files, .wandb files, or folders of them.", metavar="PATHS..."),
+]
+MetricOption = Annotated[
+    str, typer.Option("--metric", help="The trackers' quantity, by its name.", metavar="NAME")
+]
+CountedOption = Annotated[
+    str,
+    typer.Option(
+        "--counted-by",
+        help="What a W&B run logged of how far it was; default its step.",
+        metavar="NAME",
+    ),
+]
+EachOption = Annotated[
+    float,
+    typer.Option(
+        "--each", min=0, help="Units of the log in a tracker's step: the batch size.", metavar="N"
+    ),
+]
+
+
+class CurveFormat(StrEnum):
+    """How curves are written."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+
+
+CurveFormatOption = Annotated[CurveFormat, typer.Option("--format", help="How to write them.")]
 WrittenOption = Annotated[Path, typer.Option("--output", help="The file to write.", metavar="FILE")]
 CreatorOption = Annotated[str, typer.Option("--creator", help="Who made the runs.", metavar="NAME")]
 WhenOption = Annotated[str, typer.Option("--when", help="When, in words.", metavar="TEXT")]
@@ -247,6 +280,43 @@ def make(
     if not quiet:
         typer.echo(f"{plural(made.records, 'point')} written to {clean(str(output))}")
     raise typer.Exit(Exit.FOUND if made.remarks else Exit.CLEAN)
+
+
+@app.command(
+    epilog=examples(
+        "podium rcp curves result_0.txt tensorboard --metric eval/accuracy",
+        "podium rcp curves result_0.txt wandb --counted-by samples --plot curves.svg",
+        "podium rcp curves logs --format csv --output curves.csv",
+    )
+)
+def curves(
+    paths: CurvesArgument,
+    metric: MetricOption = "",
+    counted_by: CountedOption = "",
+    each: EachOption = 1.0,
+    plot: PlotOption = None,
+    format: CurveFormatOption = CurveFormat.TEXT,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Show curves that experiment trackers recorded beside the quality that logs have.
+
+    Reads event files of TensorBoard and offline runs of Weights & Biases (.wandb).
+    """
+    from podium.compliance.curves import render
+    from podium.compliance.curves.collect import Wanted, collect
+    from podium.compliance.rcp.plots import check_plot
+    from podium.compliance.report.console import send, width
+
+    refuse_inside("--output", output, paths)
+    refuse_inside("--plot", plot, paths)
+    if plot is not None:
+        check_plot(plot)
+    found = collect(paths, Wanted(metric, counted_by, each))
+    forms = {CurveFormat.JSON: render.json, CurveFormat.CSV: render.delimited}
+    text = forms[format](found) if format in forms else render.text(found, width())
+    if plot is not None:
+        render.draw(found, plot)
+    send(text, output)
 
 
 def _loaded(file: Path | None, round_name: str | None) -> tuple[Point, ...] | None:

@@ -579,6 +579,7 @@ def test_a_kill_leaves_no_half_archive_and_no_half_tree(tree: Path) -> None:
 def test_what_a_kill_left_of_any_file_of_an_archive_is_named(tree: Path, name: str) -> None:
     stage = tree.with_name(f".podium-stage.{name}.aaaaaaaa")
     stage.mkdir()
+    os.utime(stage, (0, 0))  # one that is new might be being made
     said = podium("bundle", tree, tree.with_name("Acme.tar.gz")).stderr
     assert f"left behind by a call that was killed: {stage}" in said
     assert said.count("\n") == 1
