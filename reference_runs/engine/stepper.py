@@ -39,7 +39,7 @@ class Stepper:
         task = self.task
         # A full model's weights are drawn on the device: a processor takes minutes for billions.
         full = task.setting.scale == "reference"
-        if full and task.ranks.mesh is not None:
+        if full and task.ranks.mesh is not None and not task.keeps_whole:
             return self._build_in_parts(task.ranks.mesh)
         with task.device if full else nullcontext():
             model = task.build()
@@ -63,7 +63,7 @@ class Stepper:
         model: nn.Module = self.model
         if task.setting.compile:
             model = torch.compile(model)  # type: ignore[assignment]
-        if task.ranks.world == 1 or task.ranks.mesh is not None:
+        if task.ranks.processes == 1 or (task.ranks.mesh is not None and not task.keeps_whole):
             return model
         return DistributedDataParallel(model, find_unused_parameters=task.unused_parameters)
 

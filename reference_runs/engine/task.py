@@ -58,6 +58,9 @@ class Task(ABC, Generic[C]):
     data_grow: ClassVar[bool] = False
     """Whether the training data change from epoch to epoch other than by `set_epoch`."""
 
+    keeps_whole: ClassVar[bool] = False
+    """Whether every rank of a mesh holds all weights, whose gradients DDP then averages."""
+
     def __init__(self, config: C, setting: Setting, ranks: Ranks) -> None:
         self.config = config
         self.setting = setting

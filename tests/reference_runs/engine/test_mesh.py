@@ -26,15 +26,23 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
 from podium.reference_runs.llama31.base import base_weights  # noqa: E402
 from podium.reference_runs.llama31.model import Llama  # noqa: E402
-from podium.reference_runs.parallel.mesh import parse  # noqa: E402
+from podium.reference_runs.parallel.mesh import check, parse  # noqa: E402
 
 STEPS = 6
-CLICKS = "dlrm_dcnv2"
+CLICKS, VOLUMES = "dlrm_dcnv2", "unet3d"
 FEW: dict[str, Any] = {"train_samples": 256, "eval_samples": 66, "recompute": True}
 SMALLER: dict[str, dict[str, Any]] = {
     # Each rank draws dropout of its own, as in the references
     "llama2_70b_lora": {"lora_dropout": 0.0, "global_batch_size": 16},
     CLICKS: {"train_samples": 6144, "eval_samples": 10_000},
+    VOLUMES: {
+        "train_samples": 96,
+        "eval_samples": 6,
+        "global_batch_size": 16,
+        # Twice the sides of smoke scale, whose lower level has two planes
+        "training_input_shape": (8, 8, 8),
+        "validation_input_shape": (8, 8, 8),
+    },
     "gpt_oss_20b": {"max_sequence_length": 64, "window": 16, "global_batch_size": 8},
 }
 
@@ -52,10 +60,15 @@ class Leg:
 
 
 def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
-    few = SMALLER[CLICKS] if leg.name == CLICKS else FEW | SMALLER.get(leg.name, {})
+    few = SMALLER.get(leg.name, {})
+    if hasattr(find(leg.name).smoke(), "recompute"):
+        few = FEW | few
     changes = {key: str(value) for key, value in few.items()}
     config = find(leg.name).smoke().with_settings(changes)
-    setting = Setting(device="cpu", cache=folder / "cache", mesh=ranks.mesh and parse(leg.mesh))
+    mesh = ranks.mesh and parse(leg.mesh)
+    if mesh:
+        check(mesh, find(leg.name).axes, config)
+    setting = Setting(device="cpu", cache=folder / "cache", mesh=mesh)
     task = task_of(leg.name)(config, setting, ranks)
     if leg.parts:
         task.start_weights = lambda: folder / "base.pt"
@@ -63,15 +76,23 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
     task.prepare()
     log = Logger(io.StringIO(), rank=ranks.number)
     task.open_data()
-    if leg.name == CLICKS:
-        for part in (task.training, task.evaluation):
-            part.dense, part.labels = (
-                each.astype(np.float64) for each in (part.dense, part.labels)
-            )
+    double_numbers(task)
     if leg.parts:
         # Reference scale builds so, with data that generated sentences here stand for
         task.setting = replace(setting, scale="reference")
     return Stepper(task), log
+
+
+def double_numbers(task: Any) -> None:
+    """Give what is drawn in single precision the precision of the model."""
+    if task.config.name == CLICKS:
+        for part in (task.training, task.evaluation):
+            part.dense, part.labels = (
+                each.astype(np.float64) for each in (part.dense, part.labels)
+            )
+    if task.config.name == VOLUMES:
+        for part in (task.training.source, task.evaluation):
+            part.cases = [each._replace(image=each.image.astype(np.float64)) for each in part.cases]
 
 
 def travelled(leg: Leg, ranks: Ranks, folder: Path) -> list[float]:
@@ -135,6 +156,7 @@ def test_two_ranks_of_tensor_parallelism_have_the_losses_of_one(tmp_path: Path) 
         ("gpt_oss_20b", ("fsdp=4", "dp=2,fsdp=2", "ep=4", "dp=2,ep=2", "fsdp=2,ep=2")),
         ("llama2_70b_lora", ("fsdp=4", "dp=2,fsdp=2")),
         (CLICKS, ("fsdp=4",)),
+        (VOLUMES, ("sp=4", "dp=2,sp=2")),
     ],
 )
 def test_four_ranks_have_the_losses_of_one(
@@ -194,6 +216,8 @@ def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(tmp_path
         ("gpt_oss_20b", "fsdp=8,ep=4", "dp x fsdp x ep is 32; must divide global_batch_size"),
         ("llama31_8b", "ep=2", "llama31_8b cannot be divided along ep; it has dp, fsdp, tp"),
         ("resnet", "fsdp=2", "resnet cannot be divided along fsdp"),
+        ("llama31_8b", "sp=2", "llama31_8b cannot be divided along sp; it has dp, fsdp, tp"),
+        ("unet3d", "sp=4", "is (4, 4, 4), must have equal sides that 8 divides"),
     ],
 )
 def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
