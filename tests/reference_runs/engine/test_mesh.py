@@ -57,13 +57,15 @@ class Leg:
     end: int = STEPS
     parts: bool = False
     """Whether the model is cut before it has weights, as at reference scale."""
+    more: tuple[tuple[str, Any], ...] = ()
+    """Settings of its own."""
 
 
 def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
     few = SMALLER.get(leg.name, {})
     if hasattr(find(leg.name).smoke(), "recompute"):
         few = FEW | few
-    changes = {key: str(value) for key, value in few.items()}
+    changes = {key: str(value) for key, value in {**few, **dict(leg.more)}.items()}
     config = find(leg.name).smoke().with_settings(changes)
     mesh = ranks.mesh and parse(leg.mesh)
     if mesh:
@@ -167,6 +169,23 @@ def test_four_ranks_have_the_losses_of_one(
         assert_close(found, alone)
 
 
+STAGED = (("layers", 5), ("gradient_accumulation_steps", 4))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "meshes",
+    [("pp=4", "pp=2,fsdp=2", "pp=2,tp=2"), ("cp=4", "fsdp=2,cp=2", "pp=2,cp=2", "cp=2,tp=2")],
+)
+def test_four_ranks_of_stages_or_of_parts_of_sequences_have_the_losses_of_one(
+    meshes: tuple[str, ...], tmp_path: Path
+) -> None:
+    legs = (Leg("llama31_8b", mesh, more=STAGED) for mesh in ("", *meshes))
+    alone, *divided = results(4, tmp_path, *legs)
+    for found in divided:
+        assert_close(found, alone)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "before"), [("llama31_8b", "fsdp=2,tp=2"), ("gpt_oss_20b", "fsdp=2,ep=2")]
@@ -208,15 +227,25 @@ def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(tmp_path
         ("llama31_8b", "tp", "'tp' is no axis; must be like dp=2,fsdp=4,tp=2"),
         ("llama31_8b", "tp=0", "'tp=0' is no axis"),
         ("llama31_8b", "tp=2,tp=2", "names tp twice"),
-        ("llama31_8b", "pp=2", "pipeline parallelism (pp) is not there yet"),
+        ("llama31_8b", "pp=4", "pp is 4; must be at most layers, which is 2"),
+        ("llama31_8b", "pp=2", "pp is 2; must be at most gradient_accumulation_steps, which is 1"),
+        ("llama31_8b", "cp=3", "cp is 3; twice that must divide max_sequence_length, which is 64"),
         ("llama31_8b", "tp=4", "tp is 4; must divide kv_heads, which is 2"),
         ("llama31_8b", "fsdp=3", "dp x fsdp is 3; must divide global_batch_size, which is 16"),
         ("gpt_oss_20b", "tp=2", "gpt_oss_20b cannot be divided along tp; it has dp, fsdp, ep"),
         ("gpt_oss_20b", "ep=3", "ep is 3; must divide experts, which is 8"),
         ("gpt_oss_20b", "fsdp=8,ep=4", "dp x fsdp x ep is 32; must divide global_batch_size"),
-        ("llama31_8b", "ep=2", "llama31_8b cannot be divided along ep; it has dp, fsdp, tp"),
+        (
+            "llama31_8b",
+            "ep=2",
+            "llama31_8b cannot be divided along ep; it has pp, dp, fsdp",
+        ),
         ("resnet", "fsdp=2", "resnet cannot be divided along fsdp"),
-        ("llama31_8b", "sp=2", "llama31_8b cannot be divided along sp; it has dp, fsdp, tp"),
+        (
+            "llama31_8b",
+            "sp=2",
+            "llama31_8b cannot be divided along sp; it has pp, dp, fsdp",
+        ),
         ("unet3d", "sp=4", "is (4, 4, 4), must have equal sides that 8 divides"),
     ],
 )
