@@ -11,6 +11,7 @@ Shape letters: B batch, C channels, R rows of this rank, S places of a row.
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.modeling.resizing import Enlarge
 from podium.reference_runs.parallel.exchange import exchanged, gathered
 
 if TYPE_CHECKING:
@@ -54,6 +56,16 @@ class Rows:
         """The whole map of which each rank has its rows."""
         count = x.shape[-1]
         return self.fetched(x, [(0, count)] * self.ranks)
+
+    def total(self, part: Tensor) -> Tensor:
+        """The sum of what each rank has."""
+        return gathered(part, self.group).sum(0)
+
+    def shared(self, x: Tensor, counts: Sequence[int]) -> Tensor:
+        """What all ranks have, so many along the first axis, one after the other."""
+        everyone = x.flatten(1).repeat(self.ranks, 1)
+        found = exchanged(everyone, [len(x)] * self.ranks, counts, self.group)
+        return found.unflatten(1, x.shape[1:])
 
     def windows(self, x: Tensor, kernel: int, stride: int, padding: tuple[int, float]) -> Tensor:
         """The rows under the windows whose outputs this rank is to have; `padding`: size, value.
@@ -139,7 +151,9 @@ def divide(model: nn.Module, mesh: DeviceMesh, *, gathers: bool) -> nn.Module:
         elif isinstance(module, nn.MaxPool2d):
             _divide_windows(module, rows, -math.inf)
         elif isinstance(module, nn.InstanceNorm3d):
-            module.forward = _Normalised(module, rows)  # type: ignore[method-assign]
+            module.forward = partial(_normalised, module, rows)  # type: ignore[method-assign]
+        elif isinstance(module, Enlarge):
+            module.forward = partial(_enlarged, rows)  # type: ignore[method-assign]
     model.register_forward_pre_hook(lambda _, inputs: (rows.own(inputs[0]), *inputs[1:]))
     if gathers:
         model.register_forward_hook(lambda _, _inputs, output: rows.gathered(output))
@@ -165,15 +179,21 @@ def _divide_windows(module: Any, rows: Rows, value: float) -> None:
     module.register_forward_hook(leave)
 
 
-class _Normalised:
+def _normalised(norm: nn.InstanceNorm3d, rows: Rows, x_BCRS: Tensor) -> Tensor:
     """What an instance norm does, with the moments of all ranks' rows."""
+    mean, variance = rows.moments(x_BCRS)
+    shape = (1, -1, *[1] * (x_BCRS.dim() - 2))
+    scale = norm.weight.view(shape) * (variance + norm.eps).rsqrt()
+    shift = norm.bias.view(shape) - mean * scale
+    return torch.addcmul(shift, x_BCRS, scale).to(x_BCRS.dtype)
 
-    def __init__(self, norm: nn.InstanceNorm3d, rows: Rows) -> None:
-        self.norm, self.rows = norm, rows
 
-    def __call__(self, x_BCRS: Tensor) -> Tensor:
-        mean, variance = self.rows.moments(x_BCRS)
-        shape = (1, -1, *[1] * (x_BCRS.dim() - 2))
-        scale = self.norm.weight.view(shape) * (variance + self.norm.eps).rsqrt()
-        shift = self.norm.bias.view(shape) - mean * scale
-        return torch.addcmul(shift, x_BCRS, scale).to(x_BCRS.dtype)
+def _enlarged(rows: Rows, x: Tensor, like: Tensor) -> Tensor:
+    """The rows of this rank in a map that is brought to the size of another."""
+    small, large = x.shape[-1], like.shape[-1]
+    spans = rows.spans(large)
+    wanted = [(begin * small // large, (end - 1) * small // large + 1) for begin, end in spans]
+    here = rows.fetched(x, wanted)
+    nearest = torch.arange(*spans[rows.rank], device=x.device) * small // large
+    repeated = here.index_select(ROWS, nearest - wanted[rows.rank][0])
+    return F.interpolate(repeated, size=like.shape[-2:], mode="nearest")
