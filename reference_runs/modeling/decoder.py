@@ -76,7 +76,7 @@ class Stack(nn.Module):
         """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
         positions = self.positions(tokens_BL.shape[1], tokens_BL.device)
         angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
-        x_BLD = self.embedding(tokens_BL)
+        x_BLD: Tensor = self.embedding(tokens_BL)
         for block in self.blocks:
             x_BLD = self._checkpointed(block, x_BLD, angles_LP)
         if not self.ends:

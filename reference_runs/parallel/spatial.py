@@ -65,7 +65,7 @@ class Rows:
         """What all ranks have, so many along the first axis, one after the other."""
         everyone = x.flatten(1).repeat(self.ranks, 1)
         found = exchanged(everyone, [len(x)] * self.ranks, counts, self.group)
-        return found.unflatten(1, x.shape[1:])
+        return found.view(-1, *x.shape[1:])
 
     def windows(self, x: Tensor, kernel: int, stride: int, padding: tuple[int, float]) -> Tensor:
         """The rows under the windows whose outputs this rank is to have; `padding`: size, value.

@@ -61,7 +61,7 @@ def looked_up(
     dist.all_gather_into_tensor(asked, mine, group=group)
     by_table = torch.split(asked, [each.shape[1] for each in ids], 1)
     found = [_part(*each, ranks) for each in zip(tables, by_table, strict=True)]
-    sums = summed(torch.cat(found, 1).unflatten(0, (ranks.size(), -1)), group)
+    sums = summed(torch.cat(found, 1).view(ranks.size(), len(mine), -1), group)
     return torch.split(sums, [table.embedding_dim for table in tables], 1)
 
 
