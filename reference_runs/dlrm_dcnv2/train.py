@@ -87,12 +87,12 @@ class ClickPrediction(Task[DlrmDcnv2]):
 
         def first(name: str, shape: torch.Size) -> Tensor:
             if name.startswith("tables."):
-                return numbers.uniform(shape, math.sqrt(1 / shape[0]))
+                return numbers.uniform(name, shape, math.sqrt(1 / shape[0]))
             if len(shape) > 1:
-                return numbers.normal(shape, math.sqrt(2 / sum(shape)))
+                return numbers.normal(name, shape, math.sqrt(2 / sum(shape)))
             if name.startswith("crosses."):
                 return torch.zeros(shape, device=self.device)
-            return numbers.normal(shape, math.sqrt(1 / shape[0]))
+            return numbers.normal(name, shape, math.sqrt(1 / shape[0]))
 
         return first
 

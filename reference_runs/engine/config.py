@@ -14,6 +14,8 @@ from podium.reference_runs.errors import RunFault, UnknownSetting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from podium.reference_runs.parallel.mesh import Mesh
+
 
 class Unit(StrEnum):
     """The unit in which a benchmark's log counts training."""
@@ -78,6 +80,9 @@ class Config:
             f"last_step is {self.last_step}; must be {first} or more, after which step the first"
             " evaluation comes"
         )
+
+    def check_mesh(self, mesh: Mesh) -> None:
+        """Raise RunFault where the shapes cannot be divided so; most follow from their names."""
 
     def check_filled(self) -> None:
         """Raise RunFault where the training data do not fill a batch, or lead to no evaluation."""

@@ -25,6 +25,8 @@ class Stepper:
 
     def __init__(self, task: Task[Any]) -> None:
         self.task = task
+        mesh = task.ranks.mesh
+        self._pipelined = mesh is not None and mesh["pp"].size() > 1
         self.model = self._build()
         self.optimizers = tuple(task.optimizers(self.model))
         self._parameters = [p for p in self.model.parameters() if p.requires_grad]
@@ -39,7 +41,7 @@ class Stepper:
         task = self.task
         # A full model's weights are drawn on the device: a processor takes minutes for billions.
         full = task.setting.scale == "reference"
-        if full and task.ranks.mesh is not None:
+        if full and task.ranks.mesh is not None and not task.keeps_whole:
             return self._build_in_parts(task.ranks.mesh)
         with task.device if full else nullcontext():
             model = task.build()
@@ -65,7 +67,9 @@ class Stepper:
         model: nn.Module = self.model
         if task.setting.compile:
             model = torch.compile(model)  # type: ignore[assignment]
-        if task.ranks.world == 1 or task.ranks.mesh is not None:
+        if self._pipelined and task.ranks.mesh is not None:
+            return task.pipelined(model, task.ranks.mesh)
+        if task.ranks.processes == 1 or (task.ranks.mesh is not None and not task.keeps_whole):
             return model
         return DistributedDataParallel(model, find_unused_parameters=task.unused_parameters)
 
@@ -88,6 +92,8 @@ class Stepper:
         """One optimizer step, counted from 1, on the local micro-batches of a global batch."""
         # In double precision: sums over a large batch need more digits than single has
         total = torch.zeros(2, dtype=torch.float64, device=self.task.device)
+        if self._pipelined:
+            micro = [type(micro[0])(*map(torch.cat, zip(*micro, strict=True)))]
         for number, batch in enumerate(micro, 1):
             with self._without_sync(last=number == len(micro)):
                 loss = self._backward(batch)
@@ -101,6 +107,8 @@ class Stepper:
     def _backward(self, batch: Any) -> Loss:
         with self._autocast():
             loss = self.task.loss(self._wrapped, batch)
+        if self._pipelined:
+            return loss  # the stages have gone back through it
         # Divided here by the batch size, so that half precision does not overflow.
         scaled = loss.total / self.task.config.global_batch_size
         self.scaler.scale(scaled).backward()
@@ -138,7 +146,8 @@ class Stepper:
         """The quality now, as a Python number."""
         self.model.eval()
         with torch.no_grad(), self._autocast():
-            return float(self.task.evaluate(self.model))
+            model = self._wrapped if self._pipelined else self.model
+            return float(self.task.evaluate(model))
 
     def reports(self, step: int) -> bool:
         """Whether to read the loss after this step: on a GPU that waits for the device."""

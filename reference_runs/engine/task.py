@@ -58,6 +58,9 @@ class Task(ABC, Generic[C]):
     data_grow: ClassVar[bool] = False
     """Whether the training data change from epoch to epoch other than by `set_epoch`."""
 
+    keeps_whole: ClassVar[bool] = False
+    """Whether every rank of a mesh holds all weights, whose gradients DDP then averages."""
+
     def __init__(self, config: C, setting: Setting, ranks: Ranks) -> None:
         self.config = config
         self.setting = setting
@@ -138,6 +141,13 @@ class Task(ABC, Generic[C]):
 
         return shard(model, mesh)
 
+    def pipelined(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """What is called instead of the model where that is this rank's stage of a pipeline.
+
+        Where gradients are wanted it is called with all micro-batches as one, and derives itself.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no stages")
+
     def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
         """What gives each tensor of the model its first numbers, for a run on a mesh."""
         raise NotImplementedError(f"{type(self).__name__} cannot be divided along a mesh")
@@ -202,7 +212,7 @@ class Task(ABC, Generic[C]):
         if limit and self.ranks.mesh is not None:
             from podium.reference_runs.parallel.sharding import clip
 
-            clip(parameters, limit)
+            clip(parameters, limit, self.ranks.mesh)
         elif limit:
             torch.nn.utils.clip_grad_norm_(parameters, limit)
 

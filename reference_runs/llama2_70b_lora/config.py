@@ -110,7 +110,7 @@ BENCHMARKS = (
         data="train.bin and validation.bin (packed token ids, unsigned 32-bit), base.pt (weights)",
         rounds=("4.0", "4.1", "5.0", "5.1", "6.0", "6.1"),
         division="closed",
-        axes=("dp", "fsdp"),
+        axes=("pp", "dp", "fsdp", "cp"),
         point=POINT,
     ),
 )

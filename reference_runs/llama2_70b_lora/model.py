@@ -39,6 +39,8 @@ class Adapted(nn.Linear):
 class AdaptedAttention(nn.Module):
     """Grouped-query attention whose two projections have adapters."""
 
+    attend = staticmethod(attend)
+
     def __init__(self, config: Decoder) -> None:
         super().__init__()
         lora = cast("Llama2Lora", config)  # the decoder's blocks hand on what they were given
@@ -54,7 +56,7 @@ class AdaptedAttention(nn.Module):
         heads = (self.heads, self.kv_heads, self.kv_heads)
         fused_BHLE = self.qkv(x_BLD).view(batch, length, sum(heads), -1).transpose(1, 2)
         q_BHLE, k_BKLE, v_BKLE = fused_BHLE.split(heads, dim=1)
-        y_BHLE = attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
+        y_BHLE = self.attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
         y: Tensor = self.out(joined_heads(y_BHLE))
         return y
 

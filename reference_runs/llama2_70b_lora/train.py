@@ -94,7 +94,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
         """An adapter's first numbers: its second matrix is 0."""
         if ".up." in name:
             return torch.zeros(shape, device=self.device)
-        return numbers.uniform(shape, 1 / math.sqrt(shape[-1]))
+        return numbers.uniform(name, shape, 1 / math.sqrt(shape[-1]))
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on the adapters."""

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from podium.reference_runs.parallel.mesh import Mesh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +45,24 @@ class Decoder(Config):
     evaluation_interval: int
     """Sequences between evaluations, before rounding up to whole batches."""
     skipped_evaluations: int = 0
+
+    def check_mesh(self, mesh: Mesh) -> None:
+        """Raise RunFault where there are too few layers, micro-batches or pieces of a sequence."""
+        micro = self.gradient_accumulation_steps
+        if mesh.pp > self.layers:
+            raise RunFault(
+                f"--mesh: pp is {mesh.pp}; must be at most layers, which is {self.layers}"
+            )
+        if mesh.pp > micro:
+            raise RunFault(
+                f"--mesh: pp is {mesh.pp}; must be at most gradient_accumulation_steps, which is"
+                f" {micro}: a stage works on one micro-batch while others work on others"
+            )
+        if mesh.cp > 1 and self.max_sequence_length % (2 * mesh.cp):
+            raise RunFault(
+                f"--mesh: cp is {mesh.cp}; twice that must divide max_sequence_length, which is"
+                f" {self.max_sequence_length}"
+            )
 
     def evaluation_steps(self) -> Iterator[int]:
         """Every ceil(interval / batch) steps, without the first few."""
@@ -211,7 +232,7 @@ BENCHMARKS = (
         rounds=("5.1", "6.0", "6.1"),
         point=POINT_8B,
         division="open",
-        axes=("dp", "fsdp", "tp"),
+        axes=("pp", "dp", "fsdp", "cp", "tp"),
     ),
     Benchmark(
         name="llama31_405b",
@@ -222,6 +243,6 @@ BENCHMARKS = (
         rounds=("5.0", "5.1", "6.0"),
         point=POINT_405B,
         division="open",
-        axes=("dp", "fsdp", "tp"),
+        axes=("pp", "dp", "fsdp", "cp", "tp"),
     ),
 )

@@ -37,6 +37,8 @@ def rotary_frequencies(config: Decoder) -> Tensor:
 class Attention(nn.Module):
     """Causal self-attention in which groups of query heads share a key-value head."""
 
+    attend = staticmethod(attend)
+
     def __init__(self, config: Decoder) -> None:
         super().__init__()
         size = config.width // config.heads
@@ -52,7 +54,7 @@ class Attention(nn.Module):
         q_BHLE, k_BKLE, v_BKLE = (
             split_heads(part(x_BLD), self.size) for part in (self.query, self.key, self.value)
         )
-        y_BHLE = attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
+        y_BHLE = self.attend(rotate(q_BHLE, angles_LP), rotate(k_BKLE, angles_LP), v_BKLE)
         y: Tensor = self.out(joined_heads(y_BHLE))
         return y
 

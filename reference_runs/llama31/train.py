@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
 D = TypeVar("D", bound=Decoder)
@@ -125,7 +126,7 @@ class LanguageModel(Task[D]):
         # Each block adds twice to the stream: keep its variance independent of depth
         deep = name.endswith(("out.weight", "down.weight", "experts.down"))
         less = math.sqrt(2 * self.config.layers if deep else 1)
-        return numbers.normal(shape, self.deviation / less)
+        return numbers.normal(name, shape, self.deviation / less)
 
     @property
     def deviation(self) -> float:
@@ -142,6 +143,13 @@ class LanguageModel(Task[D]):
         """Map the tokenised files."""
         if self.setting.scale == "reference":
             self.training, self.evaluation = from_files(self.data_folder, self.config, self.wanted)
+
+    def pipelined(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The decoder in stages."""
+        from podium.reference_runs.parallel.pipeline import Pipeline
+
+        config = self.config
+        return Pipeline(model, mesh, config.gradient_accumulation_steps, config.global_batch_size)
 
     def training_data(self) -> Tokens:
         """The sequences that `batches` shares out."""

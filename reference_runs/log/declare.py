@@ -71,8 +71,8 @@ def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str
         "lowest_numerical_precision_in_attn": lowest,
         "lowest_numerical_precision_in_comm": "fp32",  # DDP sums the gradients of fp32 weights
         "tensor_parallelism": setting.mesh.tp if setting.mesh else 1,
-        "pipeline_parallelism": 1,
-        "context_parallelism": 1,
+        "pipeline_parallelism": setting.mesh.pp if setting.mesh else 1,
+        "context_parallelism": setting.mesh.cp if setting.mesh else 1,
         "expert_parallelism": setting.mesh.ep if setting.mesh else 1,
         "micro_batch_size": config.global_batch_size // parts,
         "config_filename": f"{type(config).__module__.replace('.', '/')}.py",

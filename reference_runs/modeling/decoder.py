@@ -59,6 +59,8 @@ class Stack(nn.Module):
     """
 
     frequencies: Tensor
+    ends: bool = True
+    """Whether the output is here; stages of a pipeline before the last hand on their stream."""
 
     def __init__(self, config: Sizes, blocks: Iterable[nn.Module], frequencies: Tensor) -> None:
         super().__init__()
@@ -68,20 +70,26 @@ class Stack(nn.Module):
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
         # Not in checkpoints: it follows from the config
         self.register_buffer("frequencies", frequencies, persistent=False)
-        self.recompute = config.recompute
+        self.recompute, self.width = config.recompute, config.width
 
     def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
         """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
-        positions = torch.arange(tokens_BL.shape[1], device=tokens_BL.device)
+        positions = self.positions(tokens_BL.shape[1], tokens_BL.device)
         angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
-        x_BLD = self.embedding(tokens_BL)
+        x_BLD: Tensor = self.embedding(tokens_BL)
         for block in self.blocks:
             x_BLD = self._checkpointed(block, x_BLD, angles_LP)
+        if not self.ends:
+            return x_BLD
         if targets_BL is None:
             return self._scores(x_BLD)
         flat = x_BLD.flatten(0, 1), targets_BL.flatten()
         slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
         return torch.stack([self._checkpointed(self._entropy, x, t) for x, t in slices]).sum()
+
+    def positions(self, length: int, device: torch.device) -> Tensor:
+        """Where the tokens of a sequence stand, (L,)."""
+        return torch.arange(length, device=device)
 
     def _scores(self, x: Tensor) -> Tensor:
         scores: Tensor = self.output(self.norm(x))

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch import distributed as dist
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.nn.functional import all_to_all_single
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+
+from podium.reference_runs.parallel.exchange import exchanged
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -30,20 +31,12 @@ def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGro
     come_E = torch.empty_like(sizes_E)
     dist.all_to_all_single(come_E, sizes_E, group=group)
     going, coming = (each.view(ranks, -1).sum(1).tolist() for each in (sizes_E, come_E))
-    here = _exchanged(x_TD, going, coming, group)
+    here = exchanged(x_TD, going, coming, group)
     # They come by rank, and within that by expert
     number = torch.arange(len(sizes_E) // ranks, device=x_TD.device).repeat(ranks)
     order = number.repeat_interleave(come_E).argsort(stable=True)
     done: Tensor = experts(here[order], come_E.view(ranks, -1).sum(0).tolist())
-    return _exchanged(done[order.argsort()], coming, going, group)
-
-
-def _exchanged(x_TD: Tensor, going: list[int], coming: list[int], group: ProcessGroup) -> Tensor:
-    """Send so many rows to each rank; what comes from each, one after the other."""
-    y_TD: Tensor = all_to_all_single(  # type: ignore[no-untyped-call]
-        x_TD.new_empty(sum(coming), x_TD.shape[1]), x_TD.contiguous(), coming, going, group
-    )
-    return y_TD
+    return exchanged(done[order.argsort()], coming, going, group)
 
 
 def divide(mixture: nn.Module, mesh: DeviceMesh) -> None:

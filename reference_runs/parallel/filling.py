@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import torch
@@ -36,17 +37,21 @@ class Drawn:
     """Random tensors by name, the same on every rank and every mesh."""
 
     def __init__(self, seed: int, device: torch.device) -> None:
-        self._generator = torch.Generator(device).manual_seed(seed)
-        self._device = device
+        self._generator = torch.Generator(device)
+        self._seed, self._device = seed, device
 
-    def normal(self, shape: torch.Size, deviation: float) -> Tensor:
+    def normal(self, name: str, shape: torch.Size, deviation: float) -> Tensor:
         """Independent normal numbers around 0."""
         return torch.empty(shape, device=self._device).normal_(
-            0.0, deviation, generator=self._generator
+            0.0, deviation, generator=self._of(name)
         )
 
-    def uniform(self, shape: torch.Size, bound: float) -> Tensor:
+    def uniform(self, name: str, shape: torch.Size, bound: float) -> Tensor:
         """Independent numbers between -bound and bound."""
         return torch.empty(shape, device=self._device).uniform_(
-            -bound, bound, generator=self._generator
+            -bound, bound, generator=self._of(name)
         )
+
+    def _of(self, name: str) -> torch.Generator:
+        # Of each name its own: ranks may hold different tensors
+        return self._generator.manual_seed((self._seed << 32) + zlib.crc32(name.encode()))

@@ -10,9 +10,8 @@ from podium.reference_runs.errors import RunFault
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-AXES = ("dp", "fsdp", "ep", "tp")
+AXES = ("pp", "dp", "fsdp", "ep", "cp", "sp", "tp")
 """Outermost first: neighbouring ranks share a tensor, which needs the fastest links."""
-ABSENT = {"pp": "pipeline", "cp": "context"}
 
 
 @dataclass(frozen=True)
@@ -21,18 +20,23 @@ class Mesh:
 
     There are `dp` copies of the model. Each is cut `fsdp` times into shards of its tensors, which
     are gathered where they are used, and `tp` times into parts that stay apart. Along `ep` whole
-    experts stay apart, to which the ranks send their tokens; all else is cut as along `fsdp`.
+    experts stay apart, to which the ranks send their tokens; all else is cut as along `fsdp`. Along
+    `sp` images are cut into neighbouring rows, and the model is whole. The stages of `pp` have some
+    layers each; `cp` cuts sequences, and all else like `fsdp`.
     """
 
+    pp: int = 1
     dp: int = 1
     fsdp: int = 1
     ep: int = 1
+    cp: int = 1
+    sp: int = 1
     tp: int = 1
 
     @property
     def world(self) -> int:
         """Ranks in all."""
-        return self.data * self.tp
+        return self.data * self.pp * self.cp * self.sp * self.tp
 
     @property
     def data(self) -> int:
@@ -52,8 +56,6 @@ def parse(text: str) -> Mesh:
     sizes: dict[str, int] = {}
     for part in text.split(","):
         axis, _, size = (each.strip() for each in part.partition("="))
-        if axis in ABSENT:
-            raise RunFault(f"--mesh: {ABSENT[axis]} parallelism ({axis}) is not there yet")
         if axis not in AXES or not (size.isascii() and size.isdigit()) or int(size) < 1:
             raise RunFault(f"--mesh: {part!r} is no axis; must be like dp=2,fsdp=4,tp=2")
         if axis in sizes:
@@ -71,6 +73,7 @@ def check(mesh: Mesh, axes: tuple[str, ...], config: Any) -> None:
             raise RunFault(f"--mesh: {config.name} cannot be divided along {axis}; {hint}")
     if getattr(config, "sparse_gradients", False):
         raise RunFault("--mesh goes with --set sparse_gradients=False")
+    config.check_mesh(mesh)
     for axis, field, size in _divided(config):
         if size % getattr(mesh, axis):
             raise RunFault(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import distributed as dist
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Replicate, distribute_module
@@ -16,7 +17,9 @@ from torch.distributed.tensor.parallel import (
 )
 
 from podium.reference_runs.errors import RunFault
+from podium.reference_runs.parallel import context
 from podium.reference_runs.parallel.experts import divide, local
+from podium.reference_runs.parallel.pipeline import Elsewhere, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,16 +63,23 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
 
 
 def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh (dp, fsdp, ep, tp)."""
-    blocks: Any = model.blocks
+    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh."""
+    if mesh["pp"].size() > 1:
+        cut(model, mesh)
+    if mesh["cp"].size() > 1:
+        context.divide(model, mesh)
+    every: Any = model.blocks
+    blocks = [block for block in every if not isinstance(block, Elsewhere)]
     if mesh["tp"].size() > 1:
-        parallelize_module(model, mesh["tp"], decoder_plan(len(blocks)))
-    parts = mesh["fsdp"]
+        there = {at for at, each in model.named_modules() if not isinstance(each, Elsewhere)}
+        plan = decoder_plan(len(every))
+        parallelize_module(model, mesh["tp"], {at: plan[at] for at in plan if at in there})
     if mesh["ep"].size() > 1:
         for block in blocks:
             divide(block.mixture, mesh)
-        # What is no expert's is cut along both
-        parts = mesh["fsdp", "ep"]._flatten("parts")
+    # What is no expert's is cut along all of these
+    cutting = tuple(axis for axis in ("fsdp", "ep", "cp") if mesh[axis].size() > 1) or ("fsdp",)
+    parts = mesh[cutting]._flatten("parts") if len(cutting) > 1 else mesh[cutting]
     # Of one dimension where there is one copy: a second of size 1 would sum over nobody
     data = _beside(mesh["dp"], parts) if mesh["dp"].size() > 1 else parts
     for block in blocks:
@@ -81,7 +91,7 @@ def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
 def _beside(copies: DeviceMesh, parts: DeviceMesh) -> DeviceMesh:
     """A mesh of both axes; raises RunFault where torch knows no such mesh of a flattened one."""
     if not hasattr(DeviceMesh, "_concatenate"):
-        raise RunFault(f"--mesh: dp beside ep needs a newer torch than {torch.__version__}")
+        raise RunFault(f"--mesh: dp beside ep or cp needs a newer torch than {torch.__version__}")
     return DeviceMesh._concatenate([copies, parts])
 
 
@@ -101,11 +111,16 @@ def by_mesh(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
     return [*found.values()]
 
 
-def clip(parameters: Sequence[nn.Parameter], limit: float) -> None:
+def clip(parameters: Sequence[nn.Parameter], limit: float, mesh: DeviceMesh) -> None:
     """Limit the norm of the whole gradient, of which each rank holds a part."""
+    stages = mesh["pp"].get_group() if mesh["pp"].size() > 1 else None
     grads = [each.grad for each in parameters if each.grad is not None]
     norms = (torch.nn.utils.get_total_norm(some) for some in by_mesh(grads))
     whole = [each.full_tensor() if isinstance(each, DTensor) else each for each in norms]
     norm = torch.linalg.vector_norm(torch.stack(whole))
+    if stages is not None:
+        square = norm.square()
+        dist.all_reduce(square, group=stages)
+        norm = square.sqrt()
     factor = torch.clamp(limit / (norm + 1e-6), max=1.0)
     torch._foreach_mul_([local(each) for each in grads], factor)

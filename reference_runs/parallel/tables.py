@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch import distributed as dist
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.nn.functional import reduce_scatter
 from torch.distributed.tensor import Shard, distribute_tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.parallel.exchange import summed
 from podium.reference_runs.parallel.experts import averaged
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def looked_up(
     dist.all_gather_into_tensor(asked, mine, group=group)
     by_table = torch.split(asked, [each.shape[1] for each in ids], 1)
     found = [_part(*each, ranks) for each in zip(tables, by_table, strict=True)]
-    parts = torch.cat(found, 1).chunk(ranks.size())
-    sums: Tensor = reduce_scatter(  # type: ignore[no-untyped-call]
-        torch.empty_like(parts[0]), list(parts), group=group
-    )
+    sums = summed(torch.cat(found, 1).view(ranks.size(), len(mine), -1), group)
     return torch.split(sums, [table.embedding_dim for table in tables], 1)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from podium.reference_runs.retinanet.config import level_sides
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -20,17 +22,6 @@ OCTAVES = (1.0, 2 ** (1 / 3), 2 ** (2 / 3))
 
 LARGEST = math.log(1000 / 16)
 """Limit of a predicted logarithm of size, so that its exponential stays finite."""
-
-
-def level_sides(image: int, levels: int) -> list[int]:
-    """Sides of the pyramid's maps, in cells: three halvings, then one more per level."""
-    side, sides = image, []
-    for halving in range(levels + 2):
-        # Rounded up, as convolutions with padding do
-        side = -(-side // 2)
-        if halving >= 2:
-            sides.append(side)
-    return sides
 
 
 def anchors(config: RetinaNet) -> Tensor:
@@ -102,7 +93,7 @@ def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, most: float) -> Ten
     boxes, classes = boxes[order], classes[order]
     covers = (overlaps(boxes, boxes) > most) & (classes[:, None] == classes)
     covers = covers.triu(diagonal=1).float()  # row covers column, and is better
-    stays = torch.ones_like(scores, dtype=torch.float32)
+    stays = torch.ones_like(scores, dtype=covers.dtype)
     while True:
         now = ((stays @ covers) == 0).float()
         if torch.equal(now, stays):

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit, version
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from podium.reference_runs.parallel.mesh import Mesh
 
 NAMES_TENSORS = ("2.0", "2.1")
 """Rounds whose closed logs name every initialised tensor."""
@@ -65,11 +68,31 @@ class RetinaNet(Config):
         """`ssd` until 4.1, after the detector that it replaced."""
         return "ssd" if version(round_name) < (5, 0) else self.name
 
+    def check_mesh(self, mesh: Mesh) -> None:
+        """Raise RunFault where a rank along `sp` would have no row of the two finest levels."""
+        rows = level_sides(self.image_size, 2)[1]
+        if mesh.sp > rows:
+            raise RunFault(
+                f"--mesh: sp is {mesh.sp}; must be at most {rows}, the rows of the second level"
+                f" of features of images of {self.image_size}"
+            )
+
     def weights(self, round_name: str) -> tuple[str, ...]:
         """The model's 89 tensors that are initialised, where the round wants them."""
         if round_name not in NAMES_TENSORS:
             return ()
         return tuple(f"module.{name}" for name in tensor_names(self.units))
+
+
+def level_sides(image: int, levels: int) -> list[int]:
+    """Sides of the pyramid's maps, in cells: three halvings, then one more per level."""
+    side, sides = image, []
+    for halving in range(levels + 2):
+        # Rounded up, as convolutions with padding do
+        side = -(-side // 2)
+        if halving >= 2:
+            sides.append(side)
+    return sides
 
 
 def tensor_names(units: tuple[int, ...]) -> Iterator[str]:
@@ -159,6 +182,7 @@ BENCHMARKS = (
         smoke=smoke,
         reference=reference,
         point=POINT,
+        axes=("dp", "sp"),
         rounds=("2.0", "2.1", "3.0", "3.1", "4.0", "4.1", "5.0", "5.1"),
         data=(
             "train/ and validation/, each with data/ (JPEG files) and"

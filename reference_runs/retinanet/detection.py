@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.retinanet.boxes import decode, encode, level_sides, overlaps, suppress
+from podium.reference_runs.retinanet.boxes import decode, encode, overlaps, suppress
+from podium.reference_runs.retinanet.config import level_sides
 from podium.reference_runs.retinanet.model import SHAPES
 
 if TYPE_CHECKING:
@@ -41,14 +42,21 @@ def match(config: RetinaNet, anchors_A4: Tensor, batch: Batch) -> Tensor:
 
 
 def losses(
-    config: RetinaNet, anchors_A4: Tensor, output: tuple[Tensor, Tensor], batch: Batch
+    config: RetinaNet,
+    anchors_A4: Tensor,
+    output: tuple[Tensor, Tensor],
+    batch: Batch,
+    mine: Tensor | slice = slice(None),
 ) -> Tensor:
     """Focal loss of scores and absolute error of boxes, by image, (B,).
 
-    Each image's are divided by its number of anchors that have an object.
+    Each image's are divided by its number of anchors that have an object. `output` is that of the
+    anchors `mine`, all of them by default, and so is the loss.
     """
     scores_BAK, offsets_BA4 = (each.float() for each in output)
     found = match(config, anchors_A4, batch)
+    objects_B = (found >= 0).sum(1).clamp(min=1)
+    found, anchors_A4 = found[:, mine], anchors_A4[mine]
     positive = found >= 0
     which = found.clamp(min=0)
     classes = batch.classes.gather(1, which)
@@ -58,7 +66,7 @@ def losses(
     # Where there is no object the target is the anchor itself: its logarithm is finite.
     boxes = torch.where(positive[..., None], boxes, anchors_A4)
     distance = (offsets_BA4 - encode(boxes, anchors_A4)).abs().sum(-1) * positive
-    return (focal + distance).sum(1) / positive.sum(1).clamp(min=1)
+    return (focal + distance).sum(1) / objects_B
 
 
 def focal_loss(config: RetinaNet, scores: Tensor, wanted: Tensor) -> Tensor:

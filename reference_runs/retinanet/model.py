@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.modeling.resizing import Enlarge
+
 if TYPE_CHECKING:
     from podium.reference_runs.retinanet.config import RetinaNet
 
@@ -90,6 +92,7 @@ class Body(nn.Module):
         width, inside = config.base_width, config.groups * config.group_width
         self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
         self.bn1 = FrozenNorm(width)
+        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
         channels = width
         for stage, count in enumerate(config.units):
             units: list[nn.Module] = []
@@ -104,7 +107,7 @@ class Body(nn.Module):
 
     def forward(self, x_BCHW: Tensor) -> list[Tensor]:
         """Features at a 8th, 16th and 32nd of the image's sides."""
-        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x_BCHW))), 3, stride=2, padding=1)
+        x = self.maxpool(F.relu(self.bn1(self.conv1(x_BCHW))))
         found = []
         for stage in range(1, 5):
             x = self.get_submodule(f"layer{stage}")(x)
@@ -121,6 +124,7 @@ class Pyramid(nn.Module):
         self.layer_blocks = nn.ModuleList(nn.Conv2d(width, width, 3, padding=1) for _ in widths)
         halving = {name: nn.Conv2d(width, width, 3, stride=2, padding=1) for name in ("p6", "p7")}
         self.extra_blocks = nn.ModuleDict(halving)
+        self.enlarge = Enlarge()
         self.apply(_kaiming_uniform)
 
     def forward(self, features: list[Tensor]) -> list[Tensor]:
@@ -129,7 +133,7 @@ class Pyramid(nn.Module):
         levels = [self.layer_blocks[-1](below)]
         for at in range(len(features) - 2, -1, -1):
             side = self.inner_blocks[at](features[at])
-            below = side + F.interpolate(below, size=side.shape[-2:], mode="nearest")
+            below = side + self.enlarge(below, side)
             levels.insert(0, self.layer_blocks[at](below))
         levels.append(self.extra_blocks["p6"](levels[-1]))
         levels.append(self.extra_blocks["p7"](F.relu(levels[-1])))
@@ -154,7 +158,8 @@ class Head(nn.Module):
         found = []
         for level in levels:
             y = self.get_submodule(self.output)(self.conv(level))
-            found.append(y.permute(0, 2, 3, 1).reshape(len(y), -1, self.size))
+            places = y.permute(0, 2, 3, 1).flatten(1, 2)
+            found.append(places.unflatten(2, (SHAPES, self.size)).flatten(1, 2))
         return torch.cat(found, 1)
 
 

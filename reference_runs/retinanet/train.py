@@ -16,6 +16,7 @@ from podium.reference_runs.retinanet.config import RetinaNet
 from podium.reference_runs.retinanet.data import Batch, Files, Scenes, normalise, synthetic
 from podium.reference_runs.retinanet.detection import detect, losses, mean_average_precision, rows
 from podium.reference_runs.retinanet.model import Body, Detector
+from podium.reference_runs.retinanet.share import Share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
 EVALUATION_BATCH, MEASURED = 16, 64
@@ -36,15 +38,18 @@ class Detection(Task[RetinaNet]):
         "validation/labels/openimages-mlperf.json",
         "backbone.pt",
     )
+    keeps_whole: ClassVar[bool] = True
 
     training: Scenes
     evaluation: Scenes
     anchors: Tensor
+    share: Share
 
     def prepare(self) -> None:
         """Draw scenes."""
         config, seed = self.config, self.setting.seed
         self.anchors = anchors(config).to(self.device)
+        self.share = Share(config, self.device)
         if self.setting.scale == "smoke":
             counts = config.train_samples, config.eval_samples
             training, evaluation = synthetic(counts, config.image_size, seed)
@@ -82,6 +87,14 @@ class Detection(Task[RetinaNet]):
         model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return model
 
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The detector, working on parts of images; its output is that of their anchors."""
+        from podium.reference_runs.parallel.spatial import Rows, divide
+
+        if mesh["sp"].size() > 1:
+            self.share = Share(self.config, self.device, Rows(mesh["sp"].get_group()))
+        return divide(model, mesh, gathers=False)
+
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """Adam."""
         parameters = [p for p in model.parameters() if p.requires_grad]
@@ -99,15 +112,19 @@ class Detection(Task[RetinaNet]):
         """Focal loss and boxes' error, summed over images."""
         batch = Batch(*(each.to(self.device, non_blocking=True) for each in batch))
         output = model(normalise(batch.images))
-        return Loss(losses(self.config, self.anchors, output, batch).sum(), len(batch.images))
+        part = losses(self.config, self.anchors, output, batch, self.share.mine).sum()
+        return Loss(self.share.total(part), len(batch.images))
 
     def evaluate(self, model: nn.Module) -> float:
         """COCO's mean average precision over all evaluation scenes."""
         found: list[NDArray[np.float64]] = []
         parts = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
         for indices, batch in zip(parts, self.loaded(self.evaluation, parts), strict=True):
-            scores, offsets = model(normalise(batch.images.to(self.device)))
+            output = model(normalise(batch.images.to(self.device)))
+            scores, offsets = (self.share.whole(each) for each in output)
             for at, index in enumerate(indices):
+                if not self.share.takes(at):
+                    continue
                 detected = detect(self.config, self.anchors, scores[at], offsets[at])
                 found.append(rows(index, detected))
         everyone = [each for part in self.ranks.gather(found) for each in part]

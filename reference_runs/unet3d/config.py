@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.config import Config, Unit, version
 from podium.reference_runs.engine.reference_point import ReferencePoint
+from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from podium.reference_runs.parallel.mesh import Mesh
 
 NAMES_TENSORS = ("1.1", "2.0", "2.1")
 """Rounds whose closed logs name every initialised tensor."""
@@ -66,6 +69,17 @@ class UNet3D(Config):
     def unit_in(self, round_name: str) -> Unit:
         """Epochs until 3.0, then samples under the same name."""
         return Unit.EPOCHS if version(round_name) < (3, 1) else Unit.SAMPLES_AS_EPOCHS
+
+    def check_mesh(self, mesh: Mesh) -> None:
+        """Raise RunFault where a rank along `sp` would not have whole planes at every level."""
+        parts = mesh.sp * 2 ** (len(self.filters) - 1)
+        for name in ("training_input_shape", "validation_input_shape") if mesh.sp > 1 else ():
+            sides = getattr(self, name)
+            if len({*sides}) > 1 or sides[0] % parts:
+                raise RunFault(
+                    f"--mesh: sp is {mesh.sp}, with {len(self.filters) - 1} halvings of sides;"
+                    f" {name} is {sides}, must have equal sides that {parts} divides"
+                )
 
     def weights(self, round_name: str) -> tuple[str, ...]:
         """The layers that are initialised, where the round wants them: 50 at reference scale."""
@@ -138,6 +152,7 @@ BENCHMARKS = (
         smoke=smoke,
         reference=reference,
         point=POINT,
+        axes=("dp", "sp"),
         rounds=("1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"),
         data=(
             "case_00000_x.npy and case_00000_y.npy to case_00209_y.npy, resampled and normalised,"

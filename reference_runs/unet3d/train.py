@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor, nn
+    from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
 
@@ -26,6 +27,7 @@ class Segmentation(Task[UNet3D]):
     """Segmentation of volumes; the quality is the mean Dice score of kidney and tumour."""
 
     files: ClassVar[tuple[str, ...]] = ("evaluation_cases.txt",)
+    keeps_whole: ClassVar[bool] = True
 
     training: Patches
     evaluation: Source
@@ -55,6 +57,12 @@ class Segmentation(Task[UNet3D]):
         model = SegmentationNet(self.config)
         model.to(memory_format=torch.channels_last_3d)  # type: ignore[call-overload]
         return model
+
+    def divided(self, model: nn.Module, mesh: DeviceMesh) -> nn.Module:
+        """The network, working on parts of volumes; its scores are whole."""
+        from podium.reference_runs.parallel.spatial import divide
+
+        return divide(model, mesh, gathers=True)
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """SGD with Nesterov's momentum."""

@@ -1,0 +1,105 @@
+"""A decoder's blocks in stages, each on ranks of its own, through which micro-batches flow.
+
+The schedule is 1F1B (Narayanan et al., "PipeDream", 2019): a stage goes back through a micro-batch
+as soon as it can, so that it holds the activations of few.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch import distributed as dist
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+
+if TYPE_CHECKING:
+    from torch.distributed.device_mesh import DeviceMesh
+
+
+class Elsewhere(nn.Module):
+    """What stands for a layer that another stage has: hands on its first input."""
+
+    def forward(self, x: Tensor, *_: Any) -> Tensor:
+        """The same."""
+        return x
+
+
+def cut(model: Any, mesh: DeviceMesh) -> None:
+    """Leave of a decoder the part of this rank's stage; its tensors keep their names."""
+    stage, stages = mesh["pp"].get_local_rank(), mesh["pp"].size()
+    count = len(model.blocks)
+    here = range(stage * count // stages, (stage + 1) * count // stages)
+    for number in {*range(count)} - {*here}:
+        model.blocks[number] = Elsewhere()
+    if stage > 0:
+        model.embedding = Elsewhere()
+    if stage < stages - 1:
+        model.norm, model.output = Elsewhere(), Elsewhere()
+        model.ends = False
+    else:
+        # Stages' outputs are joined along their first axis, which a scalar has not
+        model.register_forward_hook(lambda _, _inputs, total: total[None])
+
+
+class Pipeline(nn.Module):
+    """The whole decoder, as the ranks of a mesh's `pp` have it in stages.
+
+    Called with gradients, it goes forward and back through as many micro-batches as `parts` says.
+    """
+
+    def __init__(self, part: Any, mesh: DeviceMesh, parts: int, batch: int) -> None:
+        super().__init__()
+        self.part, self.mesh, self.parts, self.batch = part, mesh, parts, batch
+        self._schedules: dict[tuple[bool, torch.Size], Any] = {}
+
+    def forward(self, tokens_BL: Tensor, targets_BL: Tensor) -> Tensor:
+        """The cross-entropy of a batch summed, which every stage learns from the last one.
+
+        What is derived is this over the samples of a global batch.
+        """
+        known = torch.is_grad_enabled(), tokens_BL.shape
+        if known not in self._schedules:
+            self._schedules[known] = self._schedule(*known)
+        stage, stages = self.mesh["pp"].get_local_rank(), self.mesh["pp"].size()
+        first = (tokens_BL,) if stage == 0 else ()
+        last = {"targets_BL": targets_BL} if stage == stages - 1 else {}
+        found = self._schedules[known].step(*first, target=targets_BL, **last)
+        total = torch.zeros((), device=tokens_BL.device)
+        if found is not None:
+            total = found.detach().sum()
+        group = self.mesh["pp"].get_group()
+        dist.broadcast(total, dist.get_global_rank(group, stages - 1), group=group)
+        return total
+
+    def _schedule(self, learns: bool, shape: torch.Size) -> Any:
+        ranks = self.mesh["pp"]
+        stage, stages = ranks.get_local_rank(), ranks.size()
+        device = next(self.part.buffers()).device
+        rows, length = shape[0] // (self.parts if learns else 1), shape[1]
+        weights = next(self.part.parameters())
+        tokens = torch.empty(rows, length, dtype=torch.long, device="meta")
+        stream = torch.empty(
+            rows,
+            length // self.mesh["cp"].size(),
+            self.part.width,
+            dtype=weights.dtype,
+            device="meta",
+            requires_grad=learns,
+        )
+        loss = torch.empty(1, dtype=weights.dtype, device="meta", requires_grad=learns)
+        part = PipelineStage(
+            self.part,
+            stage,
+            stages,
+            device,
+            input_args=tokens if stage == 0 else stream,
+            output_args=stream if stage < stages - 1 else loss,
+            group=ranks.get_group(),
+        )
+        if not learns:
+            return ScheduleGPipe(part, 1)
+        # Divided here by the batch size, as the loop does it without a pipeline
+        return Schedule1F1B(
+            part, self.parts, lambda total, _: total.sum() / self.batch, scale_grads=False
+        )
