@@ -127,12 +127,12 @@ def joined(device: str, mesh: Mesh | None = None, *, repeatable: bool = False) -
             return
         _join("nccl" if chosen.type == "cuda" else "gloo")
         try:
-            yield _divided(Ranks(chosen, rank, world, stopped=stopped), mesh)
+            yield divided(Ranks(chosen, rank, world, stopped=stopped), mesh)
         finally:
             dist.destroy_process_group()
 
 
-def _divided(ranks: Ranks, mesh: Mesh | None) -> Ranks:
+def divided(ranks: Ranks, mesh: Mesh | None) -> Ranks:
     """The ranks along the axes of a mesh, if one is given."""
     if mesh is None:
         return ranks

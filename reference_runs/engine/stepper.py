@@ -71,7 +71,11 @@ class Stepper:
             return task.pipelined(model, task.ranks.mesh)
         if task.ranks.processes == 1 or (task.ranks.mesh is not None and not task.keeps_whole):
             return model
-        return DistributedDataParallel(model, find_unused_parameters=task.unused_parameters)
+        return DistributedDataParallel(
+            model,
+            find_unused_parameters=task.unused_parameters,
+            gradient_as_bucket_view=True,  # else every gradient is there twice
+        )
 
     def steps(self, epoch: int, begin: int, count: int) -> Iterator[Tensor]:
         """Take steps of an epoch (from 1), starting at its step `begin` (from 0).

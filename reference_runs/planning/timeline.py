@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves
 
 _ASKED = "aten::_local_scalar_dense"
 """A program asks for the value of a tensor of one number."""
+_COUNTED = "aten::bincount"
 
 
 class Change(NamedTuple):
@@ -25,19 +27,24 @@ class Change(NamedTuple):
 class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Notes each storage that comes, changes its size, or goes while it is entered.
 
-    A program that asks for the value of a number is told 1, as there is none.
+    There are no numbers: a program that asks for one is told 1, and one that counts how often each
+    comes that all come alike.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.changes: list[Change] = []
+        self.resized: list[int] = []
         self._numbers: dict[int, int] = {}
         self._next = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call an operator, and note what it has made."""
-        if func._overloadpacket._qualified_op_name == _ASKED:
+        name = func._overloadpacket._qualified_op_name
+        if name == _ASKED:
             return _one(args[0].dtype)
+        if name == _COUNTED:
+            return _evenly(*args, **(kwargs or {}))
         out = func(*args, **(kwargs or {}))
         self.note(each for each in tree_leaves(out) if isinstance(each, torch.Tensor))
         return out
@@ -71,6 +78,7 @@ class Timeline(TorchDispatchMode):  # type: ignore[no-untyped-call]
             number = self._number(storage)
             out = plain(storage, size)
             self.changes.append(Change(number, size))
+            self.resized.append(number)
             return out
 
         torch.UntypedStorage.resize_ = resized  # type: ignore[method-assign]
@@ -96,3 +104,11 @@ def _one(kind: torch.dtype) -> bool | int | float:
     if kind is torch.bool:
         return True
     return 1.0 if kind.is_floating_point else 1
+
+
+def _evenly(values: torch.Tensor, _weights: object = None, minlength: int = 0) -> torch.Tensor:
+    """Counts as if each number came as often: routers are trained to use all experts alike."""
+    with unset_fake_temporarily():
+        counts = torch.full((minlength,), values.numel() // minlength)
+        counts[: values.numel() % minlength] += 1
+        return counts

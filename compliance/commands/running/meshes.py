@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from podium.reference_runs.parallel.mesh import Mesh, check_world
+
+if TYPE_CHECKING:
+    from podium.reference_runs.engine.launch import RunRequest
 
 MeshOption = Annotated[
     str | None,
@@ -15,6 +18,16 @@ MeshOption = Annotated[
 ]
 
 
+PlanOption = Annotated[
+    bool,
+    typer.Option("--plan", help="Print the memory that ranks need, and meshes; train nothing."),
+]
+AcceleratorsOption = Annotated[
+    int, typer.Option("--accelerators", min=1, help="Ranks that --plan is for.", metavar="N")
+]
+MemoryOption = Annotated[
+    str, typer.Option("--memory", help="What each of them has, for --plan.", metavar="SIZE")
+]
 ProcessesOption = Annotated[
     int,
     typer.Option(
@@ -34,3 +47,20 @@ def ranks_wanted(mesh: Mesh | None, processes: int) -> int:
     if processes > 1:
         check_world(mesh, processes)
     return mesh.world
+
+
+def print_plan(request: RunRequest, accelerators: int, size: str) -> bool:
+    """Print what memory a run needs on each rank; whether some mesh fits."""
+    from podium.reference_runs.catalogue import need_torch
+    from podium.reference_runs.planning.text import parse_size, plan_text
+
+    each = parse_size(size)
+    need_torch()
+    from podium.reference_runs.planning.propose import plan
+
+    mesh = request.setting.mesh
+    if mesh is not None and accelerators != 1:
+        check_world(mesh, accelerators)
+    found = plan(request, accelerators, each, lambda mesh: typer.echo(f"… {mesh}", err=True))
+    typer.echo(plan_text(request, found, each))
+    return any(one.fits for one in found)

@@ -18,7 +18,15 @@ import typer
 from podium.compliance.commands.delivery import warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import Division
-from podium.compliance.commands.running.meshes import MeshOption, ProcessesOption, ranks_wanted
+from podium.compliance.commands.running.meshes import (
+    AcceleratorsOption,
+    MemoryOption,
+    MeshOption,
+    PlanOption,
+    ProcessesOption,
+    print_plan,
+    ranks_wanted,
+)
 from podium.compliance.commands.running.progress import follow, outcome_text
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "podium run llama2_70b_lora --runs 10 --output logs",
     "podium run bert --trace trace.json",
+    "podium run llama31_8b --scale reference --plan --accelerators 8 --memory 80GiB",
     "torchrun --nproc-per-node 2 -m podium run llama31_8b",
 )
 
@@ -206,6 +215,9 @@ def run(
     threads: ThreadsOption = None,
     shard: ShardOption = False,
     mesh: MeshOption = None,
+    plan: PlanOption = False,
+    accelerators: AcceleratorsOption = 1,
+    memory: MemoryOption = "80GiB",
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
     quiet: QuietOption = False,
@@ -216,7 +228,8 @@ def run(
     At smoke scale a small model of the benchmark's real class learns synthetic data in a minute or
     two; the log says so. At reference scale it is the model and the hyperparameters of the round.
 
-    Exit status: 0 every run reached its target, 1 one did not, 2 bad arguments or nothing to train.
+    Exit status: 0 every run reached its target (with --plan: some mesh fits), 1 one did not, 2 bad
+    arguments or nothing to train.
     """
     trace = trace or _deprecated(old_trace)
     files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
@@ -225,6 +238,9 @@ def run(
         machine = _Machine(precision.value, device, compile, shard, cut, threads)
         setting = _setting(scale, seed, org, machine, files)
         request = _request(benchmark, setting, settings or [], (round, division))
+        if plan:
+            fits = print_plan(request, accelerators, memory)
+            raise typer.Exit(Exit.CLEAN if fits else Exit.FOUND)
         with _ranks_started(processes if dry_log else ranks_wanted(cut, processes)):
             raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
 

@@ -1,0 +1,138 @@
+"""A run's first step on fake tensors: shapes without numbers, which take no time and no memory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.distributed as dist
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.distributed.device_mesh import DeviceMesh
+from torch.utils._pytree import tree_map
+
+from podium.reference_runs.catalogue import task_of
+from podium.reference_runs.engine.loop import seed_everything
+from podium.reference_runs.engine.ranks import Ranks, divided
+from podium.reference_runs.engine.stepper import Stepper
+from podium.reference_runs.errors import RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from podium.reference_runs.engine.launch import RunRequest
+
+
+class FakeStepper(Stepper):
+    """A stepper whose model has shapes only; its ranks are one process that sends nothing."""
+
+    def _build(self) -> torch.nn.Module:
+        plain = self.task.build
+
+        def build() -> torch.nn.Module:
+            with unset_fake_temporarily(), torch.device("meta"):  # type: ignore[no-untyped-call]
+                model = plain()
+            return _on_processor(model)
+
+        self.task.build = build  # type: ignore[method-assign]
+        with _real_meshes():
+            return super()._build()
+
+    def _wrap(self) -> torch.nn.Module:
+        # What would sum gradients needs numbers; it holds none of its own besides
+        return self.model if self.task.ranks.mesh is None else super()._wrap()
+
+
+@contextmanager
+def without_numbers(
+    request: RunRequest, world: int = 1, most: int | None = None
+) -> Iterator[tuple[FakeStepper, list[Any]]]:
+    """A model of one of so many ranks, and the micro-batches of its first step, `most` at most.
+
+    Samples are drawn as at smoke scale, of the config's shapes and no more than a step takes.
+    Raises RunFault where the shapes of a step depend on its data.
+    """
+    whole = request.config()
+    few = whole.global_batch_size
+    config = replace(whole, train_samples=few, eval_samples=min(whole.eval_samples, few), workers=0)
+    setting = replace(request.setting, scale="smoke", device="cpu", data=None)
+    seed_everything(setting.seed)
+    with _one_of(world) as alone:
+        ranks = divided(alone, setting.mesh)
+        task: Any = task_of(request.benchmark.name)(config, setting, ranks)
+        if task.data_grow:
+            raise RunFault(f"{config.name} has no step without a run: its model makes its data")
+        task.prepare()
+        task.read_in_place()
+        task.open_data()
+        micro = config.gradient_accumulation_steps
+        drawn = [*islice(task.batches(1, 0), micro if most is None else min(micro, most))]
+        try:
+            with FakeTensorMode(allow_non_fake_inputs=True) as fake:
+                stepper = FakeStepper(task)
+                stepper.model.train()
+                yield stepper, tree_map(lambda each: _faked(fake, each), drawn)
+        # Most often shapes depend on values, which fake tensors have none of
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            raise RunFault(f"{config.name} has no step without --data: {reason}") from None
+
+
+@contextmanager
+def _one_of(world: int) -> Iterator[Ranks]:
+    """The first rank of so many, which are there by name only."""
+    device = torch.device("cpu")
+    if world == 1:
+        yield Ranks(device)
+        return
+    # Makes the backend `fake` known, whose messages go nowhere
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    dist.init_process_group("fake", rank=0, world_size=world, store=FakeStore())
+    try:
+        yield Ranks(device, 0, world)
+    finally:
+        dist.destroy_process_group()
+
+
+@contextmanager
+def _real_meshes() -> Iterator[None]:
+    """Meshes find their place among the ranks by numbers, which must be there."""
+    plain = DeviceMesh.__init__
+
+    def real(mesh: DeviceMesh, *args: Any, **kwargs: Any) -> None:
+        with unset_fake_temporarily():  # type: ignore[no-untyped-call]
+            plain(mesh, *args, **kwargs)
+
+    DeviceMesh.__init__ = real  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        DeviceMesh.__init__ = plain  # type: ignore[method-assign]
+
+
+def _on_processor(model: torch.nn.Module) -> torch.nn.Module:
+    """A model of the meta device with each tensor as a fake one of the processor."""
+    made: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    for module in model.modules():
+        for kept in (module._parameters, module._buffers, vars(module)):
+            for name, each in kept.items():
+                if isinstance(each, torch.Tensor):
+                    # What two modules share stays shared
+                    if id(each) not in made:
+                        made[id(each)] = each, _like(each)
+                    kept[name] = made[id(each)][1]
+    return model
+
+
+def _like(tensor: torch.Tensor) -> torch.Tensor:
+    like = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(like, requires_grad=tensor.requires_grad)
+    return like
+
+
+def _faked(fake: FakeTensorMode, value: Any) -> Any:
+    return fake.from_tensor(value) if isinstance(value, torch.Tensor) else value

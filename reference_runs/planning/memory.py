@@ -1,0 +1,99 @@
+"""The most memory that a rank holds in a training step, and what it holds then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from podium.reference_runs.engine.without_numbers import without_numbers
+from podium.reference_runs.planning.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from torch import Tensor
+    from torch.optim import Optimizer
+
+    from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.planning.timeline import Change
+
+MICRO_BATCHES = 2
+"""Of a step that has more: those after the second find the memory as the second does."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of one rank where a step needs most.
+
+    `buffers` are the model's, and weights that are gathered for their use; `activations` all else:
+    what the backward pass needs, the batch, and what operators need for a while.
+    """
+
+    weights: int
+    gradients: int
+    optimizer: int
+    buffers: int
+    activations: int
+
+    @property
+    def peak(self) -> int:
+        """All of it."""
+        return self.kept + self.buffers + self.activations
+
+    @property
+    def kept(self) -> int:
+        """What a step needs whatever its batch is."""
+        return self.weights + self.gradients + self.optimizer
+
+
+def memory(request: RunRequest, world: int) -> Memory:
+    """What one of so many ranks needs for a step, after the first, which makes the state.
+
+    Nothing is computed and no such memory is taken. Left out is what lies outside of tensors: the
+    device's context, its libraries' scratch space, what its allocator cannot use. Raises RunFault
+    where shapes depend on data.
+    """
+    with without_numbers(request, world, MICRO_BATCHES) as (stepper, micro):
+        line = Timeline()
+        held = {"weights": line.note(stepper.model.parameters())}
+        held["buffers"] = line.note(stepper.model.buffers())
+        for optimizer in stepper.optimizers:
+            optimizer.register_step_pre_hook(
+                lambda each, *_: held.update(
+                    gradients=[*held.get("gradients", ()), *line.note(_gradients(each))]
+                )
+            )
+        with line, line.resizes():
+            stepper.step(1, micro)
+            second = len(line.changes)
+            stepper.step(2, micro)
+        held["optimizer"] = line.note(_state(stepper.optimizers))
+        held["buffers"] += line.resized
+    return _at_the_peak(line.changes, second, held)
+
+
+def _gradients(optimizer: Optimizer) -> Iterator[Tensor]:
+    for group in optimizer.param_groups:
+        yield from (each.grad for each in group["params"] if each.grad is not None)
+
+
+def _state(optimizers: Iterable[Optimizer]) -> Iterator[Tensor]:
+    for optimizer in optimizers:
+        for state in optimizer.state.values():
+            yield from (each for each in state.values() if isinstance(each, torch.Tensor))
+
+
+def _at_the_peak(
+    changes: Sequence[Change], second: int, held: Mapping[str, Iterable[int]]
+) -> Memory:
+    """What there is when there is most of it, from the second step on."""
+    totals, sizes = [0], dict[int, int]()
+    for storage, size in changes:
+        totals.append(totals[-1] + size - sizes.get(storage, 0))
+        sizes[storage] = size
+    most = max(range(second, len(totals)), key=totals.__getitem__)
+    then = dict(changes[:most])
+    told = {name: sum(then.pop(each, 0) for each in {*ids}) for name, ids in held.items()}
+    return Memory(**told, activations=sum(then.values()))

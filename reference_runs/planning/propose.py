@@ -1,0 +1,92 @@
+"""Meshes for a number of accelerators, and whether a rank's memory is enough for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.parallel.mesh import Mesh, check
+from podium.reference_runs.planning.memory import Memory, memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from podium.reference_runs.engine.launch import RunRequest
+
+TENSOR = (1, 8)
+"""Ranks along `tp` that are tried: all of a node's share a tensor, or none."""
+
+ENOUGH = 2
+"""Meshes that fit: others are not looked at."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One way to divide a run: what a rank needs, and whether it has that much.
+
+    `mesh` is None where each rank has the whole model; `micro_batches` are those of a step.
+    """
+
+    mesh: Mesh | None
+    micro_batches: int
+    need: Memory
+    fits: bool
+
+
+def plan(
+    request: RunRequest, accelerators: int, bytes_each: int, said: Callable[[str], None]
+) -> list[Planned]:
+    """The mesh of the request, or meshes of so many ranks until some fit, in the order tried.
+
+    `said` is told what is worked out. Raises RunFault where the benchmark cannot be divided so, or
+    where the shapes of a step depend on data.
+    """
+    asked = request.setting.mesh
+    meshes = [asked] if asked is not None else [*_meshes(request, accelerators)]
+    if not meshes:
+        batch = request.config().global_batch_size
+        raise RunFault(
+            f"--accelerators: a batch of {batch} cannot be shared out among {accelerators} ranks"
+        )
+    found: list[Planned] = []
+    for mesh in meshes:
+        said(str(mesh or "the whole model on each"))
+        micro = _micro_batches(request, mesh, accelerators)
+        need = memory(_with(request, mesh, micro), mesh.world if mesh else accelerators)
+        found.append(Planned(mesh, micro, need, need.peak <= bytes_each))
+        if sum(each.fits for each in found) == ENOUGH:
+            break
+    return found
+
+
+def _meshes(request: RunRequest, ranks: int) -> Iterator[Mesh | None]:
+    """From the one that sends least to the one that divides most."""
+    config, axes = request.config(), request.benchmark.axes
+    if config.global_batch_size % ranks == 0:
+        yield None
+    for tensor in TENSOR:
+        for copies in (4, 2, 1):
+            mesh = Mesh(dp=copies, fsdp=ranks // (copies * tensor), tp=tensor)
+            if mesh.world != ranks or mesh.fsdp == 1:
+                continue
+            try:
+                micro = _micro_batches(request, mesh, ranks)
+                check(mesh, axes, replace(config, gradient_accumulation_steps=micro))
+            except RunFault:
+                continue
+            yield mesh
+
+
+def _micro_batches(request: RunRequest, mesh: Mesh | None, ranks: int) -> int:
+    """The config's number of micro-batches where it can be; else as many as a rank has samples."""
+    config = request.config()
+    shares = mesh.data if mesh else ranks
+    if config.global_batch_size % (shares * config.gradient_accumulation_steps) == 0:
+        return config.gradient_accumulation_steps
+    return max(1, config.global_batch_size // shares)
+
+
+def _with(request: RunRequest, mesh: Mesh | None, micro_batches: int) -> RunRequest:
+    settings = {**request.settings, "gradient_accumulation_steps": str(micro_batches)}
+    return replace(request, setting=replace(request.setting, mesh=mesh), settings=settings)

@@ -1,0 +1,64 @@
+"""A memory plan as text: a line for each mesh, and how to start those that fit."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from podium.reference_runs.errors import RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.planning.propose import Planned
+
+COLUMNS = ("weights", "gradients", "optimizer", "buffers", "activations", "peak")
+
+GIB = 1 << 30
+_UNITS = {"mib": 1 << 20, "gib": GIB, "tib": 1 << 40, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+
+
+def parse_size(text: str) -> int:
+    """Bytes of a size such as 80GiB; raises RunFault."""
+    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*", text)
+    if found is None or found[2].lower() not in _UNITS or not float(found[1]):
+        raise RunFault(f"--memory is {text!r}; must be a size like 80GiB or 80GB")
+    return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) -> str:
+    """The table; the last lines are options for `podium run`."""
+    setting = request.setting
+    wide = max(4, *(len(str(each.mesh or "none")) for each in planned))
+    lines = [
+        f"{request.benchmark.name} at {setting.scale} scale, {setting.precision}: memory of a rank",
+        f"at the peak of a step, of {_size(bytes_each)}",
+        "",
+        f"{'mesh':<{wide}}" + "".join(f"{name:>12}" for name in COLUMNS),
+    ]
+    for each in planned:
+        cells = "".join(f"{_size(getattr(each.need, name)):>12}" for name in COLUMNS)
+        verdict = "fits" if each.fits else "too large"
+        lines.append(f"{each.mesh or 'none'!s:<{wide}}{cells}  {verdict}")
+    lines += ["", *(_options(each, request) for each in planned if each.fits)]
+    if not any(each.fits for each in planned):
+        lines.append("none fits; try more accelerators, or smaller micro-batches: more of them")
+    lines.append(
+        "no mesh: each rank has the whole model. Not counted: what lies outside of tensors"
+    )
+    return "\n".join(lines)
+
+
+def _options(planned: Planned, request: RunRequest) -> str:
+    mesh = f" --mesh {planned.mesh}" if planned.mesh else ""
+    usual = request.config().gradient_accumulation_steps
+    micro = planned.micro_batches
+    change = f" --set gradient_accumulation_steps={micro}" if micro != usual else ""
+    return f"podium run {request.benchmark.name} --scale {request.setting.scale}{mesh}{change}"
+
+
+def _size(count: int) -> str:
+    if count >= GIB:
+        return f"{count / GIB:.2f} GiB"
+    return f"{count / (1 << 20):.2f} MiB"

@@ -1,0 +1,59 @@
+"""What a real step on the processor holds at most, by the allocator's own record."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils._pytree import tree_leaves
+
+from podium.reference_runs.catalogue import task_of
+from podium.reference_runs.engine.loop import seed_everything
+from podium.reference_runs.engine.stepper import Stepper
+
+if TYPE_CHECKING:
+    from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.engine.ranks import Ranks
+
+
+def peak(request: RunRequest, ranks: Ranks) -> int:
+    """Bytes at the peak of the second step, weights, state and batch included."""
+    seed_everything(request.setting.seed)
+    config = request.config()
+    task: Any = task_of(request.benchmark.name)(config, request.setting, ranks)
+    task.prepare()
+    task.read_in_place()
+    task.open_data()
+    stepper = Stepper(task)
+    stepper.model.train()
+    micro = [*islice(task.batches(1, 0), config.gradient_accumulation_steps)]
+    stepper.step(1, micro)
+    held = _size([stepper.model.state_dict(), [each.state for each in stepper.optimizers], micro])
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        stepper.step(2, micro)
+    events = recorded.profiler.kineto_results.events()  # type: ignore[union-attr]
+    changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
+    total = most = 0
+    for _, change in changes:
+        total += change
+        most = max(most, total)
+    return held + most
+
+
+def _size(values: Any) -> int:
+    """Bytes of the storages that tensors lie in, each counted once."""
+    found: dict[int, int] = {}
+    for each in _tensors(values):
+        storage = getattr(each, "_local_tensor", each).untyped_storage()
+        found[storage.data_ptr()] = storage.nbytes()
+    return sum(found.values())
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    if isinstance(values, dict):  # an optimizer's state has tensors as keys
+        return [found for each in values.values() for found in _tensors(each)]
+    if isinstance(values, list | tuple):
+        return [found for each in values for found in _tensors(each)]
+    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
