@@ -6,12 +6,15 @@ as soon as it can, so that it holds the activations of few.
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch import distributed as dist
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+
+from podium.reference_runs.errors import RunFault
 
 if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
@@ -26,7 +29,12 @@ class Elsewhere(nn.Module):
 
 
 def cut(model: Any, mesh: DeviceMesh) -> None:
-    """Leave of a decoder the part of this rank's stage; its tensors keep their names."""
+    """Leave of a decoder the part of this rank's stage; its tensors keep their names.
+
+    Raises RunFault where torch's schedules divide gradients whatever the loss is.
+    """
+    if "scale_grads" not in signature(Schedule1F1B).parameters:
+        raise RunFault(f"--mesh: pp needs a newer torch than {torch.__version__}")
     stage, stages = mesh["pp"].get_local_rank(), mesh["pp"].size()
     count = len(model.blocks)
     here = range(stage * count // stages, (stage + 1) * count // stages)
@@ -39,7 +47,7 @@ def cut(model: Any, mesh: DeviceMesh) -> None:
         model.ends = False
     else:
         # Stages' outputs are joined along their first axis, which a scalar has not
-        model.register_forward_hook(lambda _, _inputs, total: total[None])
+        model.register_forward_hook(lambda _, _inputs, total: torch.stack((total,)))
 
 
 class Pipeline(nn.Module):
