@@ -12,7 +12,12 @@ from podium.reference_runs.profiling.profile import Roof
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+TYPES = {
+    "fp32": torch.float32,
+    "tf32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+}
 TRIES = 5
 
 

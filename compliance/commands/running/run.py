@@ -52,6 +52,7 @@ class Precision(StrEnum):
     """Types of number that the forward pass computes in."""
 
     FP32 = "fp32"
+    TF32 = "tf32"
     BF16 = "bf16"
     FP16 = "fp16"
 
@@ -225,7 +226,7 @@ def run(
         machine = _Machine(precision.value, device, compile, shard, cut, threads)
         setting = _setting(scale, seed, org, machine, files)
         request = _request(benchmark, setting, settings or [], (round, division))
-        with _ranks_started(processes if dry_log else ranks_wanted(cut, processes)):
+        with ranks_started(processes if dry_log else ranks_wanted(cut, processes)):
             raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
 
 
@@ -254,7 +255,7 @@ def reported() -> Iterator[None]:
 
 
 @contextmanager
-def _ranks_started(processes: int) -> Iterator[None]:
+def ranks_started(processes: int) -> Iterator[None]:
     """Run what follows once in each rank; this process only waits for several."""
     # torchrun has set RANK where this process is a rank already
     if processes > 1 and "RANK" not in os.environ:
