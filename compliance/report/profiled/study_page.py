@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from podium.compliance.report.profiled.page import page_of
 from podium.compliance.report.profiled.pictures import compared_bars
@@ -35,8 +35,35 @@ def render_schedule(schedule: Mapping[str, Any]) -> str:
     """The page of a plan, which is one as `podium profile schedule` writes it in JSON."""
     plans = [schedule["best"], *schedule["naive"]]
     until = max(plan["seconds"] for plan in plans)
-    made = [(plan, plan_in_lanes(plan, until, _clock)) for plan in plans]
-    return page_of("schedule.html.j2", schedule=schedule, plans=made, clock_of=_clock)
+    made = [(plan, plan_in_lanes(schedule, plan, until, _clock)) for plan in plans]
+    jobs = [*_rows(schedule)]
+    return page_of("schedule.html.j2", schedule=schedule, plans=made, jobs=jobs, clock_of=_clock)
+
+
+class _Row(NamedTuple):
+    """A job on one of the numbers of devices that it was measured with."""
+
+    name: str
+    devices: int
+    seconds: float
+    efficiency: float
+    chosen: bool
+
+
+def _rows(schedule: Mapping[str, Any]) -> Iterator[_Row]:
+    chosen = {each["job"]: len(each["devices"]) for each in schedule["best"]["jobs"]}
+    for job in schedule["jobs"]:
+        # JSON has texts for keys
+        times = sorted((int(count), seconds) for count, seconds in job["seconds"].items())
+        work = times[0][0] * times[0][1]
+        for count, seconds in times:
+            yield _Row(
+                job["name"],
+                count,
+                seconds,
+                work / (count * seconds),
+                chosen[job["name"]] == count,
+            )
 
 
 def _clock(seconds: float) -> str:

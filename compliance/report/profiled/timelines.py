@@ -75,10 +75,11 @@ def steps_in_lanes(timeline: Rows) -> Lanes | None:
     return Lanes(rows, y, scale.marks(lambda ms: f"{ms:.4g} ms"))
 
 
-def plan_in_lanes(plan: Mapping[str, Any], until: float, told: Callable[[float], str]) -> Lanes:
-    """A row for each device, with the jobs that it has, up to a common end in seconds."""
-    names = list(dict.fromkeys(each["job"] for each in plan["jobs"]))
-    used = [device for each in plan["jobs"] for device in each["devices"]]
+def plan_in_lanes(
+    schedule: Mapping[str, Any], plan: Mapping[str, Any], until: float, told: Callable[[float], str]
+) -> Lanes:
+    """A row for each device, with the jobs that it has in a plan, up to a common end in seconds."""
+    names = [job["name"] for job in schedule["jobs"]]
     scale = _Across(until)
     rows = [
         Lane(
@@ -96,7 +97,7 @@ def plan_in_lanes(plan: Mapping[str, Any], until: float, told: Callable[[float],
                 if device in each["devices"]
             ],
         )
-        for device in range(max(used) + 1)
+        for device in range(schedule["devices"])
     ]
     return Lanes(rows, len(rows) * ROW, scale.marks(told))
 

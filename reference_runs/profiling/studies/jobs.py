@@ -27,6 +27,8 @@ def jobs_of(words: list[str]) -> list[Job]:
             found += _of_table(name)
         else:
             found.append(_of_study(name, steps))
+    if not found:
+        raise RunFault(f"no jobs in {', '.join(words)}")
     names = [job.name for job in found]
     # The same job may be there twice, but must be told apart
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
         Variant,
     )
 
+WIDTH = 80
 TITLES = {
     "scaling": "ranks that share one global batch",
     "precision": "number types of the forward pass",
@@ -39,20 +41,22 @@ def study_text(study: Study) -> str:
             f"{'exposed':>10}{'hidden':>10}"
         ),
     ]
-    lines += map(_variant_line, study.variants)
+    for each in study.variants:
+        lines += _variant_lines(each)
     return "\n".join(lines)
 
 
-def _variant_line(each: Variant) -> str:
+def _variant_lines(each: Variant) -> list[str]:
     if each.step_ms is None:
-        return f"  {each.name:<10}{each.state}: {each.reason}"
+        told = f"  {each.name:<10}{each.state}: {each.reason}"
+        return textwrap.wrap(told, WIDTH, subsequent_indent=" " * 12)
     line = (
         f"  {each.name:<10}{each.step_ms:>9.3f}{each.samples_per_s:>10.4g}{each.speedup:>9.2f}"
         f"{each.efficiency:>8.0%}{each.processors:>12.2f}"
     )
     if each.exposed_ms is None or each.ranks == 1:
-        return line
-    return f"{line}{each.exposed_ms:>10.3f}{each.overlapped_ms:>10.3f}"
+        return [line]
+    return [f"{line}{each.exposed_ms:>10.3f}{each.overlapped_ms:>10.3f}"]
 
 
 def devices_text(study: DeviceStudy) -> str:
