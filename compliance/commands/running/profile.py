@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 
 from podium.compliance.commands.help import DefaultGroup, examples, group
 from podium.compliance.commands.running.meshes import ProcessesOption
+from podium.compliance.commands.running.profile_files import Call
 from podium.compliance.commands.running.run import (
     CompileOption,
     DataOption,
@@ -27,10 +28,8 @@ from podium.compliance.commands.running.run import (
 )
 from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
+from podium.reference_runs.profiling.studies.study import Kind
 from podium.reference_runs.profiling.wanted import Deepest, Utilisation, Wanted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 app = group(
     "Profile a trainer: steps, layers and kernels, and what measuring each costs.\n\n"
@@ -120,13 +119,25 @@ PlanFolderOption = Annotated[
 ]
 
 
-class _Call(NamedTuple):
-    """The trainer to profile, where, how deep, and the folder for it."""
+class _Machine(NamedTuple):
+    """The options that say how the trainer computes: fields of `Setting`."""
 
-    trainer: str
-    setting: Setting
-    changes: Mapping[str, str]
-    wanted: Wanted
+    precision: str
+    device: str
+    compile: bool
+    data: Path | None
+    threads: int | None
+
+
+class _Measures(NamedTuple):
+    """The options that say what is measured: fields of `Wanted`."""
+
+    turns: int
+    turn_steps: int
+    deepest: Deepest
+    folder: Path | None
+    utilisation: Utilisation
+    in_log: bool
 
 
 @app.command(
@@ -162,35 +173,21 @@ def trainer(
 
     Exit status: 0 measured, 1 the trainer could not go on, 2 bad arguments or nothing to train.
     """
-    setting = Setting(
-        scale=scale.value,
-        precision=precision.value,
-        device=device,
-        compile=compile,
-        data=data,
-        threads=threads,
-    )
-    deepest: Deepest = level.value
-    told: Utilisation = utilisation.value
-    wanted = Wanted(
-        turns=turns,
-        turn_steps=steps,
-        deepest=deepest,
-        folder=output,
-        utilisation=told,
-        in_log=in_log,
-    )
+    machine = _Machine(precision.value, device, compile, data, threads)
+    measures = _Measures(turns, steps, level.value, output, utilisation.value, in_log)
     with reported():
         if study is Study.DEVICES:
             from podium.compliance.commands.running.studies import compare_devices
 
             compare_devices(trainer, output)
             return
-        call = _Call(_one(trainer), setting, pairs(settings or []), wanted)
+        setting = Setting(scale=scale.value, **machine._asdict())
+        call = Call(_one(trainer), setting, pairs(settings or []), Wanted(**measures._asdict()))
         if study is not None:
             from podium.compliance.commands.running.studies import run_study
 
-            run_study(study.value, call.trainer, call.setting, call.changes, wanted, processes)
+            kind: Kind = study.value
+            run_study(kind, call, processes)
             return
         with ranks_started(processes):
             _profile(call)
@@ -223,7 +220,7 @@ def _one(trainers: list[str]) -> str:
     return trainers[0]
 
 
-def _profile(call: _Call) -> None:
+def _profile(call: Call) -> None:
     from podium.compliance.commands.running.profile_files import keep_profile, quiet_recorder
     from podium.compliance.files.atomic import refuse_occupied
     from podium.reference_runs.catalogue import need_torch

@@ -7,13 +7,24 @@ import io
 import json
 import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from podium.reference_runs.engine.setting import Setting
     from podium.reference_runs.profiling.profile import Profile
+    from podium.reference_runs.profiling.wanted import Wanted
+
+
+class Call(NamedTuple):
+    """What a call is to profile: a trainer, where it runs, changes to its config, how deep."""
+
+    trainer: str
+    setting: Setting
+    changes: Mapping[str, str]
+    wanted: Wanted
 
 
 def quiet_recorder() -> None:

@@ -25,48 +25,46 @@ from podium.reference_runs.profiling.studies.study import Study
 from podium.reference_runs.profiling.studies.text import devices_text, schedule_text, study_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from podium.compliance.commands.running.profile_files import Call
     from podium.reference_runs.engine.setting import Setting
     from podium.reference_runs.profiling.studies.study import DeviceStudy, Kind, Schedule, Variant
-    from podium.reference_runs.profiling.wanted import Wanted
 
 
-def run_study(
-    kind: Kind,
-    trainer: str,
-    setting: Setting,
-    changes: Mapping[str, str],
-    wanted: Wanted,
-    processes: int,
-) -> None:
+def run_study(kind: Kind, call: Call, processes: int) -> None:
     """Profile a trainer in each setting of a study; raises RunFault where none was measured."""
     from podium.reference_runs.catalogue import need_torch
 
-    if kind == "scaling" and processes < 2:
-        raise UsageFault("--study scaling compares 1 to N ranks: give --processes N")
-    if kind != "scaling" and processes > 1:
-        raise UsageFault(f"--processes does not go with --study {kind}")
-    if (kind == "precision" and setting.precision != "fp32") or (
-        kind == "compile" and setting.compile
-    ):
-        raise UsageFault(f"--{kind} does not go with --study {kind}, which goes through them all")
-    run_request(trainer, setting, changes).config()
+    _check_free(kind, call.setting, processes)
+    run_request(call.trainer, call.setting, call.changes).config()
     need_torch()
-    words = [trainer, *_words(setting, changes, wanted)]
-    empty = Study(kind=kind, benchmark=trainer, scale=setting.scale)
-    with _place(wanted.folder) as folder:
-        for made in studied(empty, settings_of(kind, processes), words, folder):
+    empty = Study(kind=kind, benchmark=call.trainer, scale=call.setting.scale)
+    with _place(call.wanted.folder) as folder:
+        for made in studied(empty, settings_of(kind, processes), [*_words(call)], folder):
             _tell(made.variants[-1])
-            if wanted.folder is not None:
+            if call.wanted.folder is not None:
                 _keep(made, folder)
     if all(each.step_ms is None for each in made.variants):
         raise RunFault(made.variants[0].reason)
     typer.echo(study_text(made))
 
 
-def _words(setting: Setting, changes: Mapping[str, str], wanted: Wanted) -> Iterator[str]:
-    """The options that every profile of a study gets."""
+def _check_free(kind: Kind, setting: Setting, processes: int) -> None:
+    """Raise UsageFault where an option fixes what the study goes through."""
+    if kind == "scaling" and processes < 2:
+        raise UsageFault("--study scaling compares 1 to N ranks: give --processes N")
+    if kind != "scaling" and processes > 1:
+        raise UsageFault(f"--processes does not go with --study {kind}")
+    fixed = {"precision": setting.precision != "fp32", "compile": setting.compile}
+    if fixed.get(kind):
+        raise UsageFault(f"--{kind} does not go with --study {kind}, which tries each")
+
+
+def _words(call: Call) -> Iterator[str]:
+    """The trainer and the options that every profile of a study gets."""
+    setting, wanted = call.setting, call.wanted
+    yield call.trainer
     values: dict[str, Any] = {
         "--scale": setting.scale,
         "--device": setting.device,
@@ -84,7 +82,7 @@ def _words(setting: Setting, changes: Mapping[str, str], wanted: Wanted) -> Iter
     yield from ("--precision", setting.precision)
     yield from ["--compile"] if setting.compile else []
     yield from ["--utilisation-in-log"] if wanted.in_log else []
-    for name, value in changes.items():
+    for name, value in call.changes.items():
         yield from ("--set", f"{name}={value}")
 
 

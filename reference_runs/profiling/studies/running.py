@@ -72,9 +72,10 @@ def _profiled(words: Sequence[str]) -> tuple[Any, str]:
     ) as process:
         try:
             said = process.communicate()[1].strip().splitlines()
-        except BaseException:
-            process.terminate()
-            raise
+        finally:
+            # Interrupted or not: nothing is left to measure on
+            if process.poll() is None:
+                process.terminate()
     if process.returncode == 0:
         return "measured", ""
     last = next((line for line in reversed(said) if line.startswith("podium: ")), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -50,7 +51,8 @@ class Watched:
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._lines, self._usage = Kept(), list[Usage]()
+        self._lines = Kept()
+        self._usage: list[Usage] = []
         self._sampler: Sampler | None = None
         self._notes: list[str] = []
         self.sinks: list[Any] = [self._lines]
@@ -123,16 +125,10 @@ class Watched:
             Interval(kind=kind, begin_ms=begin - first, end_ms=end - first)  # type: ignore[arg-type]
             for kind, begin, end in found
         )
-        spans = [
-            Usage(
-                **{
-                    **vars(each),
-                    "begin_ms": each.begin_ms - first,
-                    "end_ms": each.end_ms - first,
-                }
-            )
+        spans = (
+            replace(each, begin_ms=each.begin_ms - first, end_ms=each.end_ms - first)
             for each in self._usage
-        ]
+        )
         return tuple(made), tuple(spans)
 
 
