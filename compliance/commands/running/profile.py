@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, cast
 
 import typer
 
 from podium.compliance.commands.help import DefaultGroup, examples, group
 from podium.compliance.commands.running.meshes import ProcessesOption
-from podium.compliance.commands.running.profile_files import Call
+from podium.compliance.commands.running.profile_files import Call, keep_profile, quiet_recorder
 from podium.compliance.commands.running.run import (
     CompileOption,
     DataOption,
@@ -186,8 +186,7 @@ def trainer(
         if study is not None:
             from podium.compliance.commands.running.studies import run_study
 
-            kind: Kind = study.value
-            run_study(kind, call, processes)
+            run_study(cast("Kind", study.value), call, processes)
             return
         with ranks_started(processes):
             _profile(call)
@@ -221,7 +220,6 @@ def _one(trainers: list[str]) -> str:
 
 
 def _profile(call: Call) -> None:
-    from podium.compliance.commands.running.profile_files import keep_profile, quiet_recorder
     from podium.compliance.files.atomic import refuse_occupied
     from podium.reference_runs.catalogue import need_torch
     from podium.reference_runs.engine.launch import run_request
