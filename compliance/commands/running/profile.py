@@ -144,7 +144,7 @@ class _Measures(NamedTuple):
     epilog=examples(
         "podium profile trainer llama31_8b",
         "podium profile trainer resnet --precision bf16 --output profiles/resnet",
-        "podium profile trainer llama31_8b --study scaling --processes 4 --output scaling",
+        "podium profile trainer ncf --study scaling --processes 4 --output scaling",
         "podium profile trainer --study devices old/profile.json new=b/profile.json",
     )
 )
