@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.profiling.utilisation.nvml import Gpu, GpuReading
 
-PERIOD = 0.5
+PERIOD = 1.0
 """Seconds between two readings: each costs about a millisecond of the processor."""
 SHORTEST = 0.1
 """Seconds. The system counts processor time in hundredths, so that less tells nothing."""
