@@ -1,8 +1,9 @@
 """What `podium profile` costs the run that it watches: level 0 against the plain loop, in turns.
 
 Blocks of steps alternate between the run's own loop as `podium run` calls it and the same under the
-run level, so that whatever else the machine does falls on both. Prints processor time per step and
-the ratio; the deeper levels print their overhead in every profile.
+run level with the machine's utilisation sampled, so that whatever else the machine does falls on
+both. Prints processor time per step, that of sampling included, and the ratio; the deeper levels
+print their overhead in every profile.
 """
 
 from __future__ import annotations
@@ -15,19 +16,9 @@ from podium.reference_runs.engine.launch import joined_ranks, run_request
 from podium.reference_runs.engine.loop import train_block
 from podium.reference_runs.engine.progress import block_at
 from podium.reference_runs.engine.setting import Setting
-from podium.reference_runs.profiling.session import Measuring, measuring
-
-
-class Nowhere:
-    """A sink that keeps nothing."""
-
-    def write(self, line: bytes) -> None:
-        """Forget it."""
-
-    def retry(self) -> None:
-        """Nothing is kept."""
-
-    sync = close = retry
+from podium.reference_runs.profiling.measuring import Measuring, measuring
+from podium.reference_runs.profiling.utilisation.watched import Watched
+from podium.reference_runs.profiling.wanted import Wanted
 
 
 def plain(made: Measuring) -> float:
@@ -57,10 +48,13 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.names:
         request = run_request(name, Setting(device="cpu"), {})
+        beside = Watched(Wanted())
         with (
             joined_ranks(request) as ranks,
-            measuring(request, ranks, Nowhere(), options.steps) as made,
+            measuring(request, ranks, beside.sinks, options.steps) as made,
+            beside.sampling(ranks.device, made.log) as during,
         ):
+            made.sampled = during
             pairs = []
             for pair in range(options.pairs):
                 works = (plain, watched) if pair % 2 else (watched, plain)

@@ -28,15 +28,28 @@ class PanelGroup(TyperGroup):
                 formatter.write_dl(rows)
 
 
+class DefaultGroup(PanelGroup):
+    """A group whose first command may be called without its name."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put in the first command's name where the line begins with no command's, nor asks help.
+
+        Its options may stand first, too, as the group has none of its own.
+        """
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+
 def summary(text: str) -> str:
     """The first paragraph of a help text, on one line."""
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def group(about: str) -> typer.Typer:
+def group(about: str, kind: type[PanelGroup] = PanelGroup) -> typer.Typer:
     """A command that holds commands."""
     return typer.Typer(
-        cls=PanelGroup,
+        cls=kind,
         help=about,
         no_args_is_help=True,
         add_completion=False,

@@ -71,7 +71,7 @@ PANELS = {
             "Train a bundled reference benchmark and write its log.",
         ),
         "profile": Command(
-            "running.profile:profile",
+            "running.profile:app",
             "Profile a trainer: steps, layers and kernels, and what measuring each costs.",
         ),
         "data": Command(

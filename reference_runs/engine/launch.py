@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    import torch
+
     from podium.reference_runs.catalogue import Benchmark
     from podium.reference_runs.engine.config import Config
     from podium.reference_runs.engine.loop import Outcome, Watch
@@ -147,7 +149,7 @@ def joined_ranks(request: RunRequest) -> Iterator[Ranks]:
     setting = request.setting
     smoke = setting.scale == "smoke"
     together = joined(setting.device, setting.mesh, repeatable=smoke)
-    with plain_errors(), together as ranks, _threads(setting):
+    with plain_errors(), together as ranks, _threads(setting), _tf32(setting, ranks.device):
         yield ranks
 
 
@@ -219,6 +221,26 @@ def _threads(setting: Setting) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _tf32(setting: Setting, device: torch.device) -> Iterator[None]:
+    """Let products and convolutions of fp32 read 10 bits of mantissa only, where that is asked."""
+    import torch
+
+    if setting.precision != "tf32":
+        yield
+        return
+    # Tensor cores read this type from compute capability 8.0 (Ampere) on
+    if device.type != "cuda" or torch.cuda.get_device_capability(device) < (8, 0):
+        raise RunFault(f"--precision tf32: {device} has no TF32; it came with CUDA capability 8.0")
+    products, convolutions = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = products.allow_tf32, convolutions.allow_tf32
+    products.allow_tf32 = convolutions.allow_tf32 = True
+    try:
+        yield
+    finally:
+        products.allow_tf32, convolutions.allow_tf32 = before
 
 
 @contextmanager

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["smoke", "reference"]
 Division = Literal["closed", "open"]
-Precision = Literal["fp32", "bf16", "fp16"]
+Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 
 ORG = "podium reference trainers"
 """The organisation that a log names, unless an option names another."""

@@ -64,7 +64,7 @@ def submission(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> N
 
 def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str | int]:
     """What rounds from 6.0 on want disclosed: precisions, parallelism, and the config's file."""
-    lowest = {"fp32": "fp32", "bf16": "bfloat16", "fp16": "fp16"}[setting.precision]
+    lowest = {"bf16": "bfloat16"}.get(setting.precision, setting.precision)
     parts = config.gradient_accumulation_steps * ranks.world
     return {
         "lowest_numerical_precision_in_linear": lowest,

@@ -6,7 +6,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from podium.reference_runs.profiling.counts import Count, Place
-from podium.reference_runs.profiling.profile import Kernel, Layer, Operator, Part
+from podium.reference_runs.profiling.profile import Kernel, Layer, Operator, Part, Stretch
+from podium.reference_runs.profiling.spans import union
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -121,3 +122,29 @@ def parts_of(found: Found) -> tuple[Part, ...]:
     return tuple(
         Part(name=name, ms=time / found.steps / 1000) for name, time in named.items() if time > 0
     )
+
+
+GAP = 1 / 500
+"""Of a step: what lies closer together is one stretch, since a picture shows no more."""
+
+
+def timeline_of(found: Found) -> tuple[Stretch, ...]:
+    """What ran when in each recorded step: lanes in the order in which they begin."""
+    made: list[Stretch] = []
+    for step, (begin, end) in enumerate(sorted(found.windows)):
+        gap = (end - begin) * GAP
+        inside = {
+            lane: [(max(a, begin), min(b, end)) for a, b in spans if a < end and b > begin]
+            for lane, spans in found.lanes.items()
+        }
+        for lane, spans in sorted(inside.items(), key=lambda item: min(item[1], default=(end, 0))):
+            for a, b in union((a, b + gap) for a, b in spans):
+                made.append(
+                    Stretch(
+                        step=step,
+                        lane=lane,
+                        begin_ms=(a - begin) / 1000,
+                        end_ms=(b - gap - begin) / 1000,
+                    )
+                )
+    return tuple(made)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 
-from podium.reference_runs.profiling.chrome import shortened
+from podium.reference_runs.profiling.chrome import name_rank, shortened
 from podium.reference_runs.profiling.counts import Place
 from podium.reference_runs.profiling.spans import overlap, total, union
 
@@ -46,6 +46,10 @@ class Found:
     to_device: float = 0.0
     exposed: float = 0.0
     overlapped: float = 0.0
+    windows: list[Span] = field(default_factory=list)
+    """Each recorded step."""
+    lanes: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    """When each phase ran on the host, and what the device did."""
 
 
 class Recording:
@@ -74,6 +78,7 @@ class Recording:
             # Renamed into place, so that no viewer opens half a trace
             draft = self.path.with_name(f".{self.path.name}.draft.json")
             profiler.export_chrome_trace(str(draft))
+            name_rank(draft)
             shortened(draft)
             draft.replace(self.path)
         self.found = _Reader(self._cuda, self._counted).read(profiler.events())
@@ -89,19 +94,34 @@ class _Reader:
         self.found = Found(steps=STEPS)
         self._forward: dict[int, tuple[float, str]] = {}
         self._work: list[Span] = []
-        self._talk: list[Span] = []
 
     def read(self, events: Iterable[Any]) -> Found:
+        events = [*events]
         host = [event for event in events if event.device_type.name == "CPU"]
+        if self._cuda:
+            self._on_device(event for event in events if event.device_type.name == "CUDA")
         roots = [event for event in host if event.cpu_parent is None]
         for root in roots:
             self._learn(root, "")
         for root in roots:
             self._walk(root, "", "other")
-        talk, work = union(self._talk), union(self._work)
+        talk, work = union(self.found.lanes["communication"]), union(self._work)
         self.found.overlapped = overlap(talk, work)
         self.found.exposed = total(talk) - self.found.overlapped
         return self.found
+
+    def _on_device(self, events: Iterable[Any]) -> None:
+        """Kernels by when they ran: work, or the communication of ranks."""
+        for event in events:
+            # What the host names shows up on the device as well, around the kernels
+            if event.is_user_annotation:
+                continue
+            talks = event.name.lower().startswith("nccl")
+            copies = event.name.startswith(("Memcpy", "Memset"))
+            lane = "communication" if talks else "copies" if copies else "device"
+            self.found.lanes[lane].append(_span(event))
+            if lane == "device":
+                self._work.append(_span(event))
 
     def _learn(self, root: Any, module: str) -> None:
         """Which module made each node of the graph, by the number that its backward has, too."""
@@ -127,16 +147,20 @@ class _Reader:
             name = event.name
             if name.startswith("ProfilerStep"):
                 self.found.wall += event.cpu_time_total
+                self.found.windows.append(_span(event))
             elif name.startswith(LAYER):
                 module, phase = self._enter_layer(event, phase)
             elif name.startswith(_BACKWARD):
                 module, phase = self._made_by(event), "backward"
+                self.found.lanes[phase].append(_span(event))
                 self._note(event, Place(module, phase, name))
             else:
                 if name.startswith("Optimizer.step#"):
                     module, phase = "", "optimizer"
+                    self.found.lanes[phase].append(_span(event))
                 elif name.startswith(_LOADER):
                     module, phase = "", "loader"
+                    self.found.lanes[phase].append(_span(event))
                 elif name.startswith(_TALK):
                     phase = "communication"
                 # What a counted operator calls is part of it, as its FLOP are
@@ -153,15 +177,16 @@ class _Reader:
         if phase != "backward":
             self.found.layers[name] += _total(event, self._cuda)
             phase = "forward"
+            self.found.lanes[phase].append(_span(event))
         return name, phase
 
     def _note(self, event: Any, place: Place) -> None:
-        span = (event.time_range.start, event.time_range.end)
-        if place.phase == "communication":
-            self._talk.append(span)
         if not self._cuda:
-            if place.phase != "communication":
-                self._work.append(span)
+            if place.phase == "communication":
+                self.found.lanes[place.phase].append(_span(event))
+            # A range around others is no work: it holds what waits, too
+            elif event.scope == 0 and not event.name.startswith(_BACKWARD):
+                self._work.append(_span(event))
             self._add(place, event.name, event.self_cpu_time_total)
             return
         for kernel in event.kernels:
@@ -174,6 +199,10 @@ class _Reader:
         time, calls = known.get(kernel, (0.0, 0))
         known[kernel] = time + microseconds, calls + 1
         self.found.phases[place.phase] += microseconds
+
+
+def _span(event: Any) -> Span:
+    return event.time_range.start, event.time_range.end
 
 
 def _total(event: Any, cuda: bool) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["bare", "run", "layers", "kernels"]
@@ -32,6 +32,52 @@ class Interval:
     kind: Literal["block", "evaluation"]
     begin_ms: float
     end_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuUsage:
+    """What a GPU did in a span of time, by NVML; None where it does not tell.
+
+    Clocks in MHz, memory in bytes, power in watts, PCIe and NVLink in bytes per second.
+    """
+
+    busy: float | None = None
+    """Share of the time in which a kernel ran."""
+    memory: int | None = None
+    sm_clock: float | None = None
+    memory_clock: float | None = None
+    power: float | None = None
+    pcie_received: float | None = None
+    pcie_sent: float | None = None
+    nvlink_received: float | None = None
+    nvlink_sent: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """How busy the machine was in a span of one of the log's intervals.
+
+    Times are those of the intervals; what is read and sent is in bytes per second and of the whole
+    machine, whoever does it.
+    """
+
+    begin_ms: float
+    end_ms: float
+    interval: int
+    """Which of `intervals` it lies in, from 0."""
+    cpu: float
+    """Share of the machine's processors that was busy."""
+    processors: float
+    """Processors that this process and those that it started kept busy."""
+    memory: int
+    """Bytes in use on the machine at the end of the span."""
+    resident: int
+    """Bytes of this process in memory at the end of the span."""
+    disk_read: float
+    disk_written: float
+    network_received: float
+    network_sent: float
+    gpu: GpuUsage | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +137,19 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """A part of a recorded step: a phase on the host, or what the device did meanwhile.
+
+    Milliseconds from the begin of its step, which is counted from 0.
+    """
+
+    step: int
+    lane: str
+    begin_ms: float
+    end_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Roof:
     """What the device does at best, as measured here: FLOP/s of a product, bytes/s of a copy."""
 
@@ -116,14 +175,25 @@ class Profile:
     ranks: int
     threads: int
     torch: str
+    global_batch_size: int
+    last_step: int
+    """Optimizer steps of a whole run, at most."""
     complete: bool = False
     levels: tuple[LevelCost, ...] = ()
     steps_ms: tuple[float, ...] = ()
     """Each step of the run level."""
     intervals: tuple[Interval, ...] = ()
+    usage: tuple[Usage, ...] = ()
+    """Of the intervals, in their order."""
+    processors: tuple[float, ...] = ()
+    """Processors that each rank kept busy in the blocks of the run level."""
+    notes: tuple[str, ...] = ()
+    """What could not be measured, and why."""
     layers: tuple[Layer, ...] = ()
     operators: tuple[Operator, ...] = ()
     parts: tuple[Part, ...] = ()
+    timeline: tuple[Stretch, ...] = ()
+    """The recorded steps of the first rank."""
     roof: Roof | None = None
-    peak_memory: int | None = field(default=None)
+    peak_memory: int | None = None
     """Bytes of the device that tensors held at most; None on a processor."""

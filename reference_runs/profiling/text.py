@@ -7,12 +7,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from podium.reference_runs.profiling.profile import Layer, Operator, Part, Profile
+    from podium.reference_runs.profiling.profile import Layer, Operator, Part, Profile, Usage
 
 DEPTH = 3
 """Layers have a row of their own down to paths of three names, such as blocks.0.attention."""
 MOST = 15
 """Operators that are printed."""
+
+FIGURES = {
+    "cpu": ("processors of the machine busy (%)", 100.0),
+    "processors": ("processors kept busy by the run", 1.0),
+    "memory": ("memory in use (GB)", 1e-9),
+    "resident": ("memory of the run (GB)", 1e-9),
+    "disk_read": ("disks, read (MB/s)", 1e-6),
+    "disk_written": ("disks, written (MB/s)", 1e-6),
+    "network_received": ("networks, received (MB/s)", 1e-6),
+    "network_sent": ("networks, sent (MB/s)", 1e-6),
+    "gpu_busy": ("GPU busy (%)", 100.0),
+    "gpu_memory": ("GPU memory in use (GB)", 1e-9),
+    "gpu_sm_clock": ("GPU clock (MHz)", 1.0),
+    "gpu_memory_clock": ("clock of the GPU's memory (MHz)", 1.0),
+    "gpu_power": ("GPU power (W)", 1.0),
+    "gpu_pcie_received": ("PCIe, to the GPU (MB/s)", 1e-6),
+    "gpu_pcie_sent": ("PCIe, from the GPU (MB/s)", 1e-6),
+    "gpu_nvlink_received": ("NVLink, received (MB/s)", 1e-6),
+    "gpu_nvlink_sent": ("NVLink, sent (MB/s)", 1e-6),
+}
+"""What is printed of a span of utilisation, with unit and factor."""
 
 
 def profile_text(profile: Profile) -> str:
@@ -27,6 +48,9 @@ def profile_text(profile: Profile) -> str:
         over = "" if each.level == "bare" else f"{each.overhead:+.1%}"
         noise = "" if each.noise is None or not over else f"{each.noise:.1%}"
         lines.append(f"  {each.level:<12}{each.step_ms:>10.3f}{over:>10}{noise:>10}{each.steps:>8}")
+    if profile.usage:
+        lines += ["", *usage_lines(profile.usage)]
+    lines += [f"note: {each}" for each in profile.notes]
     if profile.layers:
         lines += ["", *layer_lines(profile.layers)]
     if profile.operators:
@@ -36,6 +60,23 @@ def profile_text(profile: Profile) -> str:
         lines += ["", "roof, measured here: "]
         lines[-1] += f"{roof.flop_per_s / 1e9:.4g} GFLOP/s, {roof.bytes_per_s / 1e9:.4g} GB/s"
     return "\n".join(lines)
+
+
+def usage_lines(usage: Sequence[Usage]) -> Iterator[str]:
+    """Utilisation in the intervals of the log: what was told, on the average and at most."""
+    rows = [(_figures(each), each.end_ms - each.begin_ms) for each in usage]
+    yield f"{'utilisation of the machine beside the log':<44}{'mean':>10}{'most':>10}"
+    for figure, (name, factor) in FIGURES.items():
+        found = ((row.get(figure), length) for row, length in rows)
+        told = [(value * factor, length) for value, length in found if value is not None]
+        if told and any(value for value, _ in told):
+            mean = sum(value * ms for value, ms in told) / (sum(ms for _, ms in told) or 1)
+            yield f"  {name:<42}{mean:>10.4g}{max(value for value, _ in told):>10.4g}"
+
+
+def _figures(usage: Usage) -> dict[str, float | None]:
+    gpu = {} if usage.gpu is None else vars(usage.gpu)
+    return {**vars(usage), **{f"gpu_{name}": value for name, value in gpu.items()}}
 
 
 def layer_lines(layers: Sequence[Layer]) -> Iterator[str]:

@@ -33,7 +33,7 @@ def schema(
     """Print the JSON Schema of a file that podium reads or writes, for editors and programs.
 
     NAME is config (podium.toml), system (system descriptions, of a round), waivers, review,
-    objection, report, receipt, record or profile.
+    objection, report, receipt, record, profile or study.
     """
     from podium.compliance.inputs.round_selection import named_round
     from podium.compliance.report.console import send

@@ -28,6 +28,7 @@ class Of(StrEnum):
     RECEIPT = "receipt"
     RECORD = "record"
     PROFILE = "profile"
+    STUDY = "study"
 
 
 def schema_of(of: Of, rules: Round | None = None) -> Schema:
@@ -103,6 +104,14 @@ def _profile(_: Round | None) -> Schema:
     return TypeAdapter(Profile).json_schema()
 
 
+def _study(_: Round | None) -> Schema:
+    from pydantic import TypeAdapter
+
+    from podium.reference_runs.profiling.studies.study import DeviceStudy, Schedule, Study
+
+    return TypeAdapter(Study | DeviceStudy | Schedule).json_schema()
+
+
 class _Told(NamedTuple):
     title: str
     about: str
@@ -142,5 +151,10 @@ _SCHEMAS = {
     ),
     Of.PROFILE: _Told(
         "podium profile", "profile.json: what podium profile measures of a trainer.", _profile
+    ),
+    Of.STUDY: _Told(
+        "podium study",
+        "study.json and schedule.json: profiles that podium profile compares, jobs that it plans.",
+        _study,
     ),
 }

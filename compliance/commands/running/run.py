@@ -61,6 +61,7 @@ class Precision(StrEnum):
     """Types of number that the forward pass computes in."""
 
     FP32 = "fp32"
+    TF32 = "tf32"
     BF16 = "bf16"
     FP16 = "fp16"
 
@@ -241,7 +242,7 @@ def run(
         if plan:
             fits = print_plan(request, accelerators, memory)
             raise typer.Exit(Exit.CLEAN if fits else Exit.FOUND)
-        with _ranks_started(processes if dry_log else ranks_wanted(cut, processes)):
+        with ranks_started(processes if dry_log else ranks_wanted(cut, processes)):
             raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
 
 
@@ -270,7 +271,7 @@ def reported() -> Iterator[None]:
 
 
 @contextmanager
-def _ranks_started(processes: int) -> Iterator[None]:
+def ranks_started(processes: int) -> Iterator[None]:
     """Run what follows once in each rank; this process only waits for several."""
     # torchrun has set RANK where this process is a rank already
     if processes > 1 and "RANK" not in os.environ:

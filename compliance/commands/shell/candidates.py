@@ -174,6 +174,7 @@ _KINDS: Mapping[str, Callable[[Given], Iterator[Candidate]]] = {
     "B": _rounds,
     "BENCHMARK": _benchmarks,
     "run BENCHMARK": _trainers,
+    "trainer TRAINER": _trainers,
     "RULE-ID": _rules,
     "GLOB": _globs,
 }

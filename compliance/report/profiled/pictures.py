@@ -144,7 +144,7 @@ class _Scale:
             yield self.at(10.0**power), 10.0**power
 
 
-def timeline(steps: Sequence[float]) -> list[Box]:
+def step_bars(steps: Sequence[float]) -> list[Box]:
     """A bar for each step, as high as it took."""
     if not steps:
         return []
@@ -160,4 +160,14 @@ def timeline(steps: Sequence[float]) -> list[Box]:
             0,
         )
         for at, ms in enumerate(steps)
+    ]
+
+
+def compared_bars(rows: Sequence[tuple[str, float]]) -> list[Box]:
+    """A bar below the other for each name, as long as its milliseconds, right of the names."""
+    left = min(WIDTH / 2, LETTER * max((len(name) for name, _ in rows), default=0))
+    longest = max((ms for _, ms in rows), default=1.0)
+    return [
+        Box(left, at * ROW, (WIDTH - left) * ms / longest, ROW - 4, name, f"{name}: {ms:.3f} ms", 0)
+        for at, (name, ms) in enumerate(rows)
     ]

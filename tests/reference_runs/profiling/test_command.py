@@ -6,7 +6,12 @@ import contextlib
 import csv
 import io
 import json
+import os
+import re
+import signal
 import subprocess
+import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,9 +20,12 @@ import pytest
 
 from podium.compliance.cli import run as command
 from podium.compliance.report.profiled.page import render
+from podium.compliance.report.profiled.study_page import render_schedule, render_study
 from tests.compliance.web import chromium
 
 torch = pytest.importorskip("torch")
+STEPS = 5
+"""Steps that are recorded."""
 
 FAST = ("--device", "cpu", "--turns", "1", "--steps", "4")
 
@@ -97,10 +105,56 @@ def test_tables_and_trace_say_the_same(made: tuple[Path, str], profile: dict[str
     with (folder / "operators.csv").open(newline="") as stream:
         rows = [*csv.DictReader(stream)]
     assert [float(row["ms"]) for row in rows] == [each["ms"] for each in profile["operators"]]
-    trace = folder / "trace.json"
+    trace = folder / "traces/rank_0.json"
     assert trace.stat().st_size < 50_000_000
     names = {event.get("name", "") for event in json.loads(trace.read_text())["traceEvents"]}
     assert {"layer blocks.0.attention", "aten::mm"} <= names
+
+
+def test_the_trace_says_its_rank_before_anything_else_could(made: tuple[Path, str]) -> None:
+    # Tools that compare ranks take the first match of this in a file
+    text = (made[0] / "traces/rank_0.json").read_text()
+    found = re.search(r'"rank":\s+(\d+)', text)
+    assert found is not None
+    assert (found[1], found.start() < text.index("traceEvents")) == ("0", True)
+    assert json.loads(text)["distributedInfo"]["rank"] == 0
+
+
+def test_holistic_trace_analysis_reads_the_trace(made: tuple[Path, str]) -> None:
+    analysis = pytest.importorskip("hta.trace_analysis")
+    found = analysis.TraceAnalysis(trace_dir=str(made[0] / "traces"))
+    assert [*found.t.get_all_traces()] == [0]
+    assert len(set(found.t.get_trace(0)["iteration"]) - {-1}) >= STEPS - 1
+
+
+def test_utilisation_lies_beside_the_log(made: tuple[Path, str], profile: dict[str, Any]) -> None:
+    folder = made[0]
+    ends = [(each["begin_ms"], each["end_ms"]) for each in profile["intervals"]]
+    assert {each["interval"] for each in profile["usage"]} == set(range(len(ends)))
+    for each in profile["usage"]:
+        begin, end = ends[each["interval"]]
+        # Read right before the interval and right after it, on a machine that may be busy
+        assert begin - 2000 < each["begin_ms"] <= each["end_ms"] < end + 2000
+        assert each["begin_ms"] < end
+        assert each["end_ms"] > begin
+        assert 0 <= each["cpu"] <= 1
+        assert each["processors"] >= 0
+    assert 0 < profile["processors"][0] < 1.5
+    assert profile["notes"] == []
+    assert "tracked_stats" not in (folder / "log.txt").read_text()
+    beside = (folder / "usage.txt").read_text().splitlines()
+    assert len(beside) == len(profile["usage"])
+    assert len((folder / "usage.csv").read_text().splitlines()) == len(beside) + 1
+
+
+def test_the_recorded_steps_have_a_timeline(profile: dict[str, Any]) -> None:
+    steps = {each["step"] for each in profile["timeline"]}
+    assert steps == set(range(STEPS))
+    for step in steps:
+        lanes = {each["lane"]: each for each in profile["timeline"] if each["step"] == step}
+        assert {"loader", "forward", "backward", "optimizer"} <= set(lanes)
+        assert lanes["forward"]["begin_ms"] < lanes["backward"]["begin_ms"]
+        assert lanes["backward"]["end_ms"] <= lanes["optimizer"]["begin_ms"]
 
 
 class Tags(HTMLParser):
@@ -143,10 +197,13 @@ def test_the_page_fetches_nothing_and_shows_without_complaint(
     assert told == []
     # Its script has run: tables can be sorted
     assert "<button" in shown
+    for title in ("Utilisation beside the log", "Timeline of the recorded steps", "Roofline"):
+        assert title in shown
 
 
 def test_a_profile_that_was_cut_short_has_a_page(profile: dict[str, Any]) -> None:
-    empty = {name: [] for name in ("layers", "operators", "parts")}
+    lists = ("layers", "operators", "parts", "timeline", "usage", "levels", "intervals", "steps_ms")
+    empty = {name: [] for name in lists}
     text = render({**profile, **empty, "roof": None, "complete": False})
     assert "cut short" in text
     assert "Roofline" not in text
@@ -165,6 +222,7 @@ def test_a_hostile_name_is_text(profile: dict[str, Any]) -> None:
         (["llama31_8"], "no bundled trainer is named llama31_8; did you mean llama31_8b"),
         (["llama31_8b", "--device", "cuda:99"], "--device is cuda"),
         (["llama31_8b", "--device", "abacus"], "--device is abacus; must be auto, cpu or cuda"),
+        (["ncf", "--device", "cpu", "--precision", "tf32"], "cpu has no TF32"),
         (["llama31_8b", "--scale", "reference"], "--data is needed at reference scale"),
         (["llama31_8b", "--set", "last_step"], "--set is 'last_step'; must be KEY=VALUE"),
     ],
@@ -206,7 +264,7 @@ def test_a_profile_that_dies_is_kept_as_far_as_it_went(
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    home = "podium.reference_runs.profiling.session.Measuring.kernels"
+    home = "podium.reference_runs.profiling.measuring.Measuring.kernels"
     monkeypatch.setattr(home, die)
     folder = tmp_path / "out"
     status, _, _ = podium("profile", "llama31_8b", *FAST, "--output", folder)
@@ -216,3 +274,92 @@ def test_a_profile_that_dies_is_kept_as_far_as_it_went(
     assert kept["layers"]
     assert (kept["operators"], kept["complete"]) == ([], False)
     assert "cut short" in (folder / "profile.html").read_text()
+
+
+@pytest.mark.long
+def test_a_profile_that_is_killed_can_be_read_as_far_as_it_went(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    words = ("-m", "podium", "profile", "ncf", "--device", "cpu", "--turns", "2")
+    with subprocess.Popen(
+        [sys.executable, *words, "--output", str(folder)],
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    ) as process:
+        until = time.monotonic() + 300
+        while not (folder / "layers.csv").exists() and time.monotonic() < until:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    kept = json.loads((folder / "profile.json").read_text())
+    assert [each["level"] for each in kept["levels"]] == ["bare", "run", "layers"]
+    assert kept["complete"] is False
+    assert "cut short" in (folder / "profile.html").read_text()
+    # What was sampled until then is whole lines
+    lines = (folder / "usage.txt").read_text().splitlines()
+    assert [json.loads(line.split(":::MLLOG ")[1])["key"] for line in lines]
+    assert (folder / "log.txt").read_text().count("block_stop") == 2
+
+
+@pytest.mark.parametrize("level", ["run", "layers"])
+def test_a_level_may_be_the_deepest(level: str, tmp_path: Path) -> None:
+    few = ("--device", "cpu", "--turns", "1", "--steps", "3", "--utilisation", "none")
+    status, out, _ = podium("profile", "ncf", *few, "--level", level, "--output", tmp_path / "out")
+    assert status == 0
+    kept = json.loads((tmp_path / "out/profile.json").read_text())
+    assert kept["levels"][-1]["level"] == level
+    assert (kept["complete"], kept["usage"], kept["operators"]) == (True, [], [])
+    assert "aten::" not in out
+
+
+JOB = {"name": "a <b>", "seconds": {"1": 60.0, "2": 40.0}}
+PLACED = {"job": "a <b>", "devices": [0, 1], "begin": 0.0, "end": 40.0}
+PLAN = {"name": "best", "seconds": 40.0, "jobs": [PLACED]}
+VARIANT = {
+    "name": "eager",
+    "folder": "eager",
+    "state": "measured",
+    "reason": "",
+    "parts": {"forward": 1.0},
+    **dict.fromkeys(("ranks", "step_ms", "speedup", "efficiency", "samples_per_s"), 1),
+    **dict.fromkeys(("processors", "cpu", "exposed_ms", "overlapped_ms", "peak_memory")),
+}
+CELL = {"device": "x", "step_ms": 2.0, "speedup": 1.0, "advantage": None, "roofline": None}
+PAGES = {
+    "schedule": render_schedule(
+        {"devices": 2, "jobs": [JOB], "best": PLAN, "naive": [PLAN], "bound": 1.0, "proven": False}
+    ),
+    "study": render_study(
+        {
+            "kind": "compile",
+            "benchmark": "ncf",
+            "scale": "smoke",
+            "device_name": "<script>",
+            "global_batch_size": None,
+            "complete": True,
+            "variants": [VARIANT, {**VARIANT, "state": "skipped", "parts": None, "step_ms": None}],
+        }
+    ),
+    "devices": render_study(
+        {
+            "kind": "devices",
+            "devices": ["x"],
+            "models": [{"name": "ncf", "on": [CELL], "fastest": "x", "suits": None}],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("text", PAGES.values(), ids=PAGES)
+def test_pages_of_studies_fetch_nothing(text: str) -> None:
+    # Its own and no other
+    assert text.count("<script>") == 1
+    assert Tags(text).fetched == [("a", "href")]
+    assert "default-src 'none'; style-src 'sha256-" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("text", PAGES.values(), ids=PAGES)
+def test_pages_of_studies_show_without_complaint(text: str, tmp_path: Path) -> None:
+    shown, told = complaints(text, tmp_path)
+    assert told == []
+    assert "<button" in shown

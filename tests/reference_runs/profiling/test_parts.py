@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,7 +12,8 @@ from torch import nn
 
 from podium.reference_runs.profiling.chrome import shortened
 from podium.reference_runs.profiling.counts import Counter, Place
-from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, recorded
+from podium.reference_runs.profiling.joined import timeline_of
+from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, Found, Recording, recorded
 from podium.reference_runs.profiling.layers import LayerClock
 from podium.reference_runs.profiling.profile import Roof
 from podium.reference_runs.profiling.spans import overlap, total, union
@@ -153,3 +155,63 @@ def test_what_a_counted_operator_calls_is_part_of_it() -> None:
     assert "aten::_convolution" in found[Place("", "forward", "aten::convolution")]
     assert heavy <= set(found)
     assert "aten::_convolution" not in {place.operator for place in found}
+
+
+def event(name: str, begin: float, end: float, **more: object) -> SimpleNamespace:
+    """One of the profiler's events, on the host unless `device` says CUDA; microseconds."""
+    plain = {
+        "device_type": SimpleNamespace(name=more.pop("device", "CPU")),
+        "time_range": SimpleNamespace(start=begin, end=end),
+        "cpu_parent": None,
+        "cpu_children": [],
+        "kernels": [],
+        "scope": 0,
+        "sequence_nr": -1,
+        "is_user_annotation": False,
+        "cpu_time_total": end - begin,
+        "self_cpu_time_total": end - begin,
+        "device_time_total": 0.0,
+    }
+    return SimpleNamespace(name=name, **{**plain, **more})
+
+
+def found_in(events: list[SimpleNamespace], device: str) -> Found:
+    """What a recording makes of events."""
+    made = Recording(None, torch.device(device))
+    made._finished(SimpleNamespace(events=lambda: events))
+    return made.found
+
+
+def test_communication_on_a_gpu_is_exposed_where_no_kernel_runs() -> None:
+    around = event("layer 0", 0, 100, device="CUDA", is_user_annotation=True)
+    events = [
+        event("ProfilerStep#3", 0, 100, scope=7),
+        around,
+        event("sgemm", 0, 40, device="CUDA"),
+        event("ncclDevKernel_AllReduce_Sum_f32", 30, 60, device="CUDA"),
+        event("sgemm", 55, 58, device="CUDA"),
+        event("Memcpy HtoD (Pinned -> Device)", 60, 70, device="CUDA"),
+    ]
+    found = found_in(events, "cuda")
+    # From 30 to 60, with work beside it from 30 to 40 and from 55 to 58
+    assert (found.overlapped, found.exposed) == (13, 17)
+    stretches = [(each.lane, each.begin_ms, each.end_ms) for each in timeline_of(found)]
+    assert stretches == [
+        ("device", 0.0, 0.04),
+        ("device", 0.055, 0.058),
+        ("communication", 0.03, 0.06),
+        ("copies", 0.06, 0.07),
+    ]
+
+
+def test_communication_on_a_processor_is_exposed_where_no_operator_runs() -> None:
+    events = [
+        event("ProfilerStep#3", 0, 100, scope=7),
+        event("gloo:all_reduce", 20, 60, scope=7),
+        # A range that waits for it is no work
+        event("DistributedDataParallel.forward", 0, 100, scope=7),
+        event("aten::mm", 10, 30),
+        event("aten::add", 50, 55),
+    ]
+    found = found_in(events, "cpu")
+    assert (found.overlapped, found.exposed) == (15, 25)

@@ -1,0 +1,89 @@
+"""Jobs to plan, from studies of scaling or from a table of times."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.profiling.studies.study import Job
+
+COLUMNS = ("job", "devices", "minutes")
+
+
+def jobs_of(words: list[str]) -> list[Job]:
+    """The jobs that files name: FILE.csv, or a study of scaling, perhaps with @STEPS behind it.
+
+    A table has a line for each job and number of devices: job, devices, minutes. The job of a study
+    is so many optimizer steps; without a number, those of a whole run. Raises RunFault.
+    """
+    found: list[Job] = []
+    for word in words:
+        name, _, steps = word.rpartition("@") if "@" in word else (word, "", "")
+        if name.endswith(".csv"):
+            found += _of_table(name)
+        else:
+            found.append(_of_study(name, steps))
+    if not found:
+        raise RunFault(f"no jobs in {', '.join(words)}")
+    names = [job.name for job in found]
+    # The same job may be there twice, but must be told apart
+    return [
+        Job(name=f"{job.name} #{names[:at].count(job.name) + 1}", seconds=job.seconds)
+        if names.count(job.name) > 1
+        else job
+        for at, job in enumerate(found)
+    ]
+
+
+def read_json(name: str) -> dict[str, Any]:
+    """A file's JSON object; raises RunFault where it is none."""
+    try:
+        found = json.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunFault(f"{name} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise RunFault(f"{name} is not JSON") from None
+    if not isinstance(found, dict):
+        raise RunFault(f"{name} holds no JSON object")
+    return found
+
+
+def _of_study(name: str, steps: str) -> Job:
+    study = read_json(name)
+    if study.get("kind") != "scaling":
+        raise RunFault(f"{name} is no study of scaling: podium profile TRAINER --study scaling")
+    try:
+        count = int(steps or study["last_step"])
+        seconds = {
+            int(each["ranks"]): count * float(each["step_ms"]) / 1000
+            for each in study["variants"]
+            if each["state"] == "measured"
+        }
+    except (KeyError, TypeError, ValueError):
+        raise RunFault(f"{name}: no steps, or what is asked for is no number of them") from None
+    return _checked(name, Job(name=str(study.get("benchmark")), seconds=seconds))
+
+
+def _of_table(name: str) -> list[Job]:
+    times: dict[str, dict[int, float]] = {}
+    try:
+        with Path(name).open(encoding="utf-8", newline="") as stream:
+            for row in csv.DictReader(stream):
+                job, devices, minutes = (row[each] for each in COLUMNS)
+                times.setdefault(job, {})[int(devices)] = float(minutes) * 60
+    except OSError as error:
+        raise RunFault(f"{name} cannot be read: {error.strerror}") from None
+    except (KeyError, TypeError, ValueError):
+        raise RunFault(f"{name} must have the columns {', '.join(COLUMNS)}, with numbers") from None
+    return [_checked(name, Job(name=job, seconds=seconds)) for job, seconds in times.items()]
+
+
+def _checked(name: str, job: Job) -> Job:
+    right = all(n > 0 and math.isfinite(time) and time > 0 for n, time in job.seconds.items())
+    if not job.seconds or not right:
+        raise RunFault(f"{name}: {job.name} has no times above 0 by numbers of devices")
+    return job

@@ -1,0 +1,124 @@
+"""A trainer profiled in one setting after the other, each in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from podium.reference_runs.profiling.studies.devices import step_ms
+from podium.reference_runs.profiling.studies.study import Study, Variant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from podium.reference_runs.profiling.studies.study import Kind
+
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+USAGE = 2
+"""Exit status of a call that could not begin: what it asks for is not there."""
+
+
+class Setting(NamedTuple):
+    """What a variant is called, and the options that `podium profile` gets for it."""
+
+    name: str
+    words: tuple[str, ...]
+
+
+def settings_of(kind: Kind, processes: int) -> tuple[Setting, ...]:
+    """The settings that a study goes through; the first is what others are compared with."""
+    match kind:
+        case "scaling":
+            counts = range(1, processes + 1)
+            return tuple(Setting(f"ranks_{n}", ("--processes", str(n))) for n in counts)
+        case "precision":
+            return tuple(Setting(each, ("--precision", each)) for each in PRECISIONS)
+        case "compile":
+            return Setting("eager", ()), Setting("compiled", ("--compile",))
+
+
+def studied(
+    study: Study, settings: Sequence[Setting], words: Sequence[str], folder: Path
+) -> Iterator[Study]:
+    """Measure each setting; yields the study as far as it has come, after each.
+
+    `words` call `podium profile` but for the setting and the output, which is a folder of the
+    setting's name.
+    """
+    for setting in settings:
+        part = folder / setting.name
+        state, reason = _profiled([*words, *setting.words, "--output", str(part)])
+        made = Variant(name=setting.name, folder=setting.name, state="measured")
+        profile = _read(part) if state == "measured" else None
+        if profile is None:
+            made = replace(made, state=state if reason else "failed", reason=reason or "no profile")
+        else:
+            study, made = _with_facts(study, profile), _variant(made, profile, study.variants)
+        study = replace(study, variants=(*study.variants, made))
+        yield replace(study, complete=len(study.variants) == len(settings))
+
+
+def _profiled(words: Sequence[str]) -> tuple[Any, str]:
+    """Run one profile to its end: its state, and the last line it wrote of what went wrong."""
+    with subprocess.Popen(  # noqa: S603 - this Python, and words that were parsed
+        [sys.executable, "-m", "podium", "profile", "trainer", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            said = process.communicate()[1].strip().splitlines()
+        finally:
+            # Interrupted or not: nothing is left to measure on
+            if process.poll() is None:
+                process.terminate()
+    if process.returncode == 0:
+        return "measured", ""
+    last = next((line for line in reversed(said) if line.startswith("podium: ")), "")
+    reason = last.removeprefix("podium: ") or f"it ended with status {process.returncode}"
+    return ("skipped" if process.returncode == USAGE else "failed"), reason
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads((folder / "profile.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if step_ms(found) else None
+
+
+def _with_facts(study: Study, profile: dict[str, Any]) -> Study:
+    names = ("device_name", "global_batch_size", "last_step")
+    return replace(study, **{name: profile[name] for name in names})
+
+
+def _variant(named: Variant, profile: dict[str, Any], before: Sequence[Variant]) -> Variant:
+    step = step_ms(profile) or 0.0
+    first = next((each for each in before if each.state == "measured"), None)
+    speedup = (first.step_ms or 0.0) / step if first else 1.0
+    parts = {each["name"]: each["ms"] for each in profile["parts"]} or None
+    blocks = {at for at, each in enumerate(profile["intervals"]) if each["kind"] == "block"}
+    busy = [
+        (each["cpu"], each["end_ms"] - each["begin_ms"])
+        for each in profile["usage"]
+        if each["interval"] in blocks
+    ]
+    seconds = sum(length for _, length in busy)
+    return replace(
+        named,
+        ranks=profile["ranks"],
+        step_ms=step,
+        speedup=speedup,
+        efficiency=speedup * (first.ranks if first else profile["ranks"]) / profile["ranks"],
+        samples_per_s=profile["global_batch_size"] / step * 1000,
+        processors=sum(profile["processors"]),
+        cpu=sum(share * length for share, length in busy) / seconds if seconds else None,
+        exposed_ms=None if parts is None else parts.get("communication, exposed", 0.0),
+        overlapped_ms=None if parts is None else parts.get("communication, overlapped", 0.0),
+        peak_memory=profile["peak_memory"],
+        parts=parts,
+    )

@@ -1,0 +1,116 @@
+"""Studies and plans as tables of at most 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from podium.reference_runs.profiling.studies.study import (
+        DeviceStudy,
+        Plan,
+        Schedule,
+        Study,
+        Variant,
+    )
+
+WIDTH = 80
+TITLES = {
+    "scaling": "ranks that share one global batch",
+    "precision": "number types of the forward pass",
+    "compile": "eager against compiled",
+}
+
+
+def study_text(study: Study) -> str:
+    """One row for each setting."""
+    lines = [
+        (
+            f"{study.benchmark} at {study.scale} scale on {study.device_name or 'no device'}:"
+            f" {TITLES[study.kind]}"
+        ),
+        "",
+        (
+            f"  {'':<10}{'ms per':>9}{'samples':>10}{'':>9}{'effi-':>8}{'processors':>12}"
+            f"{'communication (ms)':>20}"
+        ),
+        (
+            f"  {'':<10}{'step':>9}{'per s':>10}{'speedup':>9}{'ciency':>8}{'busy':>12}"
+            f"{'exposed':>10}{'hidden':>10}"
+        ),
+    ]
+    for each in study.variants:
+        lines += _variant_lines(each)
+    return "\n".join(lines)
+
+
+def _variant_lines(each: Variant) -> list[str]:
+    if each.step_ms is None:
+        told = f"  {each.name:<10}{each.state}: {each.reason}"
+        return textwrap.wrap(told, WIDTH, subsequent_indent=" " * 12)
+    line = (
+        f"  {each.name:<10}{each.step_ms:>9.3f}{each.samples_per_s:>10.4g}{each.speedup:>9.2f}"
+        f"{each.efficiency:>8.0%}{each.processors:>12.2f}"
+    )
+    if each.exposed_ms is None or each.ranks == 1:
+        return [line]
+    return [f"{line}{each.exposed_ms:>10.3f}{each.overlapped_ms:>10.3f}"]
+
+
+def devices_text(study: DeviceStudy) -> str:
+    """One row for each model and device."""
+    lines = [
+        "models on devices: advantage above 1 where a model gains more than the average",
+        "",
+        f"  {'model and device':<44}{'ms/step':>10}{'speedup':>9}{'advantage':>11}",
+    ]
+    for model in study.models:
+        lines.append(f"  {model.name}")
+        for each in model.on:
+            name = f"    {each.device}"[:44]
+            if each.step_ms is None:
+                lines.append(f"  {name:<44}{'-':>10}")
+                continue
+            gain = "" if each.advantage is None else f"{each.advantage:.2f}"
+            lines.append(f"  {name:<44}{each.step_ms:>10.3f}{each.speedup:>9.2f}{gain:>11}")
+    lines.append("")
+    for model in study.models:
+        told = f"; {model.suits} suits it best" if model.suits else ""
+        lines.append(f"  {model.name}: fastest on {model.fastest}{told}")
+    return "\n".join(lines)
+
+
+def schedule_text(schedule: Schedule) -> str:
+    """The best plan job by job, and what it saves."""
+    best = schedule.best
+    lines = [f"{len(schedule.jobs)} jobs on {schedule.devices} devices", ""]
+    lines += _plan_lines(best)
+    lines.append("")
+    for plan in (best, *schedule.naive):
+        saved = "" if plan is best else f"  the best saves {1 - best.seconds / plan.seconds:.1%}"
+        lines.append(f"  {plan.name:<20}{clock(plan.seconds):>12}{saved}")
+    if schedule.proven:
+        lines.append("no plan ends sooner: all others were ruled out")
+    else:
+        gap = best.seconds / schedule.bound - 1
+        lines.append(f"not proven to be the best: none ends more than {gap:.1%} sooner")
+    return "\n".join(lines)
+
+
+def _plan_lines(plan: Plan) -> Iterator[str]:
+    yield f"  {'job':<36}{'devices':>16}{'begin':>12}{'end':>12}"
+    for each in plan.jobs:
+        devices = ",".join(map(str, each.devices))
+        devices = devices if len(devices) <= 15 else f"{len(each.devices)} devices"
+        yield f"  {each.job[:35]:<36}{devices:>16}{clock(each.begin):>12}{clock(each.end):>12}"
+
+
+def clock(seconds: float) -> str:
+    """A time as hours, minutes and seconds; tenths where it is short."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

@@ -1,0 +1,108 @@
+"""What NVML tells of a GPU: load, memory, clocks, power, and what its links carry."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from podium.reference_runs.errors import RunFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+ALL_LINKS = 0xFFFFFFFF
+"""The scope of a field of NVLink that means the sum of all links."""
+
+
+class NvmlMissing(RunFault):
+    """NVML cannot be asked: its Python package, the driver or the GPU is not there."""
+
+
+class GpuReading(NamedTuple):
+    """Figures of one moment; None where the GPU does not tell. Those of NVLink only ever rise."""
+
+    busy: float | None
+    memory: int | None
+    sm_clock: float | None
+    memory_clock: float | None
+    power: float | None
+    pcie_received: float | None
+    pcie_sent: float | None
+    nvlink_received: int | None
+    nvlink_sent: int | None
+
+
+class Gpu:
+    """One GPU, by NVML; `close` it in the end.
+
+    Raises NvmlMissing, in one line, where NVML cannot be asked.
+    """
+
+    def __init__(self, uuid: str, index: int) -> None:
+        try:
+            self._nvml: Any = import_module("pynvml")
+        except ImportError:
+            raise NvmlMissing(
+                "the GPU's utilisation needs nvidia-ml-py: pip install 'podium[profile]'"
+            ) from None
+        try:
+            self._nvml.nvmlInit()
+            self._handle = self._found(uuid, index)
+        except self._nvml.NVMLError as error:
+            raise NvmlMissing(f"NVML cannot be asked: {error}") from None
+
+    def _found(self, uuid: str, index: int) -> Any:
+        # Numbers of CUDA and NVML differ where some devices are hidden; identifiers do not
+        try:
+            return self._nvml.nvmlDeviceGetHandleByUUID(uuid)
+        except self._nvml.NVMLError:
+            return self._nvml.nvmlDeviceGetHandleByIndex(index)
+
+    def close(self) -> None:
+        """Let go of the library."""
+        self._told(self._nvml.nvmlShutdown)
+
+    def read(self) -> GpuReading:
+        """All figures now; takes some 40 ms, over which NVML measures what PCIe carries."""
+        nvml, gpu = self._nvml, self._handle
+        power = self._told(nvml.nvmlDeviceGetPowerUsage, gpu)
+        rates = self._told(nvml.nvmlDeviceGetUtilizationRates, gpu)
+        memory = self._told(nvml.nvmlDeviceGetMemoryInfo, gpu)
+        received, sent = self._links()
+        return GpuReading(
+            busy=None if rates is None else rates.gpu / 100,
+            memory=None if memory is None else int(memory.used),
+            sm_clock=self._told(nvml.nvmlDeviceGetClockInfo, gpu, nvml.NVML_CLOCK_SM),
+            memory_clock=self._told(nvml.nvmlDeviceGetClockInfo, gpu, nvml.NVML_CLOCK_MEM),
+            power=None if power is None else power / 1000,  # milliwatts
+            pcie_received=self._pcie(nvml.NVML_PCIE_UTIL_RX_BYTES),
+            pcie_sent=self._pcie(nvml.NVML_PCIE_UTIL_TX_BYTES),
+            nvlink_received=received,
+            nvlink_sent=sent,
+        )
+
+    def _pcie(self, way: int) -> float | None:
+        kilobytes = self._told(self._nvml.nvmlDeviceGetPcieThroughput, self._handle, way)
+        return None if kilobytes is None else kilobytes * 1000
+
+    def _links(self) -> Iterable[int | None]:
+        """Bytes that all NVLinks have received and sent since the driver was loaded."""
+        nvml = self._nvml
+        fields = [
+            (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, ALL_LINKS),
+            (nvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, ALL_LINKS),
+        ]
+        found = self._told(nvml.nvmlDeviceGetFieldValues, self._handle, fields)
+        if found is None:
+            return None, None
+        return [
+            int(each.value.ullVal) * 1024 if each.nvmlReturn == nvml.NVML_SUCCESS else None
+            for each in found
+        ]
+
+    def _told(self, ask: Callable[..., Any], *arguments: Any) -> Any:
+        """What NVML answers; None where this GPU does not tell, or no longer."""
+        try:
+            return ask(*arguments)
+        except self._nvml.NVMLError:
+            return None
