@@ -164,7 +164,7 @@ def reference() -> DlrmV4:
         days=299,
         evaluates_next_day=False,
         history_length=4086,
-        max_sequence_length=2496,
+        max_sequence_length=4096,
         rows=(9_390_624, 1_293_395, 3_367_692, 1_000_001),
         cross_rows=(
             *(100_000_000, 40_000_000, 24_000_000, 40_000_000, 32_000_000, 2_000_000, 40_000_000),

@@ -161,9 +161,9 @@ def _plays(folder: Path) -> None:
         "user": event // 6,
         "item": event,
         "time": 1000 * each + 10 * (event // 6) + 86_400 * (each == 5),
-        "heard": np.isin(each, (0, 3, 5)),
+        "heard": np.isin(each, (0, 3)) | (event % 12 == 5),
         "liked": each == 1,
-        "skipped": np.isin(each, (2, 4)),
+        "skipped": np.isin(each, (2, 4)) | (event % 12 == 11),
         "organic": event % 2,
     }
     (folder / CACHE).mkdir(parents=True)
