@@ -29,12 +29,13 @@ from podium.reference_runs.llama31.model import Llama  # noqa: E402
 from podium.reference_runs.parallel.mesh import parse  # noqa: E402
 
 STEPS = 6
-CLICKS = "dlrm_dcnv2"
+CLICKS, PLAYS = "dlrm_dcnv2", "dlrm_v4_hstu"
 FEW: dict[str, Any] = {"train_samples": 256, "eval_samples": 66, "recompute": True}
 SMALLER: dict[str, dict[str, Any]] = {
     # Each rank draws dropout of its own, as in the references
     "llama2_70b_lora": {"lora_dropout": 0.0, "global_batch_size": 16},
     CLICKS: {"train_samples": 6144, "eval_samples": 10_000},
+    PLAYS: {"days": 1, "train_samples": 2048},
     "gpt_oss_20b": {"max_sequence_length": 64, "window": 16, "global_batch_size": 8},
 }
 
@@ -52,7 +53,7 @@ class Leg:
 
 
 def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
-    few = SMALLER[CLICKS] if leg.name == CLICKS else FEW | SMALLER.get(leg.name, {})
+    few = SMALLER[leg.name] if leg.name in (CLICKS, PLAYS) else FEW | SMALLER.get(leg.name, {})
     changes = {key: str(value) for key, value in few.items()}
     config = find(leg.name).smoke().with_settings(changes)
     setting = Setting(device="cpu", cache=folder / "cache", mesh=ranks.mesh and parse(leg.mesh))
@@ -135,6 +136,7 @@ def test_two_ranks_of_tensor_parallelism_have_the_losses_of_one(tmp_path: Path) 
         ("gpt_oss_20b", ("fsdp=4", "dp=2,fsdp=2", "ep=4", "dp=2,ep=2", "fsdp=2,ep=2")),
         ("llama2_70b_lora", ("fsdp=4", "dp=2,fsdp=2")),
         (CLICKS, ("fsdp=4",)),
+        (PLAYS, ("fsdp=4",)),
     ],
 )
 def test_four_ranks_have_the_losses_of_one(
