@@ -27,6 +27,7 @@ from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
 from podium.reference_runs.llama31.base import base_weights  # noqa: E402
 from podium.reference_runs.llama31.model import Llama  # noqa: E402
 from podium.reference_runs.parallel.mesh import parse  # noqa: E402
+from tests.reference_runs.engine.test_two_ranks import doubled  # noqa: E402
 
 STEPS = 6
 CLICKS, PLAYS = "dlrm_dcnv2", "dlrm_v4_hstu"
@@ -69,6 +70,9 @@ def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
             part.dense, part.labels = (
                 each.astype(np.float64) for each in (part.dense, part.labels)
             )
+    if leg.name == PLAYS:
+        of_batch = task.loss
+        task.loss = lambda model, batch: of_batch(model, doubled(batch))
     if leg.parts:
         # Reference scale builds so, with data that generated sentences here stand for
         task.setting = replace(setting, scale="reference")
