@@ -166,10 +166,13 @@ class Plays(torch.utils.data.Dataset[Any]):
         self._check("item", events.item[which])
         item = np.where(beyond, 0, np.asarray(events.item[which], np.int64))
         tracks = np.stack((item, events.artist_of[item], events.album_of[item]), -1)
-        found = self._contexts(places), tracks, actions, times, candidate
         return Batch(
-            *(torch.from_numpy(np.asarray(each, np.int64)) for each in found),
-            torch.from_numpy(np.asarray(labels, np.float32)),
+            contexts=torch.from_numpy(self._contexts(places)),
+            events=torch.from_numpy(np.asarray(tracks, np.int64)),
+            actions=torch.from_numpy(actions),
+            times=torch.from_numpy(times),
+            candidate=torch.from_numpy(candidate),
+            labels=torch.from_numpy(np.asarray(labels, np.float32)),
         )
 
     def _check(self, what: str, ids: Array) -> None:

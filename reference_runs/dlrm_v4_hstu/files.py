@@ -71,15 +71,15 @@ def _owners(folder: Path, kind: str, config: DlrmV4, at: int) -> NDArray[np.int6
 
 def _column(path: Path, name: str) -> NDArray[Any]:
     try:
-        import pyarrow as pa
-        from pyarrow import parquet
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+        from pyarrow import ArrowException
     except ModuleNotFoundError:
         raise DataMissing(
             f"{path} is in Parquet, which needs the extra: pip install 'podium[data]'"
         ) from None
     try:
-        found: NDArray[Any] = parquet.read_table(path, columns=[name])[name].to_numpy()
-    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        found: NDArray[Any] = pq.read_table(path, columns=[name])[name].to_numpy()
+    except (OSError, KeyError, ValueError, ArrowException) as error:
         reason = str(error).partition("\n")[0]
         raise DataMissing(f"{path} cannot be read as a table with {name}: {reason}") from None
     return found.astype(np.int64)

@@ -96,8 +96,9 @@ class Positions(nn.Module):
         passed_BS = asked_B - F.pad(times_BL, (CONTEXTS, 0))
         minutes_BS = passed_BS.clamp(min=0).float() / 60
         bucket_BS = minutes_BS.sqrt().long().clamp(max=self.times.num_embeddings - 1)
-        x: Tensor = x_BSD * math.sqrt(x_BSD.shape[-1])
-        return x + self.places(place_BS) + self.times(bucket_BS)
+        places, times = self.places(place_BS), self.times(bucket_BS)
+        x: Tensor = x_BSD * math.sqrt(x_BSD.shape[-1]) + places + times
+        return x
 
 
 class Layer(nn.Module):

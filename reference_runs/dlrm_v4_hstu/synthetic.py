@@ -60,22 +60,26 @@ def _stream(config: DlrmV4, users: int, each: int, days: int) -> tuple[Events, n
     time = np.arange(shape[1]) * pause + rng.integers(0, pause - 60, shape)
     likes = heard & (rng.random(shape) < LIKES)
     # Each play with the like that may follow it; then those that did not come to pass are left out
-    happened = np.stack((np.ones(shape, bool), likes), -1).reshape(-1)
-    pairs = [np.stack(pair, -1).reshape(-1)[happened] for pair in ((item, item), (time, time + 30))]
-    nothing = np.zeros(shape, bool)
-    pools = ((heard, nothing), (nothing, likes), (~heard, nothing))
-    kinds = [np.stack(pair, -1).reshape(-1)[happened] for pair in pools]
-    user = np.repeat(np.arange(users), (1 + likes).sum(1))
+    happened = _woven(np.ones(shape, bool), likes)
+    user, nothing = np.repeat(np.arange(users), (1 + likes).sum(1)), np.zeros(shape, bool)
     events = Events(
-        user,
-        *pairs,
-        *kinds,
+        user=user,
+        item=_woven(item, item)[happened],
+        time=_woven(time, time + 30)[happened],
+        heard=_woven(heard, nothing)[happened],
+        liked=_woven(nothing, likes)[happened],
+        skipped=_woven(~heard, nothing)[happened],
         organic=rng.integers(0, 2, len(user)),
         begin=np.searchsorted(user, np.arange(users)),
         artist_of=artist_of,
         album_of=np.arange(items) % albums,
     )
     return events, np.flatnonzero(~events.liked)
+
+
+def _woven(plays: np.ndarray, likes: np.ndarray) -> np.ndarray:
+    """A value of each play, and behind it that of its like, one user after the other."""
+    return np.stack((plays, likes), -1).reshape(-1)
 
 
 def _drift(taste: np.ndarray, rng: np.random.Generator) -> None:
