@@ -27,6 +27,7 @@ HOMES = {
     "minigo": "minigo",
     "ncf": "ncf",
     "dlrm_dcnv2": "dlrm_dcnv2",
+    "dlrm_v4_hstu": "dlrm_v4_hstu",
     "rgat": "rgat",
     "deepcam": "deepcam",
     "rnnt": "rnnt",

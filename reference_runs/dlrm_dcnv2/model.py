@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from podium.reference_runs.dlrm_dcnv2.config import DENSE_FEATURES
+from podium.reference_runs.modeling.tables import Tables, table
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
-
-from podium.reference_runs.dlrm_dcnv2.config import DENSE_FEATURES
 
 
 class Cross(nn.Module):
@@ -38,32 +39,13 @@ class Cross(nn.Module):
         return y_BF
 
 
-class Tables(nn.ModuleList):
-    """Embedding bags; on a mesh the large ones are divided among ranks."""
-
-    large: Sequence[int] = ()
-    """Numbers of the tables that are looked up by `look_up`, which asks the other ranks, too."""
-    look_up: Callable[[Sequence[nn.Module], Sequence[Tensor]], Sequence[Tensor]] | None = None
-
-    def forward(self, ids: Sequence[Tensor]) -> list[Tensor]:
-        """The sum of each sample's rows, (B, D) for each table."""
-        found: dict[int, Tensor] = {}
-        if self.look_up is not None and self.large:
-            sums = self.look_up([self[at] for at in self.large], [ids[at] for at in self.large])
-            found = dict(zip(self.large, sums, strict=True))
-        return [
-            found[at] if at in found else table(each)
-            for at, (table, each) in enumerate(zip(self, ids, strict=True))
-        ]
-
-
 class DlrmDcn(nn.Module):
     """Embedding bags and a perceptron for dense features, crossed, then a perceptron on top."""
 
     def __init__(self, config: DlrmDcnv2) -> None:
         super().__init__()
         self.tables = Tables(
-            _table(rows, config.width, config.sparse_gradients) for rows in config.rows
+            table(rows, config.width, config.sparse_gradients) for rows in config.rows
         )
         self.bottom = _perceptron((DENSE_FEATURES, *config.bottom_widths), last_is_linear=False)
         features = (len(config.rows) + 1) * config.width
@@ -80,14 +62,6 @@ class DlrmDcn(nn.Module):
             x_BF = cross(x0_BF, x_BF)
         odds: Tensor = self.top(x_BF)
         return odds.squeeze(-1)
-
-
-def _table(rows: int, width: int, sparse: bool) -> nn.EmbeddingBag:
-    # Made empty: EmbeddingBag's own draw would be thrown away, and takes minutes at full size.
-    weight = torch.empty(rows, width)
-    bound = math.sqrt(1 / rows)
-    nn.init.uniform_(weight, -bound, bound)
-    return nn.EmbeddingBag(rows, width, mode="sum", sparse=sparse, _weight=weight)
 
 
 def _perceptron(widths: Sequence[int], *, last_is_linear: bool) -> nn.Sequential:

@@ -1,4 +1,4 @@
-"""Optimizers for large batches: LARS and LAMB, which scale each tensor's step by its own norms."""
+"""Optimizers: LARS and LAMB for large batches, and Adagrad by rows for embedding tables."""
 
 from __future__ import annotations
 
@@ -129,3 +129,30 @@ class LAMB(Layerwise):
         square = state["square"] / (1 - second ** state["step"])
         direction: Tensor = mean / (square.sqrt_() + group["eps"])
         return direction
+
+
+class RowWiseAdagrad(Layerwise):
+    """Adagrad with one accumulator for each row of a table: the mean square of its gradient.
+
+    Rows that a step does not use stay as they are. Source: Gupta et al., "Training Recommender
+    Systems at Scale: Communication-Efficient Model and Data Parallelism", 2020 (arXiv 2010.08899).
+    """
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, *, eps: float = 1e-8) -> None:
+        super().__init__(params, {"lr": lr, "eps": eps})
+
+    def _move(self, weight: Tensor, group: dict[str, Any]) -> None:
+        grad: Tensor = weight.grad  # type: ignore[assignment]
+        state = self.state[weight]
+        if "sum" not in state:
+            state["sum"] = torch.zeros_like(weight[:, 0])
+        if not grad.is_sparse:
+            state["sum"].add_(grad.square().mean(1))
+            weight.sub_(grad * (group["lr"] / (state["sum"].sqrt() + group["eps"]))[:, None])
+            return
+        # Of a row that was used more than once the gradients add up before they are squared
+        grad = grad.coalesce()
+        rows, values = grad.indices()[0], grad.values()
+        state["sum"].index_add_(0, rows, values.square().mean(1))
+        rates = group["lr"] / (state["sum"][rows].sqrt() + group["eps"])
+        weight.index_add_(0, rows, values * -rates[:, None])

@@ -149,6 +149,36 @@ def _days(folder: Path) -> None:
         np.savez(folder / f"day_{day}_sparse_multi_hot.npz", **tables)
 
 
+def _plays(folder: Path) -> None:
+    """Four listeners with six events each: three, two plays, and one on another day."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from podium.reference_runs.dlrm_v4_hstu.files import CACHE, COLUMNS
+
+    event, each = np.arange(24), np.arange(24) % 6
+    values = {
+        "user": event // 6,
+        "item": event,
+        "time": 1000 * each + 10 * (event // 6) + 86_400 * (each == 5),
+        "heard": np.isin(each, (0, 3)) | (event % 12 == 5),
+        "liked": each == 1,
+        "skipped": np.isin(each, (2, 4)) | (event % 12 == 11),
+        "organic": event % 2,
+    }
+    (folder / CACHE).mkdir(parents=True)
+    for field_, name in COLUMNS.items():
+        np.save(folder / CACHE / f"{name}.npy", values[field_])
+    np.save(folder / CACHE / "user_start.npy", 6 * np.arange(4))
+    positions = np.flatnonzero(each > 2)
+    np.save(folder / CACHE / "positions_L4086.npy", positions)
+    np.save(folder / CACHE / "anchor_ts_L4086.npy", values["time"][positions])
+    (folder / "shared_metadata").mkdir()
+    for kind, owner in (("artist", event % 6), ("album", event // 3 % 6)):
+        table = pa.table({"item_id": event, f"{kind}_id": owner})
+        parquet.write_table(table, folder / "shared_metadata" / f"{kind}_item_mapping.parquet")
+
+
 def _graph(folder: Path) -> None:
     config: Any = find("rgat").smoke()
     rng = np.random.default_rng(1)
@@ -219,6 +249,7 @@ LITTLE = {
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),
     "dlrm_dcnv2": Little(_days, {}, short="labels.npy"),
+    "dlrm_v4_hstu": Little(_plays, {"days": 1}, short="positions_L4086.npy"),
     "rgat": Little(_graph, {}, short="train_idx.pt"),
     "ncf": Little(
         _ratings,

@@ -37,6 +37,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "rnnt": {"train_samples": 128, "eval_samples": 4},
     "dlrm_dcnv2": {"train_samples": 20_000, "eval_samples": 100},
+    "dlrm_v4_hstu": {"days": 1, "train_samples": 2048},
     "llama31_8b": {"train_samples": 1024},
     "llama31_405b": {"train_samples": 1024},
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},

@@ -1,4 +1,4 @@
-"""LARS and LAMB against steps worked out by hand."""
+"""LARS, LAMB and row-wise Adagrad against steps worked out by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from podium.reference_runs.modeling.optimizers import LAMB, LARS  # noqa: E402
+from podium.reference_runs.modeling.optimizers import LAMB, LARS, RowWiseAdagrad  # noqa: E402
 
 
 def parameter(values: list[float], grads: list[float]) -> torch.nn.Parameter:
@@ -74,3 +74,33 @@ def test_lamb_without_adapting_is_adam_with_decoupled_decay() -> None:
     # AdamW decays before its step and LAMB with it: they differ in the second order of the rate.
     assert torch.allclose(weights[0], weights[1], atol=1e-4)
     assert not torch.allclose(weights[0], start, atol=1e-2)
+
+
+def test_row_wise_adagrad_has_one_rate_for_a_row() -> None:
+    weight = torch.nn.Parameter(torch.zeros(3, 2, dtype=torch.float64))
+    adagrad = RowWiseAdagrad([weight], lr=0.1, eps=0.0)
+    weight.grad = torch.tensor([[3.0, 4.0], [0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
+    weight.grad[1] = 1e-9
+    adagrad.step()
+    # The mean square of (3, 4) is 12.5
+    first = torch.tensor([3.0, 4.0], dtype=torch.float64) * 0.1 / math.sqrt(12.5)
+    assert torch.allclose(weight[0], -first)
+    adagrad.step()
+    assert torch.allclose(weight[0], -first - first / math.sqrt(2))
+    assert torch.allclose(weight[2], weight[1])
+
+
+def test_row_wise_adagrad_of_sparse_gradients_is_that_of_dense_ones() -> None:
+    torch.manual_seed(4)
+    tables = [torch.nn.EmbeddingBag(5, 3, mode="sum", sparse=sparse) for sparse in (False, True)]
+    tables[1].load_state_dict(tables[0].state_dict())
+    start = tables[0].weight.detach().clone()
+    optimizers = [RowWiseAdagrad(each.parameters(), lr=0.1) for each in tables]
+    for ids in ([[1, 1], [2, 3]], [[3, 1], [3, 3]]):
+        for table, optimizer in zip(tables, optimizers, strict=True):
+            optimizer.zero_grad()
+            table(torch.tensor(ids)).square().sum().backward()
+            optimizer.step()
+    assert torch.allclose(tables[0].weight, tables[1].weight, atol=1e-6)
+    moved = (tables[0].weight != start).any(1)
+    assert moved.tolist() == [False, True, True, True, False]

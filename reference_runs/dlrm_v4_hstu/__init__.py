@@ -1,0 +1,1 @@
+"""Sequential recommendation: HSTU layers over the histories of listeners, trained as a stream."""

@@ -1,0 +1,45 @@
+"""Embedding tables of recommenders, looked up in bags of ids.
+
+Shape letters: B bags, K ids of a bag, D width of an embedding.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Tables(nn.ModuleList):
+    """Embedding bags; on a mesh the large ones are divided among ranks."""
+
+    large: Sequence[int] = ()
+    """Numbers of the tables that are looked up by `look_up`, which asks the other ranks, too."""
+    look_up: Callable[[Sequence[nn.Module], Sequence[Tensor]], Sequence[Tensor]] | None = None
+
+    def forward(self, ids: Sequence[Tensor], numbers: Sequence[int] | None = None) -> list[Tensor]:
+        """The sum of each bag's rows, (B, D) for each table; `ids` holds (B, K) for each.
+
+        numbers: of the tables that the ids are of; all of them by default.
+        """
+        asked = dict(zip(numbers or range(len(self)), ids, strict=True))
+        found: dict[int, Tensor] = {}
+        large = [at for at in asked if at in self.large]
+        if self.look_up is not None and large:
+            sums = self.look_up([self[at] for at in large], [asked[at] for at in large])
+            found = dict(zip(large, sums, strict=True))
+        return [found[at] if at in found else self[at](each) for at, each in asked.items()]
+
+
+def table(rows: int, width: int, sparse: bool) -> nn.EmbeddingBag:
+    """A table with uniform numbers between ±1/√rows; `sparse` is as torch's own."""
+    # Made empty: EmbeddingBag's own draw would be thrown away, and takes minutes at full size.
+    weight = torch.empty(rows, width)
+    bound = math.sqrt(1 / rows)
+    nn.init.uniform_(weight, -bound, bound)
+    return nn.EmbeddingBag(rows, width, mode="sum", sparse=sparse, _weight=weight)
