@@ -43,6 +43,11 @@ class Decoder(Config):
     """Sequences between evaluations, before rounding up to whole batches."""
     skipped_evaluations: int = 0
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What decides the shape of the weights but for the vocabulary."""
+        return (self.layers, self.width, self.heads, self.kv_heads, self.ffn_width)
+
     def evaluation_steps(self) -> Iterator[int]:
         """Every ceil(interval / batch) steps, without the first few."""
         interval = math.ceil(self.evaluation_interval / self.global_batch_size)

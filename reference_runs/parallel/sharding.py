@@ -60,14 +60,18 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
 
 
 def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh (dp, fsdp, ep, tp)."""
-    blocks: Any = model.blocks
+    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh (dp, fsdp, ep, tp).
+
+    Where it has `more_blocks`, these are gathered one at a time like the others.
+    """
+    blocks: Any = [*model.blocks, *getattr(model, "more_blocks", ())]  # type: ignore[misc]
     if mesh["tp"].size() > 1:
         parallelize_module(model, mesh["tp"], decoder_plan(len(blocks)))
     parts = mesh["fsdp"]
     if mesh["ep"].size() > 1:
-        for block in blocks:
-            divide(block.mixture, mesh)
+        # A model's first blocks may have no experts
+        for mixture in (each for block in blocks if (each := getattr(block, "mixture", None))):
+            divide(mixture, mesh)
         # What is no expert's is cut along both
         parts = mesh["fsdp", "ep"]._flatten("parts")
     # Of one dimension where there is one copy: a second of size 1 would sum over nobody
