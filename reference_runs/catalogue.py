@@ -23,6 +23,7 @@ HOMES = {
     # One model class serves both sizes, so that two names share a folder
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
+    "deepseekv3_671b": "deepseekv3_671b",
     "gpt_oss_20b": "gpt_oss_20b",
     "minigo": "minigo",
     "ncf": "ncf",

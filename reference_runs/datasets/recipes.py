@@ -13,10 +13,18 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.datasets.prepare import Recipe
 
-PREPARED = ("deepcam", "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b", "resnet")
+PREPARED = (
+    "deepcam",
+    "deepseekv3_671b",
+    "gpt_oss_20b",
+    "llama2_70b_lora",
+    "llama31_405b",
+    "llama31_8b",
+    "resnet",
+)
 """Benchmarks whose published dataset is no folder that `--data` could name."""
 
-SHARED = {"gpt_oss_20b": "llama31_8b"}
+SHARED = {"deepseekv3_671b": "llama31_8b", "gpt_oss_20b": "llama31_8b"}
 """Benchmarks that take another's dataset."""
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.engine.arrays import saved_tensors
 from podium.reference_runs.errors import DataMissing
@@ -35,14 +34,22 @@ VERSION = 4
 """To be raised when what is below makes other weights."""
 
 
-def base_weights(config: Decoder, setting: Setting) -> dict[str, Tensor]:
-    """Weights of a decoder that knows the first language; the same for every seed of a run."""
+def base_weights(
+    config: Decoder,
+    setting: Setting,
+    build: Callable[[Decoder], nn.Module] = Llama,
+    stepped: Callable[[nn.Module], None] = lambda _: None,
+) -> dict[str, Tensor]:
+    """Weights of a decoder that knows the first language; the same for every seed of a run.
+
+    `stepped` is called with the decoder after each step of its training.
+    """
     path = _place(config, setting)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         # Ranks may make it at the same time: each has a draft, and the last rename wins
         draft = path.with_name(f".{path.name}.{os.getpid()}")
-        torch.save(_train(config), draft)
+        torch.save(_train(config, build, stepped), draft)
         draft.replace(path)
     weights: dict[str, Tensor] = torch.load(path, weights_only=True)
     return weights
@@ -104,20 +111,22 @@ def fitting(weights: Mapping[str, Tensor], name: str, shape: tuple[int, ...], pa
 
 
 def _place(config: Decoder, setting: Setting) -> Path:
-    shape = (config.layers, config.width, config.heads, config.kv_heads, config.ffn_width)
-    what = (*shape, config.vocabulary, config.max_sequence_length, STEPS, BATCH, RATE, VERSION)
+    sizes = (*config.shape, config.vocabulary, config.max_sequence_length)
+    what = (*sizes, STEPS, BATCH, RATE, VERSION)
     name = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
     home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     folder = setting.cache or Path(home).expanduser() / "podium"
     return folder / f"base-{name}.pt"
 
 
-def _train(config: Decoder) -> dict[str, Tensor]:
+def _train(
+    config: Decoder, build: Callable[[Decoder], nn.Module], stepped: Callable[[nn.Module], None]
+) -> dict[str, Tensor]:
     # Put back below: a run must draw the same whether or not the base was in the cache
     state = torch.get_rng_state()
     # Only the processor's generator: a GPU's would stand elsewhere than if the base was there.
     torch.default_generator.manual_seed(LANGUAGE_SEED)
-    model = Llama(config)
+    model = build(config)
     adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adamw, STEPS, eta_min=RATE / 10)
     rng = np.random.default_rng(LANGUAGE_SEED)
@@ -126,12 +135,12 @@ def _train(config: Decoder) -> dict[str, Tensor]:
     sequences = Sequences(language.sentences(count, config.max_sequence_length + 1, rng))
     for step in range(STEPS):
         batch = sequences.__getitems__(range(step * BATCH, (step + 1) * BATCH))
-        scores = model(batch.tokens)
-        loss = F.cross_entropy(scores.flatten(0, 1), batch.targets.flatten())
+        loss: Tensor = model(batch.tokens, batch.targets) / batch.targets.numel()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adamw.step()
         schedule.step()
         adamw.zero_grad(set_to_none=True)
+        stepped(model)
     torch.set_rng_state(state)
     return model.state_dict()

@@ -64,6 +64,11 @@ class Decoder(Config):
                 f" {self.max_sequence_length}"
             )
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What decides the shape of the weights but for the vocabulary."""
+        return (self.layers, self.width, self.heads, self.kv_heads, self.ffn_width)
+
     def evaluation_steps(self) -> Iterator[int]:
         """Every ceil(interval / batch) steps, without the first few."""
         interval = math.ceil(self.evaluation_interval / self.global_batch_size)

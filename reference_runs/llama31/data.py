@@ -45,6 +45,19 @@ class Language:
         other.cumulative = np.where(kept[..., None], self.cumulative, other.cumulative)
         return other
 
+    def renamed(self, share: float, seed: int) -> Language:
+        """A language in which that share of the words have changed their numbers among them."""
+        other = Language(len(self.class_of), seed, self.noise)
+        rng = np.random.default_rng([seed, 0xC4B])
+        chosen = np.flatnonzero(rng.random(len(self.class_of)) < share)
+        number = np.arange(len(self.class_of))
+        number[chosen] = rng.permutation(chosen)
+        other.class_of = np.empty_like(self.class_of)
+        other.class_of[number] = self.class_of
+        other.successors = number[self.successors]
+        other.cumulative = self.cumulative
+        return other
+
     def sentences(self, count: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """So many sequences of tokens, (count, length)."""
         tokens = np.empty((count, length), dtype=np.int64)

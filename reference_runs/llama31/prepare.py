@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 SHARDS = 1024
 TRAINING_SHARDS = range(768, SHARDS)
-"""The benchmarks train on the last quarter of C4/en 3.0.1."""
+"""The benchmarks train on the last quarter of C4/en 3.0.1, but for those in FEWER."""
+FEWER = {"deepseekv3_671b": range(768, 896)}
 VALIDATION_SHARDS = 8
 VALIDATION_DOCUMENTS = 91_205
 """The first documents of C4's validation part, which evaluation sequences are cut from."""
@@ -30,6 +31,7 @@ ENDS = {
     "llama31_8b": "<|end_of_text|>",
     "llama31_405b": "</s>",
     "gpt_oss_20b": "<|end_of_text|>",
+    "deepseekv3_671b": "<|end_of_text|>",
 }
 """Behind every document: a token of Llama 3.1's tokenizer, and of Mixtral 8x22B's."""
 AT_ONCE = 1000
@@ -61,7 +63,7 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
         for shard, wanted in (
             (shard, Tokenised(part, shard, vocabulary, ENDS[name], most))
             for part, numbers, count, most in (
-                ("train", TRAINING_SHARDS, SHARDS, None),
+                ("train", FEWER.get(name, TRAINING_SHARDS), SHARDS, None),
                 ("validation", range(VALIDATION_SHARDS), VALIDATION_SHARDS, VALIDATION_DOCUMENTS),
             )
             for shard in _shards(source, part, numbers, count, subset=subset)

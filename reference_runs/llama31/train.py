@@ -212,8 +212,12 @@ class Pretraining(LanguageModel[Llama31]):
         if path is not None:
             fill(model, self.published(path, [*model.state_dict()]), path)
         elif self.starts_trained:
-            model.load_state_dict(base_weights(self.config, self.setting))
+            model.load_state_dict(self.base())
         return model
+
+    def base(self) -> dict[str, Tensor]:
+        """The weights that smoke scale starts from, made where they are not there."""
+        return base_weights(self.config, self.setting)
 
     def decoder(self) -> nn.Module:
         """The model with random weights."""

@@ -6,6 +6,8 @@ of a head, P pairs of channels that turn (E/2 where all do).
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
@@ -20,6 +22,24 @@ def rotary_frequencies(size: int, theta: float) -> Tensor:
     return theta**-exponents
 
 
+def yarn_frequencies(size: int, theta: float, scaling: float, original: int) -> Tensor:
+    """Rotary frequencies for contexts `scaling` times as long as the `original`, (size/2,).
+
+    Channels that turn 32 times or more within the original length are kept, those that turn once or
+    less are slowed by the scaling, and those between are blended by their number. Source: Peng et
+    al., "YaRN", 2023, section 3.2; the ends are whole channels, as DeepSeek-V3 has them.
+    """
+    frequencies = rotary_frequencies(size, theta)
+    first, last = (
+        size * math.log(original / (2 * math.pi * turns)) / (2 * math.log(theta))
+        for turns in (32, 1)
+    )
+    first, last = max(math.floor(first), 0), min(math.ceil(last), size - 1)
+    channels = torch.arange(size // 2, dtype=torch.float32, device="cpu")
+    slowed = ((channels - first) / max(last - first, 1e-3)).clamp(0, 1)
+    return frequencies * (1 - slowed + slowed / scaling)
+
+
 def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
     """Turn each pair of channels (first half, second half) by its position's angle."""
     cos, sin = angles_LP.cos(), angles_LP.sin()
@@ -29,9 +49,14 @@ def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
     return turned.type_as(x_BHLE)
 
 
-def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor) -> Tensor:
-    """Causal attention of grouped heads to all earlier positions, (B, H, L, E)."""
-    return F.scaled_dot_product_attention(q_BHLE, k_BKLE, v_BKLE, is_causal=True, enable_gqa=True)
+def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, scale: float | None = None) -> Tensor:
+    """Causal attention of grouped heads to all earlier positions, (B, H, L, E).
+
+    Products of queries and keys are multiplied by the scale, by default 1/√E.
+    """
+    return F.scaled_dot_product_attention(
+        q_BHLE, k_BKLE, v_BKLE, is_causal=True, scale=scale, enable_gqa=True
+    )
 
 
 def split_heads(x_BLD: Tensor, size: int) -> Tensor:

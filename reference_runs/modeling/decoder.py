@@ -6,7 +6,7 @@ channels that turn with the position.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -62,11 +62,17 @@ class Stack(nn.Module):
     ends: bool = True
     """Whether the output is here; stages of a pipeline before the last hand on their stream."""
 
-    def __init__(self, config: Sizes, blocks: Iterable[nn.Module], frequencies: Tensor) -> None:
+    def __init__(
+        self,
+        config: Sizes,
+        blocks: Iterable[nn.Module],
+        frequencies: Tensor,
+        epsilon: float = RMS_EPSILON,
+    ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocabulary, config.width)
         self.blocks = nn.ModuleList(blocks)
-        self.norm = nn.RMSNorm(config.width, eps=RMS_EPSILON)
+        self.norm = nn.RMSNorm(config.width, eps=epsilon)
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
         # Not in checkpoints: it follows from the config
         self.register_buffer("frequencies", frequencies, persistent=False)
@@ -74,33 +80,39 @@ class Stack(nn.Module):
 
     def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
         """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
-        positions = self.positions(tokens_BL.shape[1], tokens_BL.device)
-        angles_LP = positions[:, None] * self.frequencies.to(tokens_BL.device)
+        angles_LP = self.angles(tokens_BL)
         x_BLD: Tensor = self.embedding(tokens_BL)
         for block in self.blocks:
-            x_BLD = self._checkpointed(block, x_BLD, angles_LP)
+            x_BLD = self.checkpointed(block, x_BLD, angles_LP)
         if not self.ends:
             return x_BLD
         if targets_BL is None:
-            return self._scores(x_BLD)
+            scores: Tensor = self.output(self.norm(x_BLD))
+            return scores
+        return self.entropy(x_BLD, targets_BL, self.norm)
+
+    def angles(self, tokens_BL: Tensor) -> Tensor:
+        """How far the channels of each position turn, (L, P)."""
+        positions = self.positions(tokens_BL.shape[1], tokens_BL.device)
+        return positions[:, None] * self.frequencies.to(tokens_BL.device)
+
+    def entropy(self, x_BLD: Tensor, targets_BL: Tensor, norm: nn.Module) -> Tensor:
+        """The cross-entropy of the scores of what the norm makes of x, summed over tokens."""
         flat = x_BLD.flatten(0, 1), targets_BL.flatten()
         slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
-        return torch.stack([self._checkpointed(self._entropy, x, t) for x, t in slices]).sum()
+        parts = [self.checkpointed(self._entropy, x, t, norm) for x, t in slices]
+        return torch.stack(parts).sum()
 
     def positions(self, length: int, device: torch.device) -> Tensor:
         """Where the tokens of a sequence stand, (L,)."""
         return torch.arange(length, device=device)
 
-    def _scores(self, x: Tensor) -> Tensor:
-        scores: Tensor = self.output(self.norm(x))
-        return scores
+    def _entropy(self, x_TD: Tensor, targets_T: Tensor, norm: nn.Module) -> Tensor:
+        scores_TV = self.output(norm(x_TD)).float()
+        return F.cross_entropy(scores_TV, targets_T, reduction="sum")
 
-    def _entropy(self, x_TD: Tensor, targets_T: Tensor) -> Tensor:
-        return F.cross_entropy(self._scores(x_TD).float(), targets_T, reduction="sum")
-
-    def _checkpointed(self, part: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    def checkpointed(self, part: Callable[..., Any], *inputs: Any) -> Any:
         """What a part gives; of its work only the inputs are kept for the backward pass."""
         if self.recompute and torch.is_grad_enabled():
-            y: Tensor = checkpoint(part, *inputs, use_reentrant=False)
-            return y
+            return checkpoint(part, *inputs, use_reentrant=False)
         return part(*inputs)

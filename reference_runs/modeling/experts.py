@@ -1,7 +1,7 @@
 """Mixtures of experts: SwiGLU layers of which each token goes through a few.
 
-Shape letters: B batch, L sequence length, D model width, N tokens, E experts, A experts that a
-token goes through, T tokens times those.
+Shape letters: B batch, L sequence length, D model width, E experts, A experts that a token goes
+through, T tokens times those.
 """
 
 from __future__ import annotations
@@ -61,20 +61,23 @@ class Mixture(nn.Module):
         self.group: ProcessGroup | None = None
         """The ranks that the experts are divided among."""
 
-    def route(self, scores_NE: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights and numbers of the experts that each token goes through, (N, A) each."""
-        scores, chosen = scores_NE.topk(self.active, dim=-1)
+    def route(self, scores_BLE: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights and numbers of the experts that each token goes through, (B, L, A) each."""
+        scores, chosen = scores_BLE.topk(self.active, dim=-1)
         return scores.softmax(dim=-1), chosen
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
+        return self.routed(x_BLD, *self.route(self.router(x_BLD).float()))
+
+    def routed(self, x_BLD: Tensor, weights_BLA: Tensor, chosen_BLA: Tensor) -> Tensor:
+        """The weighted sum of what the chosen experts make of each token, (B, L, D)."""
         x = x_BLD.flatten(0, 1)
-        weights_NA, chosen_NA = self.route(self.router(x).float())
-        weight_T = weights_NA.flatten()
+        weight_T, chosen_T = weights_BLA.flatten(), chosen_BLA.flatten()
         # Stable, so that sums over an expert's tokens have the same order in every run
-        order_T = chosen_NA.flatten().argsort(stable=True)
+        order_T = chosen_T.argsort(stable=True)
         token_T = order_T // self.active
-        sizes_E = torch.bincount(chosen_NA.flatten(), minlength=self.count)
+        sizes_E = torch.bincount(chosen_T, minlength=self.count)
         done = self._through_experts(x[token_T], sizes_E)
         weighted = done * weight_T[order_T, None].type_as(done)
         y = torch.zeros_like(x, dtype=done.dtype).index_add(0, token_T, weighted)

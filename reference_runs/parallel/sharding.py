@@ -63,20 +63,25 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
 
 
 def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
-    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh."""
+    """Cut a decoder (`blocks`, `embedding`, `norm`, `output`) along a mesh.
+
+    Where it has `more_blocks`, these are gathered one at a time like the others.
+    """
     if mesh["pp"].size() > 1:
         cut(model, mesh)
     if mesh["cp"].size() > 1:
         context.divide(model, mesh)
     every: Any = model.blocks
-    blocks = [block for block in every if not isinstance(block, Elsewhere)]
+    more = getattr(model, "more_blocks", ())
+    blocks = [block for block in (*every, *more) if not isinstance(block, Elsewhere)]
     if mesh["tp"].size() > 1:
         there = {at for at, each in model.named_modules() if not isinstance(each, Elsewhere)}
         plan = decoder_plan(len(every))
         parallelize_module(model, mesh["tp"], {at: plan[at] for at in plan if at in there})
     if mesh["ep"].size() > 1:
-        for block in blocks:
-            divide(block.mixture, mesh)
+        # A model's first blocks may have no experts
+        for mixture in (each for block in blocks if (each := getattr(block, "mixture", None))):
+            divide(mixture, mesh)
     # What is no expert's is cut along all of these
     cutting = tuple(axis for axis in ("fsdp", "ep", "cp") if mesh[axis].size() > 1) or ("fsdp",)
     parts = mesh[cutting]._flatten("parts") if len(cutting) > 1 else mesh[cutting]

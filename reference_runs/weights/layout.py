@@ -7,7 +7,7 @@ is made of. Where that is several, their rows follow one another.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-IGNORED = re.compile(r"\.rotary_emb\.inv_freq$")
-"""Tensors that follow from the configuration, which some released files hold."""
+IGNORED = re.compile(
+    r"\.rotary_emb\.inv_freq$|^model\.layers\.\d+\.(embed_tokens|shared_head\.head)\.weight$"
+)
+"""Tensors that follow from the configuration, or are another's copies (DeepSeek-V3's second
+embedding and output), which some released files hold."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +29,30 @@ class Source:
     published: tuple[str, ...]
     interleaved: bool = False
     """Whether two projections alternate in the last dimension: ours has one after the other."""
+    experts: int = 0
+    """Where not 0, how many experts the published matrices are of, one after the other: ours has
+    them stacked, and each transposed."""
 
     def at(self, layer: str) -> Source:
         """The source of one layer's tensor."""
-        names = tuple(name.replace("{n}", layer) for name in self.published)
-        return Source(names, self.interleaved)
+        return replace(self, published=tuple(x.replace("{n}", layer) for x in self.published))
 
     def shape(self, parts: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
         """The shape of the tensor that parts of these shapes make."""
         first, *others = parts
-        return (first[0] + sum(other[0] for other in others), *first[1:])
+        rows = first[0] + sum(other[0] for other in others)
+        if self.experts:
+            return (self.experts, *first[1:], rows // self.experts)
+        return (rows, *first[1:])
 
     def joined(self, parts: list[Tensor]) -> Tensor:
         """The tensor that the published ones make."""
         import torch
 
         whole = parts[0] if len(parts) == 1 else torch.cat(parts)
+        if self.experts:
+            stacked = whole.view(self.experts, -1, whole.shape[-1])
+            return stacked.mT.contiguous()
         if self.interleaved:
             whole = torch.cat((whole[..., ::2], whole[..., 1::2]), dim=-1)
         return whole
@@ -107,11 +118,65 @@ GPT_OSS = {
 
 Layout = dict[str, Source]
 
+_LATENT = {
+    "attention_norm.weight": "input_layernorm.weight",
+    "attention.query_latent.weight": "self_attn.q_a_proj.weight",
+    "attention.query_norm.weight": "self_attn.q_a_layernorm.weight",
+    "attention.query.weight": "self_attn.q_b_proj.weight",
+    "attention.kv_latent.weight": "self_attn.kv_a_proj_with_mqa.weight",
+    "attention.kv_norm.weight": "self_attn.kv_a_layernorm.weight",
+    "attention.kv.weight": "self_attn.kv_b_proj.weight",
+    "attention.out.weight": "self_attn.o_proj.weight",
+    "ffn_norm.weight": "post_attention_layernorm.weight",
+}
+"""A DeepSeek-V3 layer's tensors but for its feed-forward part, ours and the published ones."""
+
+
+def deepseek(layers: int, dense: int, experts: int) -> Layout:
+    """The layout of DeepSeek-V3, whose first layers are dense, with the prediction ahead.
+
+    Numbers must be in a format of torch's that needs no scales beside it: bfloat16, not the
+    release's blocks of 8 bits.
+    """
+    ahead = f"model.layers.{layers}"
+    rows = {
+        "ahead.token_norm.weight": "enorm.weight",
+        "ahead.stream_norm.weight": "hnorm.weight",
+        "ahead.joined.weight": "eh_proj.weight",
+        "ahead.norm.weight": "shared_head.norm.weight",
+    }
+    layout = _ENDS | {ours: Source((f"{ahead}.{name}",)) for ours, name in rows.items()}
+    for layer in range(dense):
+        layout |= _deepseek_layer(f"blocks.{layer}", f"model.layers.{layer}", "mlp")
+    for ours, theirs in (("blocks.{n}", "model.layers.{n}"), ("ahead.block", ahead)):
+        layout |= _deepseek_layer(ours, theirs, "mlp.shared_experts")
+        at = [f"{theirs}.mlp.experts.{expert}" for expert in range(experts)]
+        both = tuple(f"{each}.{part}_proj.weight" for each in at for part in ("gate", "up"))
+        mixture, gate = f"{ours}.mixture", f"{theirs}.mlp.gate"
+        layout |= {
+            f"{mixture}.router.weight": Source((f"{gate}.weight",)),
+            f"{mixture}.correction": Source((f"{gate}.e_score_correction_bias",)),
+            f"{mixture}.experts.gate_up": Source(both, experts=experts),
+            f"{mixture}.experts.down": Source(
+                tuple(f"{each}.down_proj.weight" for each in at), experts=experts
+            ),
+        }
+    return layout
+
+
+def _deepseek_layer(ours: str, theirs: str, ffn: str) -> Layout:
+    parts = {f"ffn.{part}.weight": f"{ffn}.{part}_proj.weight" for part in ("gate", "up", "down")}
+    rows = (_LATENT | parts).items()
+    return {f"{ours}.{mine}": Source((f"{theirs}.{name}",)) for mine, name in rows}
+
+
 _LAYER = re.compile(r"(?<=^blocks\.)\d+(?=\.)")
 
 
 def source(layout: Layout, name: str) -> Source | None:
     """Where a model's tensor comes from; None where the layout has no such tensor."""
+    if name in layout:  # also that of one layer, which is not as the others
+        return layout[name]
     found = _LAYER.search(name)
     row = layout.get(_LAYER.sub("{n}", name))
     return row and row.at(found[0] if found else "")

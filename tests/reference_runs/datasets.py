@@ -57,6 +57,14 @@ def _llama(folder: Path) -> None:
     torch.save(Llama(config).state_dict(), folder / "base.pt")
 
 
+def _experts(folder: Path) -> None:
+    from podium.reference_runs.deepseekv3_671b.model import Decoder
+
+    _tokens(folder)
+    config: Any = find("deepseekv3_671b").smoke()
+    torch.save(Decoder(config).state_dict(), folder / "base.pt")
+
+
 def _lora(folder: Path) -> None:
     _llama(folder)
     _tokens(folder, over=0)
@@ -240,6 +248,9 @@ LITTLE = {
         _llama, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"
     ),
     "gpt_oss_20b": Little(_tokens, _STREAM, short="train.bin"),
+    "deepseekv3_671b": Little(
+        _experts, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"
+    ),
     "llama2_70b_lora": Little(
         _lora, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"
     ),

@@ -75,6 +75,7 @@ TARGET = ("target",)
 SHORT: dict[str, dict[str, Any]] = {
     "cosmoflow": {"train_samples": 64, "eval_samples": 8, "last_step": 2},
     "deepcam": {"train_samples": 16, "eval_samples": 4, "last_step": 2, "target": 0.0},
+    "deepseekv3_671b": {"last_step": 4, "skipped_evaluations": 0, "target": 3.6},
     "dlrm_dcnv2": {
         "train_samples": 40 * 512,
         "last_step": 2,
@@ -121,6 +122,7 @@ SHORT: dict[str, dict[str, Any]] = {
 
 SAMPLES = ("train_samples", "eval_samples")
 OF_GPT_OSS = ("opt_learning_rate_decay_steps", "eval_samples", "max_steps")
+OF_DEEPSEEK = ("max_sequence_length", "eval_samples", "global_batch_size")
 OF_8B = ("max_sequence_length", "eval_samples", "max_steps", "opt_learning_rate_decay_steps")
 OF_HSTU = ("opt_base_learning_rate", "opt_sparse_base_learning_rate")
 """Rates that the official rules tie to the batch: at smoke scale they would move nothing."""
@@ -221,6 +223,31 @@ LONG = [
         rounds=("0.7",),
         short=SHORT["cosmoflow"],
         converges=False,
+    ),
+    # The rules' own target, which the base meets at once; the policy pins nothing in open
+    *runs(
+        "deepseekv3_671b",
+        "open",
+        by=official(*OF_DEEPSEEK),
+        short=SHORT["deepseekv3_671b"],
+        converges=True,
+    ),
+    *runs(
+        "deepseekv3_671b",
+        "closed",
+        (*OF_DEEPSEEK, "opt_base_learning_rate", STEPS),
+        rounds=("6.0",),
+        short=SHORT["deepseekv3_671b"],
+        converges=True,
+    ),
+    # The first evaluation that 6.1 wants is 25 248 sequences away
+    *runs(
+        "deepseekv3_671b",
+        "closed",
+        (*OF_DEEPSEEK, "opt_base_learning_rate", STEPS, "eval_accuracy"),
+        rounds=("6.1",),
+        short=SHORT["deepseekv3_671b"],
+        converges=True,
     ),
     *runs("llama2_70b_lora", "closed", converges=True),
     *runs("llama31_8b", "open", converges=True),

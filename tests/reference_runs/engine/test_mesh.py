@@ -21,10 +21,9 @@ from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.catalogue import find, task_of  # noqa: E402
 from podium.reference_runs.engine.checkpoint import load, save  # noqa: E402
 from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
-from podium.reference_runs.engine.ranks import Ranks, _divided  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
-from podium.reference_runs.llama31.base import base_weights  # noqa: E402
 from podium.reference_runs.llama31.model import Llama  # noqa: E402
 from podium.reference_runs.parallel.mesh import check, parse  # noqa: E402
 from podium.reference_runs.retinanet import train as detection  # noqa: E402
@@ -148,7 +147,7 @@ def as_rank(rank: int, legs: tuple[Leg, ...], folder: Path, world: int) -> None:
             continue  # the first process is alone
         ranks = Ranks(torch.device("cpu"))
         if leg.mesh:
-            ranks = _divided(Ranks(torch.device("cpu"), rank, world), parse(leg.mesh))
+            ranks = divided(Ranks(torch.device("cpu"), rank, world), parse(leg.mesh))
         found = travelled(leg, ranks, folder)
         if rank == 0:
             (folder / f"{number}.json").write_text(json.dumps(found))
@@ -157,9 +156,10 @@ def as_rank(rank: int, legs: tuple[Leg, ...], folder: Path, world: int) -> None:
 
 def results(world: int, folder: Path, *legs: Leg) -> list[list[float]]:
     """What each leg has found, one after the other in the same processes."""
-    for name in {leg.name for leg in legs} & {"llama2_70b_lora"}:
+    for name in {leg.name for leg in legs} & {"llama2_70b_lora", "deepseekv3_671b"}:
         # Once for all: every process would train the base
-        base_weights(find(name).smoke(), Setting(cache=folder / "cache"))  # type: ignore[arg-type]
+        setting = Setting(cache=folder / "cache")
+        task_of(name)(find(name).smoke(), setting, Ranks(torch.device("cpu"))).build()
     mp.spawn(as_rank, (legs, folder, world), nprocs=world)
     return [json.loads((folder / f"{number}.json").read_text()) for number in range(len(legs))]
 
@@ -193,6 +193,7 @@ def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) ->
         ("llama31_8b", ("fsdp=4", "dp=2,fsdp=2", "fsdp=2,tp=2", "dp=2,tp=2")),
         ("gpt_oss_20b", ("fsdp=4", "dp=2,fsdp=2", "ep=4", "dp=2,ep=2", "fsdp=2,ep=2")),
         ("llama2_70b_lora", ("fsdp=4", "dp=2,fsdp=2", "pp=2,fsdp=2", "fsdp=2,cp=2")),
+        ("deepseekv3_671b", ("fsdp=4", "ep=4", "fsdp=2,ep=2")),
         (CLICKS, ("fsdp=4",)),
         (VOLUMES, ("sp=4", "dp=2,sp=2")),
         (SCENES, ("sp=4", "dp=2,sp=2")),

@@ -38,7 +38,9 @@ def test_an_order_of_billions_is_not_kept() -> None:
     assert abs(found.mean() / 1_574_207_408 - 0.5) < 0.05
 
 
-@pytest.mark.parametrize("name", ["gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b"])
+@pytest.mark.parametrize(
+    "name", ["deepseekv3_671b", "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b"]
+)
 def test_language_models_read_their_data_in_another_order_for_each_seed(name: str) -> None:
     orders = []
     for seed, epoch in ((1, 1), (1, 1), (2, 1), (1, 2)):

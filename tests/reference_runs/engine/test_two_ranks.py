@@ -21,7 +21,6 @@ from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
-from podium.reference_runs.llama31.base import base_weights  # noqa: E402
 
 pytestmark = pytest.mark.long
 
@@ -40,6 +39,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "dlrm_v4_hstu": {"days": 1, "train_samples": 2048},
     "llama31_8b": {"train_samples": 1024},
     "llama31_405b": {"train_samples": 1024},
+    "deepseekv3_671b": {"train_samples": 1024},
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
 }
 """What makes data sooner, and leaves out what ranks draw by themselves."""
@@ -105,9 +105,10 @@ def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
 
 def differences(folder: Path, *chosen: str) -> dict[str, float]:
     """By benchmark, how far a loss of two ranks is from that of one, relatively."""
-    for name in {"llama2_70b_lora", "llama31_405b"} & {*chosen}:
+    for name in {"llama2_70b_lora", "llama31_405b", "deepseekv3_671b"} & {*chosen}:
         # Once for all: three processes would each train the base
-        base_weights(find(name).smoke(), Setting(cache=folder / "cache"))  # type: ignore[arg-type]
+        setting = Setting(cache=folder / "cache")
+        task_of(name)(find(name).smoke(), setting, Ranks(torch.device("cpu"))).build()
     mp.spawn(as_process, (folder, chosen), nprocs=3)
     found = {}
     for name in chosen:

@@ -1,0 +1,1 @@
+"""Mixture-of-experts pretraining: DeepSeek-V3 671B."""
