@@ -133,10 +133,11 @@ class Stepper:
         self.scaler.update()
 
     def evaluate(self) -> float:
-        """The quality now, as a Python number."""
+        """The quality now: a Python number, to which a benchmark may have added others."""
         self.model.eval()
         with torch.no_grad(), self._autocast():
-            return float(self.task.evaluate(self.model))
+            quality: float = self.task.evaluate(self.model)
+            return quality
 
     def reports(self, step: int) -> bool:
         """Whether to read the loss after this step: on a GPU that waits for the device."""

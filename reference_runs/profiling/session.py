@@ -118,8 +118,9 @@ class Measuring:
     def evaluation(self) -> None:
         """One evaluation as a run logs it."""
         config, setting = self.stepper.task.config, self.stepper.task.setting
-        with self.log.evaluation(**position(config, setting, self.done)) as evaluation:
-            log_quality(evaluation, config, self.stepper.evaluate())
+        at = position(config, setting, self.done)
+        with self.log.evaluation(**at):
+            log_quality(self.log, self.stepper.task, self.stepper.evaluate(), at)
 
     def layers(self, clock: LayerClock) -> None:
         """Steps with each module timed."""

@@ -32,7 +32,7 @@ ONLY_IN = {
     "jinja2": ("compliance/report/render/html.py", "compliance/report/pages/templates.py"),
     "numpy": ("reference_runs/",),
     "h5py": ("reference_runs/deepcam/prepare.py",),
-    "pyarrow": ("reference_runs/llama2_70b_lora/prepare.py",),
+    "pyarrow": ("reference_runs/llama2_70b_lora/prepare.py", "reference_runs/flux1/files.py"),
     "tokenizers": ("reference_runs/llama31/prepare.py",),
     "mcp": ("compliance/service/server.py",),
     "detect_secrets": ("compliance/repository/secret",),

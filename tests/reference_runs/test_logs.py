@@ -81,6 +81,13 @@ SHORT: dict[str, dict[str, Any]] = {
         "eval_samples": 2000,
         "target": 0.01,
     },
+    "flux1": {
+        "train_samples": 64,
+        "eval_samples": 16,
+        "evaluation_frequency": 32,
+        "last_step": 2,
+        "target": 9.0,
+    },
     "gpt_oss_20b": {
         "last_step": 1,
         "evaluation_interval": 1,
@@ -158,6 +165,15 @@ QUICK = [
     *runs("dlrm_dcnv2", "open", short=SHORT["dlrm_dcnv2"], converges=True),
     *runs("dlrm_dcnv2", "closed", (*TARGET, "eval_samples"), short=SHORT["dlrm_dcnv2"]),
     # A loss may be what it likes in the open division, but for the official verifier.
+    *runs("flux1", "open", by=official(*TARGET), short=SHORT["flux1"], converges=True),
+    *runs(
+        "flux1",
+        "closed",
+        (*TARGET, "evaluation_frequency"),
+        by=by_policy(TARGET, "eval_samples", "evaluation_frequency"),
+        short=SHORT["flux1"],
+        converges=True,
+    ),
     *runs("gpt_oss_20b", "open", by=official(*TARGET), short=SHORT["gpt_oss_20b"]),
     *runs("gpt_oss_20b", "closed", (*TARGET, *OF_GPT_OSS), short=SHORT["gpt_oss_20b"]),
     *runs(
