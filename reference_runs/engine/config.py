@@ -97,6 +97,12 @@ class Config:
         """Whether an evaluation is as good as the target."""
         return quality >= self.target if self.better == "higher" else quality <= self.target
 
+    def quality_records(
+        self, quality: float, division: str
+    ) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+        """What an evaluation logs: keys, values and metadata beside the place in training."""
+        yield "eval_error" if self.logs_error else "eval_accuracy", quality, {}
+
     def benchmark_in(self, round_name: str) -> str:
         """What the log of a round calls the benchmark."""
         return self.name

@@ -20,11 +20,10 @@ from podium.reference_runs.errors import DataDamaged, DataMissing
 from podium.reference_runs.log.declare import NOTE, clear_caches, declare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from podium.logging_spec import Logger
-    from podium.logging_spec.emitter.intervals import Evaluation
     from podium.reference_runs.engine.config import Config
     from podium.reference_runs.engine.task import Task
 
@@ -87,9 +86,9 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
             at = position(config, setting, last)
             # No rule names this key, but submitters report such figures under it
             log.event("tracked_stats", {"train_loss": mean_loss}, metadata={"step": last})
-            with log.evaluation(**at) as evaluation:
+            with log.evaluation(**at):
                 quality = stepper.evaluate()
-                log_quality(evaluation, config, quality)
+                log_quality(log, stepper.task, quality, at)
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
@@ -214,12 +213,10 @@ def train_block(stepper: Stepper, log: Logger, bounds: tuple[int, int], watch: W
     return float(torch.stack(losses).mean())
 
 
-def log_quality(evaluation: Evaluation, config: Config, quality: float) -> None:
-    """Log what was measured under the key that the benchmark's rules name."""
-    if config.logs_error:
-        evaluation.error(quality)
-    else:
-        evaluation.accuracy(quality)
+def log_quality(log: Logger, task: Task[Any], quality: float, at: Mapping[str, Any]) -> None:
+    """Log what was measured at a place in training, under the keys that the rules name."""
+    for key, value, more in task.config.quality_records(quality, task.setting.division):
+        log.event(key, value, {**at, **more})
 
 
 def seed_everything(seed: int) -> None:

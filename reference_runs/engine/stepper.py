@@ -147,11 +147,12 @@ class Stepper:
         self.scaler.update()
 
     def evaluate(self) -> float:
-        """The quality now, as a Python number."""
+        """The quality now: a Python number, to which a benchmark may have added others."""
         self.model.eval()
         with torch.no_grad(), self._autocast():
             model = self._wrapped if self._pipelined else self.model
-            return float(self.task.evaluate(model))
+            quality: float = self.task.evaluate(model)
+            return quality
 
     def reports(self, step: int) -> bool:
         """Whether to read the loss after this step: on a GPU that waits for the device."""

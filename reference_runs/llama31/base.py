@@ -6,15 +6,13 @@ on another synthetic language before the run, and kept in a cache under the hash
 
 from __future__ import annotations
 
-import hashlib
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from podium.reference_runs.engine.arrays import saved_tensors
+from podium.reference_runs.engine.cache import kept_weights
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
 from podium.reference_runs.llama31.model import Llama
@@ -22,6 +20,7 @@ from podium.reference_runs.weights.published import Published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from torch import Tensor, nn
 
@@ -44,15 +43,9 @@ def base_weights(
 
     `stepped` is called with the decoder after each step of its training.
     """
-    path = _place(config, setting)
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Ranks may make it at the same time: each has a draft, and the last rename wins
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        torch.save(_train(config, build, stepped), draft)
-        draft.replace(path)
-    weights: dict[str, Tensor] = torch.load(path, weights_only=True)
-    return weights
+    sizes = (*config.shape, config.vocabulary, config.max_sequence_length)
+    what = (*sizes, STEPS, BATCH, RATE, VERSION)
+    return kept_weights(setting, "base", what, lambda: _train(config, build, stepped))
 
 
 def published_weights(path: Path) -> dict[str, Tensor]:
@@ -110,20 +103,9 @@ def fitting(weights: Mapping[str, Tensor], name: str, shape: tuple[int, ...], pa
     return weights[name]
 
 
-def _place(config: Decoder, setting: Setting) -> Path:
-    sizes = (*config.shape, config.vocabulary, config.max_sequence_length)
-    what = (*sizes, STEPS, BATCH, RATE, VERSION)
-    name = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = setting.cache or Path(home).expanduser() / "podium"
-    return folder / f"base-{name}.pt"
-
-
 def _train(
     config: Decoder, build: Callable[[Decoder], nn.Module], stepped: Callable[[nn.Module], None]
 ) -> dict[str, Tensor]:
-    # Put back below: a run must draw the same whether or not the base was in the cache
-    state = torch.get_rng_state()
     # Only the processor's generator: a GPU's would stand elsewhere than if the base was there.
     torch.default_generator.manual_seed(LANGUAGE_SEED)
     model = build(config)
@@ -142,5 +124,4 @@ def _train(
         schedule.step()
         adamw.zero_grad(set_to_none=True)
         stepped(model)
-    torch.set_rng_state(state)
     return model.state_dict()

@@ -101,8 +101,8 @@ class Measuring:
         """One evaluation as a run logs it."""
         config, setting = self.stepper.task.config, self.stepper.task.setting
         at = position(config, setting, self.done)
-        with self.sampled(), self.log.evaluation(**at) as evaluation:
-            log_quality(evaluation, config, self.stepper.evaluate())
+        with self.sampled(), self.log.evaluation(**at):
+            log_quality(self.log, self.stepper.task, self.stepper.evaluate(), at)
 
     def layers(self, clock: LayerClock) -> None:
         """Steps with each module timed."""

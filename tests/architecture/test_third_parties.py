@@ -35,6 +35,7 @@ ONLY_IN = {
     "pyarrow": (
         "reference_runs/llama2_70b_lora/prepare.py",
         "reference_runs/dlrm_v4_hstu/files.py",
+        "reference_runs/flux1/files.py",
     ),
     "tokenizers": ("reference_runs/llama31/prepare.py",),
     "mcp": ("compliance/service/server.py",),

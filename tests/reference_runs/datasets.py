@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 import wave
@@ -224,6 +225,48 @@ def _speech(folder: Path) -> None:
         (folder / f"librispeech-{part}-wav.json").write_text(json.dumps(rows))
 
 
+def _encoded(folder: Path) -> None:
+    config: Any = find("flux1").smoke()
+    rng = np.random.default_rng(1)
+    given = encoded_shapes(config)
+    for part, count in (("cc12m_preprocessed", TRAINING), ("coco_preprocessed", EVALUATION)):
+        rows = [{k: halved(rng.random(v)) for k, v in given.items()} for _ in range(count)]
+        if part == "coco_preprocessed":
+            rows = [row | {"timestep": at % 8} for at, row in enumerate(rows)]
+        # Several files, as the published data are
+        write_arrow(folder / part / "data-00000-of-00002.arrow", rows[: count // 2])
+        write_arrow(folder / part / "data-00001-of-00002.arrow", rows[count // 2 :])
+    (folder / "empty_encodings").mkdir()
+    for name, key in (("t5", "t5_encodings"), ("clip", "clip_encodings")):
+        empty = np.zeros((1, *given[key]), np.float32)
+        np.save(folder / "empty_encodings" / f"{name}_empty.npy", empty)
+
+
+def encoded_shapes(config: Any) -> dict[str, tuple[int, ...]]:
+    """Shapes of what FLUX.1's rows hold, by column."""
+    image = (config.latent_channels, config.latent_size, config.latent_size)
+    captions = (config.text_length, config.text_width), (config.pooled_width,)
+    names = ("mean", "logvar", "t5_encodings", "clip_encodings")
+    return dict(zip(names, (image, image, *captions), strict=True))
+
+
+def halved(numbers: Any) -> bytes:
+    """Numbers as bfloat16, in the bytes of a .npy file of 16-bit integers."""
+    stream = io.BytesIO()
+    np.save(stream, (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16))
+    return stream.getvalue()
+
+
+def write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:
+    """An Arrow stream, as Hugging Face's datasets are saved."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    path.parent.mkdir(exist_ok=True)
+    table = pa.Table.from_pylist(rows)
+    with pa.ipc.new_stream(str(path), table.schema) as stream:
+        stream.write_table(table)
+
+
 def _reviews(folder: Path) -> None:
     for part, count in (("train", TRAINING), ("test", EVALUATION)):
         for opinion in ("pos", "neg"):
@@ -267,6 +310,11 @@ LITTLE = {
         {"users": 4, "items": 16, "train_samples": 60, "eval_negatives": 3, "last_step": 15},
         short="ratings.csv",
         counts=(60, 4),
+    ),
+    "flux1": Little(
+        _encoded,
+        {"evaluation_frequency": 4},
+        short="cc12m_preprocessed",
     ),
     "rnnt": Little(_speech, {"data_train_num_buckets": 1}, short="wav.json"),
     "sentiment": Little(_reviews, {}, short="train"),

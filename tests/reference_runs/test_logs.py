@@ -83,6 +83,13 @@ SHORT: dict[str, dict[str, Any]] = {
         "target": 0.01,
     },
     "dlrm_v4_hstu": {"days": 1, "train_samples": 2048, "eval_every_data_pct": 1.0, "target": 0.0},
+    "flux1": {
+        "train_samples": 64,
+        "eval_samples": 16,
+        "evaluation_frequency": 32,
+        "last_step": 2,
+        "target": 9.0,
+    },
     "gpt_oss_20b": {
         "last_step": 1,
         "evaluation_interval": 1,
@@ -179,6 +186,15 @@ QUICK = [
         short=SHORT["dlrm_v4_hstu"],
     ),
     # A loss may be what it likes in the open division, but for the official verifier.
+    *runs("flux1", "open", by=official(*TARGET), short=SHORT["flux1"], converges=True),
+    *runs(
+        "flux1",
+        "closed",
+        (*TARGET, "evaluation_frequency"),
+        by=by_policy(TARGET, "eval_samples", "evaluation_frequency"),
+        short=SHORT["flux1"],
+        converges=True,
+    ),
     *runs("gpt_oss_20b", "open", by=official(*TARGET), short=SHORT["gpt_oss_20b"]),
     *runs("gpt_oss_20b", "closed", (*TARGET, *OF_GPT_OSS), short=SHORT["gpt_oss_20b"]),
     *runs(

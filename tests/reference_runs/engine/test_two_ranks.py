@@ -32,6 +32,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "gpt_oss_20b": {"max_sequence_length": 256},
     "cosmoflow": {"train_samples": 64, "eval_samples": 4},
     "deepcam": {"train_samples": 64, "eval_samples": 4},
+    "flux1": {"train_samples": 512, "eval_samples": 16},
     "resnet": {"train_samples": 256, "global_batch_size": 32, "model_bn_span": 16},
     "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "rnnt": {"train_samples": 128, "eval_samples": 4},

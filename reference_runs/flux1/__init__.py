@@ -1,0 +1,1 @@
+"""Text to image: FLUX.1 schnell, trained from random weights."""

@@ -1,0 +1,107 @@
+"""What training FLUX.1 adds to the shared loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import torch
+
+from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.flux1.config import TIMES, Flux
+from podium.reference_runs.flux1.data import EVALUATION_SEED, Batch, Pairs, Samples, synthetic
+from podium.reference_runs.flux1.files import EMPTY, EVALUATION, TRAINING, from_files
+from podium.reference_runs.flux1.model import FluxTransformer
+from podium.reference_runs.modeling.diffusion import flowed
+from podium.reference_runs.modeling.schedule import warmed_up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+EVALUATION_BATCH = 32
+
+
+class Flow(Task[Flux]):
+    """Rectified flow from text; the quality is the loss averaged over eight times."""
+
+    files: ClassVar[tuple[str, ...]] = (TRAINING, EVALUATION, *EMPTY)
+    training: Pairs
+    evaluation: Pairs
+
+    def prepare(self) -> None:
+        """Check the shape; draw shapes with captions."""
+        config = self.config
+        if sum(config.axes) * config.heads != config.width:
+            raise RunFault(
+                f"axes are {config.axes}; must add up to a head's width, {config.width} over"
+                f" {config.heads} heads"
+            )
+        if self.setting.scale == "smoke":
+            self._take(*synthetic(config, self.setting.seed))
+
+    def open_data(self) -> None:
+        """Map the encoded pairs."""
+        if self.setting.scale == "reference":
+            self._take(*from_files(self.data_folder, self.config, self.wanted))
+
+    def _take(self, training: Pairs, evaluation: Pairs) -> None:
+        self.training, self.evaluation = training, evaluation
+        self._samples = Samples(training, self.config, self.setting.seed)
+        self._measured = Samples(evaluation, self.config, EVALUATION_SEED, measured=True)
+
+    def training_data(self) -> Samples:
+        """The samples that `batches` shares out."""
+        return self._samples
+
+    def build(self) -> nn.Module:
+        """The transformer, with random weights."""
+        return FluxTransformer(self.config)
+
+    def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
+        """AdamW, with the same decay for every tensor."""
+        config = self.config
+        adamw = self.optimizer(
+            torch.optim.AdamW,
+            model.parameters(),
+            betas=(config.opt_adamw_beta_1, config.opt_adamw_beta_2),
+            eps=config.opt_adamw_epsilon,
+            weight_decay=config.opt_adamw_weight_decay,
+        )
+        return [adamw]
+
+    def learning_rate(self, step: int) -> float:
+        """Linear warm-up, then the same at every step."""
+        config = self.config
+        return warmed_up(step, config.opt_learning_rate_warmup_steps, config.opt_base_learning_rate)
+
+    def loss(self, model: nn.Module, batch: Batch) -> Loss:
+        """Mean squared error of the velocity, summed over samples."""
+        errors = self._errors(model, batch)
+        return Loss(errors.sum(), len(errors))
+
+    def _errors(self, model: nn.Module, batch: Batch) -> Tensor:
+        """Of each sample, (B,)."""
+        latents, noise, text, pooled, times = (
+            part.to(self.device, non_blocking=True) for part in batch
+        )
+        noisy, velocity = flowed(latents, noise, times)
+        found: Tensor = model(noisy, text, pooled, times)
+        return (found.float() - velocity).square().mean((1, 2, 3))
+
+    def evaluate(self, model: nn.Module) -> float:
+        """The loss averaged over the samples of each time, and then over the times."""
+        sums = torch.zeros(2, TIMES, dtype=torch.float64, device=self.device)
+        portions = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
+        for batch in self.loaded(self._measured, portions):
+            errors = self._errors(model, batch).double()
+            step = (batch.times.to(self.device) * TIMES).long()
+            sums.index_add_(1, step, torch.stack((errors, torch.ones_like(errors))))
+        total, count = self.ranks.sum(sums)
+        # Fewer samples than times, which tests have, leave some without any
+        return float((total / count)[count > 0].mean())
+
+
+TASK = Flow
