@@ -24,6 +24,7 @@ HOMES = {
     "llama31_8b": "llama31",
     "llama31_405b": "llama31",
     "gpt_oss_20b": "gpt_oss_20b",
+    "qwen35_397b_grpo": "qwen35_397b_grpo",
     "minigo": "minigo",
     "ncf": "ncf",
     "dlrm_dcnv2": "dlrm_dcnv2",

@@ -6,9 +6,6 @@ on another synthetic language before the run, and kept in a cache under the hash
 
 from __future__ import annotations
 
-import hashlib
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +13,7 @@ import torch
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.engine.arrays import saved_tensors
+from podium.reference_runs.engine.kept import kept_weights
 from podium.reference_runs.errors import DataMissing
 from podium.reference_runs.llama31.data import LANGUAGE_SEED, Language, Sequences
 from podium.reference_runs.llama31.model import Llama
@@ -23,6 +21,7 @@ from podium.reference_runs.weights.published import Published
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from torch import Tensor, nn
 
@@ -37,15 +36,9 @@ VERSION = 4
 
 def base_weights(config: Decoder, setting: Setting) -> dict[str, Tensor]:
     """Weights of a decoder that knows the first language; the same for every seed of a run."""
-    path = _place(config, setting)
-    if not path.is_file():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Ranks may make it at the same time: each has a draft, and the last rename wins
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        torch.save(_train(config), draft)
-        draft.replace(path)
-    weights: dict[str, Tensor] = torch.load(path, weights_only=True)
-    return weights
+    shape = (config.layers, config.width, config.heads, config.kv_heads, config.ffn_width)
+    what = (*shape, config.vocabulary, config.max_sequence_length, STEPS, BATCH, RATE, VERSION)
+    return kept_weights(setting, what, lambda: _train(config))
 
 
 def published_weights(path: Path) -> dict[str, Tensor]:
@@ -103,20 +96,7 @@ def fitting(weights: Mapping[str, Tensor], name: str, shape: tuple[int, ...], pa
     return weights[name]
 
 
-def _place(config: Decoder, setting: Setting) -> Path:
-    shape = (config.layers, config.width, config.heads, config.kv_heads, config.ffn_width)
-    what = (*shape, config.vocabulary, config.max_sequence_length, STEPS, BATCH, RATE, VERSION)
-    name = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = setting.cache or Path(home).expanduser() / "podium"
-    return folder / f"base-{name}.pt"
-
-
 def _train(config: Decoder) -> dict[str, Tensor]:
-    # Put back below: a run must draw the same whether or not the base was in the cache
-    state = torch.get_rng_state()
-    # Only the processor's generator: a GPU's would stand elsewhere than if the base was there.
-    torch.default_generator.manual_seed(LANGUAGE_SEED)
     model = Llama(config)
     adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.1)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(adamw, STEPS, eta_min=RATE / 10)
@@ -133,5 +113,4 @@ def _train(config: Decoder) -> dict[str, Tensor]:
         adamw.step()
         schedule.step()
         adamw.zero_grad(set_to_none=True)
-    torch.set_rng_state(state)
     return model.state_dict()
