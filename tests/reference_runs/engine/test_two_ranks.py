@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
 from podium.reference_runs.llama31.base import base_weights  # noqa: E402
+from podium.reference_runs.qwen35_397b_grpo import base as sums  # noqa: E402
 
 pytestmark = pytest.mark.long
 
@@ -40,8 +42,16 @@ SMALLER: dict[str, dict[str, Any]] = {
     "llama31_8b": {"train_samples": 1024},
     "llama31_405b": {"train_samples": 1024},
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
+    "qwen35_397b_grpo": {"num_prompts_per_step": 4, "global_batch_size": 64},
 }
 """What makes data sooner, and leaves out what ranks draw by themselves."""
+
+BASES: dict[str, Callable[[Any, Setting], object]] = {
+    "llama2_70b_lora": base_weights,
+    "llama31_405b": base_weights,
+    "qwen35_397b_grpo": sums.base_weights,
+}
+"""What trains the model that a benchmark starts from."""
 
 APART = {"rnnt": 1e-4}
 """Where more than rounding differs: of an odd number of frames RNN-T stacks the last one with what
@@ -104,9 +114,9 @@ def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
 
 def differences(folder: Path, *chosen: str) -> dict[str, float]:
     """By benchmark, how far a loss of two ranks is from that of one, relatively."""
-    for name in {"llama2_70b_lora", "llama31_405b"} & {*chosen}:
+    for name in BASES.keys() & {*chosen}:
         # Once for all: three processes would each train the base
-        base_weights(find(name).smoke(), Setting(cache=folder / "cache"))  # type: ignore[arg-type]
+        BASES[name](find(name).smoke(), Setting(cache=folder / "cache"))
     mp.spawn(as_process, (folder, chosen), nprocs=3)
     found = {}
     for name in chosen:
