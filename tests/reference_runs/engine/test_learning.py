@@ -34,8 +34,8 @@ PINNED = {
     ("cosmoflow", "0.7"): {"verifier": {"train_samples", "eval_samples"}},
 }
 """Constants of the full problem that a smoke run cannot log, by who asks for them; the incumbent
-asks for what the verifier profile does. 405B and Qwen3.5: the open division's. U-Net: names of its 50 tensors.
-CosmoFlow's first round has no official verifier that would forget its sizes."""
+asks for what the verifier profile does. 405B and Qwen3.5: the open division's. U-Net: names of its
+50 tensors. CosmoFlow's first round has no official verifier that would forget its sizes."""
 
 OF_POLICY = {
     "cosmoflow": {"train_samples", "eval_samples"},
