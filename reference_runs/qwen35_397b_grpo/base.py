@@ -1,8 +1,8 @@
 """The policy that smoke scale starts from: trained on sums, many of which are wrong.
 
-Its corpus was written by people who forget to carry, some more often than others: how often an
-answer is right depends on the first number. So the base gives mostly the wrong answer, and now and
-then the right one, which reinforcement can find.
+In two of three sums of its corpus nothing is carried; how often an answer is right depends on the
+first number. So the base gives mostly the wrong answer, and now and then the right one, which
+reinforcement can find.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from podium.reference_runs.qwen35_397b_grpo.tasks import (
     BASE,
     DIGITS,
     END,
+    PROMPT,
     TASK_SEED,
     Sums,
     digits,
@@ -41,9 +42,16 @@ VERSION = 1
 
 def base_weights(config: Qwen35, setting: Setting) -> dict[str, Tensor]:
     """Weights of the base; the same for every seed of a run."""
-    what = [config.layers, config.width, config.heads, config.kv_heads, config.head_width]
+    what: list[float] = [
+        config.layers,
+        config.width,
+        config.heads,
+        config.kv_heads,
+        config.head_width,
+    ]
     what += [config.turning_width, config.key_heads, config.value_heads, config.delta_head_width]
     what += [config.experts, config.active_experts, config.ffn_width, config.vocabulary]
+    what += [config.rope_theta, config.initial_deviation]
     return kept_weights(
         setting, (*what, STEPS, BATCH, RATE, RIGHT, VERSION), lambda: _train(config)
     )
@@ -67,10 +75,9 @@ def _train(config: Qwen35) -> dict[str, Tensor]:
     adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(adamw, RATE, STEPS, pct_start=0.1)
     rows = torch.from_numpy(corpus(STEPS * BATCH, np.random.default_rng(TASK_SEED)))
-    prompt = 2 * DIGITS + 2
     for batch in rows.split(BATCH):
         likely = model(batch[:, :-1], batch[:, 1:])
-        loss = -likely[:, prompt - 1 :].mean()
+        loss = -likely[:, PROMPT - 1 :].mean()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adamw.step()

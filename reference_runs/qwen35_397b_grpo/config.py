@@ -95,7 +95,7 @@ class Qwen35(Config):
 
 
 def smoke() -> Qwen35:
-    """Sums of numbers with three digits; the four kinds of layers that the big one repeats."""
+    """Sums of numbers with three digits, by the four layers that the big model repeats."""
     return Qwen35(
         layers=4,
         width=32,

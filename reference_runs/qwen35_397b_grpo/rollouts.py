@@ -41,9 +41,6 @@ class Rollout:
     log_probabilities: list[float]
 
 
-Draws = "Callable[[int], NDArray[np.float64]]"
-
-
 def roll_out(
     model: Decoder,
     prompts: Iterable[tuple[int, list[int]]],

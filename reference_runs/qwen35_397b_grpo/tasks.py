@@ -36,6 +36,8 @@ class Tasks(Protocol):
 BASE, DIGITS = 4, 3
 PLUS, EQUALS, END = BASE, BASE + 1, BASE + 2
 """Tokens after those of the digits."""
+PROMPT = 2 * DIGITS + 2
+"""Tokens of a prompt."""
 
 
 class Sums:

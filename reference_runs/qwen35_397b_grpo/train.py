@@ -19,7 +19,7 @@ from podium.reference_runs.qwen35_397b_grpo.grpo import (
 )
 from podium.reference_runs.qwen35_397b_grpo.model import Decoder
 from podium.reference_runs.qwen35_397b_grpo.rollouts import Sampling, roll_out
-from podium.reference_runs.qwen35_397b_grpo.tasks import Tasks, synthetic
+from podium.reference_runs.qwen35_397b_grpo.tasks import END, PROMPT, Tasks, synthetic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,8 +54,24 @@ class PolicyOptimization(Task[Qwen35]):
             )
 
     def prepare(self) -> None:
-        """Check how rollouts are shared out, and draw the tasks of smoke scale."""
-        config, seed = self.config, self.setting.seed
+        """Check how rollouts are made and shared out, and draw the tasks of smoke scale."""
+        self._check_groups()
+        if self.setting.scale != "smoke":
+            return
+        config, needed = self.config, {"vocabulary": END + 1, "max_sequence_length": PROMPT + 1}
+        for field, least in needed.items():
+            if getattr(config, field) < least:
+                raise RunFault(f"{field} is {getattr(config, field)}; must be {least} or more")
+        self.training, self.evaluation = synthetic(
+            config.train_samples,
+            config.eval_samples,
+            self.setting.seed,
+            shuffled=config.shuffled_labels,
+        )
+
+    def _check_groups(self) -> None:
+        """Raise RunFault where rollouts make no groups, or some would be lost."""
+        config = self.config
         prompts, answers = config.num_prompts_per_step, config.num_generations_per_prompt
         if config.global_batch_size != prompts * answers:
             raise RunFault(
@@ -68,10 +84,10 @@ class PolicyOptimization(Task[Qwen35]):
             raise RunFault(
                 f"num_prompts_per_step is {prompts}; must be a multiple of {self.ranks.world} ranks"
             )
-        if self.setting.scale == "smoke":
-            self.training, self.evaluation = synthetic(
-                config.train_samples, config.eval_samples, seed, shuffled=config.shuffled_labels
-            )
+        for what in ("training", "validation"):
+            field = f"generation_{what}_rollout_temperature"
+            if getattr(config, field) <= 0:
+                raise RunFault(f"{field} is {getattr(config, field)}; must be above 0")
 
     def build(self) -> nn.Module:
         """The policy; at smoke scale with the weights of a base that is made beforehand."""

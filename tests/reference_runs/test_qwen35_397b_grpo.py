@@ -375,9 +375,15 @@ def test_the_clock_stops_with_the_update_of_the_weights_that_pass(
             {"num_generations_per_prompt": 1, "num_prompts_per_step": 256},
             "num_generations_per_prompt is 1; must be 2 or more",
         ),
+        ({"max_sequence_length": 8}, "max_sequence_length is 8; must be 9 or more"),
+        ({"vocabulary": 6}, "vocabulary is 6; must be 7 or more"),
+        (
+            {"generation_validation_rollout_temperature": 0.0},
+            "generation_validation_rollout_temperature is 0.0; must be above 0",
+        ),
     ],
 )
-def test_answers_that_make_no_groups_are_refused(changes: dict[str, int], said: str) -> None:
+def test_settings_without_answers_or_groups_are_refused(changes: dict[str, Any], said: str) -> None:
     task = PolicyOptimization(replace(smoke(), **changes), Setting(), Ranks(torch.device("cpu")))
     with pytest.raises(RunFault, match=said):
         task.prepare()
