@@ -75,10 +75,10 @@ def _train(config: Qwen35) -> dict[str, Tensor]:
     adamw = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(adamw, RATE, STEPS, pct_start=0.1)
     rows = torch.from_numpy(corpus(STEPS * BATCH, np.random.default_rng(TASK_SEED)))
-    for batch in rows.split(BATCH):
+    for batch in torch.split(rows, BATCH):
         likely = model(batch[:, :-1], batch[:, 1:])
         loss = -likely[:, PROMPT - 1 :].mean()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adamw.step()
         schedule.step()

@@ -68,9 +68,8 @@ class GatedDeltaNet(nn.Module):
             before = x_BLD.new_zeros(batch, KERNEL - 1, sum(sizes))
         mixed, past["inputs"] = causal_convolution(self.mixed(x_BLD), self.convolution, before)
         # In single precision, as the decays of a long sequence multiply
-        q, k, v = (
-            split_heads(part.float(), self.size) for part in F.silu(mixed).split(sizes, dim=-1)
-        )
+        parts = torch.split(F.silu(mixed).float(), sizes, dim=-1)
+        q, k, v = (split_heads(part, self.size) for part in parts)
         shared = self.values // self.keys
         q, k = (unit(each).repeat_interleave(shared, dim=1) for each in (q, k))
         softened = F.softplus(self.decay(x_BLD).float() + self.decay_bias)
@@ -116,7 +115,8 @@ class GatedAttention(nn.Module):
         return out
 
     def _turned(self, x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
-        turning, still = x_BHLE.split((self.turning, self.size - self.turning), dim=-1)
+        sizes = self.turning, self.size - self.turning
+        turning, still = torch.split(x_BHLE, sizes, dim=-1)
         return torch.cat((rotate(turning, angles_LP), still), dim=-1)
 
 
@@ -135,7 +135,8 @@ class SharedMixture(Mixture):
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
-        return super().forward(x_BLD) + self.shared_gate(x_BLD).sigmoid() * self.shared(x_BLD)
+        y: Tensor = self.shared_gate(x_BLD).sigmoid() * self.shared(x_BLD)
+        return super().forward(x_BLD) + y
 
 
 class Block(nn.Module):
