@@ -62,7 +62,7 @@ class GatedDeltaNet(nn.Module):
     def forward(self, x_BLD: Tensor, angles_LP: Tensor, past: Past | None = None) -> Tensor:
         """(B, L, D) to (B, L, D); positions follow from the order alone."""
         past = {} if past is None else past
-        batch, sizes = len(x_BLD), (self.keys, self.keys, self.values)
+        batch, sizes = len(x_BLD), [self.keys, self.keys, self.values]
         before, memory = past.get("inputs"), past.get("memory")
         if before is None:
             before = x_BLD.new_zeros(batch, KERNEL - 1, sum(sizes))
@@ -115,7 +115,7 @@ class GatedAttention(nn.Module):
         return out
 
     def _turned(self, x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
-        sizes = self.turning, self.size - self.turning
+        sizes = [self.turning, self.size - self.turning]
         turning, still = torch.split(x_BHLE, sizes, dim=-1)
         return torch.cat((rotate(turning, angles_LP), still), dim=-1)
 
