@@ -26,6 +26,7 @@ HOMES = {
     "llama31_405b": "llama31",
     "deepseekv3_671b": "deepseekv3_671b",
     "gpt_oss_20b": "gpt_oss_20b",
+    "qwen35_397b_grpo": "qwen35_397b_grpo",
     "minigo": "minigo",
     "ncf": "ncf",
     "dlrm_dcnv2": "dlrm_dcnv2",

@@ -25,7 +25,12 @@ class Log(Protocol):
         """Log that an interval begins."""
 
     def end(
-        self, key: Key | str, value: Any = None, metadata: Mapping[str, Any] | None = None
+        self,
+        key: Key | str,
+        value: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        time_ms: int | None = None,
     ) -> None:
         """Log that an interval ends."""
 
@@ -111,22 +116,29 @@ class Run:
         self._log.barrier()
         self._log.start(keys.RUN_START)
 
-    def success(self, **metadata: Any) -> None:
-        """End the timed part: the target was reached. To be called on every rank."""
-        self._stop_together(keys.SUCCESS, metadata)
+    def success(self, time_ms: int | None = None, /, **metadata: Any) -> None:
+        """End the timed part: the target was reached. To be called on every rank.
+
+        `time_ms`, in milliseconds since 1970, is when it ended where that is not now: with the
+        update of weights that are evaluated off the clock.
+        """
+        self._stop_together(keys.SUCCESS, metadata, time_ms)
 
     def abort(self, **metadata: Any) -> None:
         """End the timed part without success. To be called on every rank."""
         self._stop_together(keys.ABORTED, metadata)
 
-    def _stop_together(self, status: str, metadata: Mapping[str, Any]) -> None:
+    def _stop_together(
+        self, status: str, metadata: Mapping[str, Any], time_ms: int | None = None
+    ) -> None:
         if self.status is not None:
             raise RuntimeError(f"the run has stopped already, with status {self.status}")
         self._log.barrier()
-        self._stop(status, metadata)
+        self._stop(status, metadata, time_ms)
 
-    def _stop(self, status: str, metadata: Mapping[str, Any]) -> None:
+    def _stop(self, status: str, metadata: Mapping[str, Any], time_ms: int | None = None) -> None:
         # Set first: if this record cannot be written, leaving the block must not log another
         self.status = status
         # The status comes last, so that no metadata of the caller can replace it
-        self._log.end(keys.RUN_STOP, metadata={**metadata, "status": status})
+        stated = {**metadata, "status": status}
+        self._log.end(keys.RUN_STOP, metadata=stated, time_ms=time_ms)

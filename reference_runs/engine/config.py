@@ -44,6 +44,10 @@ class Config:
     logs_error: ClassVar[bool] = False
     """Whether the quality is logged as `eval_error`, as two HPC benchmarks want it."""
 
+    evaluated_offline: ClassVar[bool] = False
+    """Whether the rules have the clock stop with the update of the weights that pass, not with
+    their evaluation."""
+
     rate_field: ClassVar[str] = "opt_base_learning_rate"
     """The field that scales all learning."""
 
@@ -61,10 +65,15 @@ class Config:
     """Smoke scale only: give every training sample another's target, to see that learning fails."""
 
     @property
+    def epoch_samples(self) -> int:
+        """What the benchmark counts of one pass over the training data: each sample, once."""
+        return self.train_samples
+
+    @property
     def steps_per_epoch(self) -> int:
         """Whole global batches in one pass over the training data; the rest is left out."""
         # At least one step: with none there would be no evaluation to end the run
-        return max(1, self.train_samples // self.global_batch_size)
+        return max(1, self.epoch_samples // self.global_batch_size)
 
     def evaluation_steps(self) -> Iterator[int]:
         """Optimizer steps after which quality is measured, rising; here, after every epoch."""
@@ -86,9 +95,9 @@ class Config:
 
     def check_filled(self) -> None:
         """Raise RunFault where the training data do not fill a batch, or lead to no evaluation."""
-        if self.train_samples < self.global_batch_size:
+        if self.epoch_samples < self.global_batch_size:
             raise RunFault(
-                f"there are {self.train_samples} training samples; must be at least one batch,"
+                f"there are {self.epoch_samples} training samples; must be at least one batch,"
                 f" global_batch_size is {self.global_batch_size}"
             )
         self.check_evaluated()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,8 @@ class Outcome:
     converged: bool
     step: int
     quality: float | None
+    trained_ms: int | None = None
+    """When the weights that were evaluated last were updated, in milliseconds since 1970."""
     trace: str = ""
     """Tables of where the time went, if steps of the run were traced."""
 
@@ -64,9 +67,10 @@ def train(task: Task[Any], log: Logger, watch: Watch = _ignore_progress) -> Outc
         open_data(task, log)
         outcome = Outcome(False, done, None)
         for outcome in evaluated_blocks(stepper, log, done, watch):
-            # The clock stops with the first evaluation that meets the target
+            # The clock stops with the first evaluation that meets the target, or the update before
             if outcome.converged:
-                run.success(**position(task.config, task.setting, outcome.step))
+                stopped = outcome.trained_ms if task.config.evaluated_offline else None
+                run.success(stopped, **position(task.config, task.setting, outcome.step))
                 break
         else:
             run.abort()
@@ -83,6 +87,7 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
         for first, last in blocks(config, done):
             with log.block(**block_at(config, setting, first, last)):
                 mean_loss = train_block(stepper, log, (first, last), watch)
+                trained_ms = time.time_ns() // 1_000_000
             at = position(config, setting, last)
             # No rule names this key, but submitters report such figures under it
             log.event("tracked_stats", {"train_loss": mean_loss}, metadata={"step": last})
@@ -92,7 +97,7 @@ def evaluated_blocks(stepper: Stepper, log: Logger, done: int, watch: Watch) -> 
             watch(RunProgress(last, mean_loss, quality))
             if setting.checkpoint is not None:
                 save(stepper, setting.checkpoint, last)
-            yield Outcome(config.reached(quality), last, quality)
+            yield Outcome(config.reached(quality), last, quality, trained_ms)
     except DataMissing as error:
         raise DataDamaged(str(error)) from None
 

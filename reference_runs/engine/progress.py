@@ -40,7 +40,7 @@ def position(config: Config, setting: Setting, step: int) -> dict[str, Any]:
             return {"step_num": step}
         case _ if setting.division == "open":
             # The official verifier wants epochs of open language models, the policy samples.
-            return {"samples_count": samples, "epoch_num": samples / config.train_samples}
+            return {"samples_count": samples, "epoch_num": samples / config.epoch_samples}
         case _:
             return {"samples_count": samples}
 

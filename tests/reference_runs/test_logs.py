@@ -12,6 +12,8 @@ import pytest
 pytest.importorskip("torch")
 
 from podium.reference_runs.catalogue import find, names
+from podium.reference_runs.qwen35_397b_grpo import base as sums
+from podium.reference_runs.qwen35_397b_grpo.config import Qwen35
 from podium.reference_runs.unet3d.config import UNet3D
 from tests.reference_runs.smoke import Smoke
 
@@ -112,6 +114,12 @@ SHORT: dict[str, dict[str, Any]] = {
         "max_moves": 10,
         "target": 0.0,
     },
+    "qwen35_397b_grpo": {
+        "num_prompts_per_step": 2,
+        "global_batch_size": 32,
+        "last_step": 2,
+        "target": 0.0,
+    },
     "resnet": {"train_samples": 64, "eval_samples": 20, "target": 0.0},
     "retinanet": {"train_samples": 16, "eval_samples": 4, "target": 0.0},
     "rgat": {
@@ -133,6 +141,7 @@ OF_DEEPSEEK = ("max_sequence_length", "eval_samples", "global_batch_size")
 OF_8B = ("max_sequence_length", "eval_samples", "max_steps", "opt_learning_rate_decay_steps")
 OF_HSTU = ("opt_base_learning_rate", "opt_sparse_base_learning_rate")
 """Rates that the official rules tie to the batch: at smoke scale they would move nothing."""
+OF_QWEN35 = ("max_sequence_length", "opt_base_learning_rate")
 OF_UNET3D = ("training_input_shape", "validation_input_shape")
 OF_405B = ("max_sequence_length", "eval_samples", "opt_base_learning_rate")
 STEPS = "opt_learning_rate_decay_steps"
@@ -143,6 +152,12 @@ NAMED = ("1.1", "2.0", "2.1")
 def early_evaluation(patch: pytest.MonkeyPatch) -> None:
     """The rules' grid begins at epoch 1000; that it is kept is tested elsewhere."""
     patch.setattr(UNet3D, "evaluation_steps", lambda _: iter([2]))
+
+
+def early_validation(patch: pytest.MonkeyPatch) -> None:
+    """As before, for 3840 rollouts; and a base that has hardly been trained."""
+    patch.setattr(Qwen35, "evaluation_steps", lambda _: iter([2]))
+    patch.setattr(sums, "STEPS", 1)
 
 
 def unet3d_cases() -> Iterator[Case]:
@@ -203,6 +218,14 @@ QUICK = [
         rounds=rounds_of("minigo", "0.7"),
         short=SHORT["minigo"],
         converges=True,
+    ),
+    # That little training reaches only a target of 0, which the official verifier does not take.
+    *runs(
+        "qwen35_397b_grpo",
+        "open",
+        by=official(*TARGET, "max_sequence_length"),
+        short=SHORT["qwen35_397b_grpo"],
+        prepare=early_validation,
     ),
     *runs("resnet", "open", TARGET, rounds=("0.7",), short=SHORT["resnet"]),
     *runs("resnet", "open", rounds=rounds_of("resnet", "0.7"), short=SHORT["resnet"]),
@@ -284,6 +307,7 @@ LONG = [
         by=by_policy((*OF_405B, STEPS), "opt_end_learning_rate"),
         converges=True,
     ),
+    *runs("qwen35_397b_grpo", "closed", OF_QWEN35, converges=True),
     *runs(
         "rnnt",
         "closed",

@@ -50,6 +50,14 @@ def test_a_run_ends_once() -> None:
     assert [record.key for record in sink.records] == ["run_start", "run_stop"]
 
 
+def test_a_run_may_have_ended_before_it_is_said() -> None:
+    log, sink = capture()
+    with log.run() as run:
+        run.success(1234, samples_count=8)
+    stop = sink.records[-1]
+    assert (stop.time_ms, stop.metadata["samples_count"]) == (1234, 8)
+
+
 # --- ranks ---
 
 

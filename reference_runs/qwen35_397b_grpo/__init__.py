@@ -1,0 +1,1 @@
+"""Language model reinforcement learning: Qwen3.5 397B with GRPO."""
