@@ -103,6 +103,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "max_moves": 10,
         "target": 0.0,
     },
+    "oc20": {"train_samples": 32, "eval_samples": 8, "last_step": 2},
     "resnet": {"train_samples": 64, "eval_samples": 20, "target": 0.0},
     "retinanet": {"train_samples": 16, "eval_samples": 4, "target": 0.0},
     "rgat": {
@@ -221,6 +222,14 @@ LONG = [
         rounds=rounds_of("llama31_405b", "5.0"),
         by=by_policy((*OF_405B, STEPS), "opt_end_learning_rate"),
         converges=True,
+    ),
+    *runs(
+        "oc20",
+        "closed",
+        TARGET,
+        by=by_policy(SAMPLES, *TARGET),
+        short=SHORT["oc20"],
+        converges=False,
     ),
     *runs(
         "rnnt",
