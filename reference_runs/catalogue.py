@@ -36,6 +36,7 @@ HOMES = {
     "rnnt": "rnnt",
     "sentiment": "sentiment",
     "cosmoflow": "cosmoflow",
+    "oc20": "oc20",
     "transformer": "transformer",
 }
 """Benchmark name on the command line → folder below `reference_runs`."""

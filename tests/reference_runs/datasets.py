@@ -147,6 +147,16 @@ def _universes(folder: Path) -> None:
             (folder / part / f"{at}.tfrecord").write_bytes(data)
 
 
+def _structures(folder: Path) -> None:
+    from podium.reference_runs.oc20.config import Oc20
+    from podium.reference_runs.oc20.data import write_made
+
+    changes = {"train_samples": str(TRAINING), "eval_samples": str(EVALUATION)}
+    config = find("oc20").smoke().with_settings(changes)
+    assert isinstance(config, Oc20)
+    write_made(folder, config, seed=1)
+
+
 def _days(folder: Path) -> None:
     rng = np.random.default_rng(1)
     ids = find("dlrm_dcnv2").smoke().ids  # type: ignore[attr-defined]
@@ -302,6 +312,7 @@ LITTLE = {
     "unet3d": Little(_cases, {}, short="cases.txt"),
     "deepcam": Little(_weather, {"batchnorm_span": 4}, short="train"),
     "cosmoflow": Little(_universes, {}, short="train"),
+    "oc20": Little(_structures, {}, short="train"),
     "dlrm_dcnv2": Little(_days, {}, short="labels.npy"),
     "dlrm_v4_hstu": Little(_plays, {"days": 1}, short="positions_L4086.npy"),
     "rgat": Little(_graph, {}, short="train_idx.pt"),

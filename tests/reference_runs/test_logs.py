@@ -114,6 +114,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "max_moves": 10,
         "target": 0.0,
     },
+    "oc20": {"train_samples": 32, "eval_samples": 8, "last_step": 2},
     "qwen35_397b_grpo": {
         "num_prompts_per_step": 2,
         "global_batch_size": 32,
@@ -308,6 +309,14 @@ LONG = [
         converges=True,
     ),
     *runs("qwen35_397b_grpo", "closed", OF_QWEN35, converges=True),
+    *runs(
+        "oc20",
+        "closed",
+        TARGET,
+        by=by_policy(SAMPLES, *TARGET),
+        short=SHORT["oc20"],
+        converges=False,
+    ),
     *runs(
         "rnnt",
         "closed",

@@ -52,6 +52,7 @@ its sizes."""
 
 OF_POLICY = {
     "cosmoflow": {"train_samples", "eval_samples"},
+    "oc20": {"train_samples", "eval_samples"},
     "rgat": {"train_samples", "eval_samples"},
     "transformer": {"eval_samples"},
     "unet3d": {"training_input_shape", "validation_input_shape"},

@@ -1,0 +1,132 @@
+"""Radial and spherical bases of DimeNet: waves between two atoms that vanish at the cutoff.
+
+Source: Gasteiger, Groß, Günnemann, Directional Message Passing for Molecular Graphs (2020),
+section 5. Shape letters: E edges, T triplets, N radial waves, L angular orders.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+SERIES_TERMS = 18
+"""Of the power series: for order 7 at its largest argument, 8, the next is below 1e-16."""
+
+
+def spherical_bessel(order: int, x: Tensor) -> Tensor:
+    """The spherical Bessel function of the first kind of an order, of positive numbers.
+
+    Double precision. Far from 0 by the recurrence from lower orders; where it would amplify
+    rounding, which is below the order, by the power series.
+    """
+    x = x.double()
+    series = term = x**order / math.prod(range(1, 2 * order + 2, 2))
+    for k in range(1, SERIES_TERMS):
+        term = term * (-(x**2) / 2 / (k * (2 * order + 2 * k + 1)))
+        series = series + term
+    lower, this = x.cos() / x, x.sin() / x
+    for each in range(order):
+        lower, this = this, (2 * each + 1) / x * this - lower
+    return torch.where(x < order + 1, series, this)
+
+
+def bessel_zeros(orders: int, count: int) -> Tensor:
+    """The first positive zeros of each order of `spherical_bessel` below `orders`, (L, N)."""
+    # Those of the next order lie between this one's, so that each order needs one zero more
+    zeros = math.pi * torch.arange(1, count + orders, dtype=torch.float64, device="cpu")
+    found = [zeros[:count]]
+    for order in range(1, orders):
+        low, high = zeros[:-1].clone(), zeros[1:].clone()
+        rising = spherical_bessel(order, high) > 0
+        for _ in range(60):
+            middle = (low + high) / 2
+            beyond = (spherical_bessel(order, middle) > 0) == rising
+            low, high = torch.where(beyond, low, middle), torch.where(beyond, middle, high)
+        zeros = (low + high) / 2
+        found.append(zeros[:count])
+    return torch.stack(found)
+
+
+class Envelope:
+    """1/x, bent so that it and its first two derivatives vanish at the cutoff, x = 1."""
+
+    def __init__(self, exponent: int) -> None:
+        p = exponent + 1
+        self.power = p - 1
+        self.factors = (-(p + 1) * (p + 2) / 2, p * (p + 2), -p * (p + 1) / 2)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Its value for distances as shares of the cutoff."""
+        bent = sum(f * x ** (self.power + k) for k, f in enumerate(self.factors))
+        return torch.where(x < 1, 1 / x + bent, torch.zeros_like(x))
+
+    def slope(self, x: Tensor) -> Tensor:
+        """Its derivative."""
+        powers = ((self.power + k, f) for k, f in enumerate(self.factors))
+        bent = sum(f * power * x ** (power - 1) for power, f in powers)
+        return torch.where(x < 1, bent - 1 / x**2, torch.zeros_like(x))
+
+
+class RadialBasis(nn.Module):
+    """Sine waves of the distance over it; their frequencies are trained."""
+
+    def __init__(self, count: int, cutoff: float, envelope: Envelope) -> None:
+        super().__init__()
+        self.cutoff, self.envelope = cutoff, envelope
+        self.frequencies = nn.Parameter(math.pi * torch.arange(1.0, count + 1))
+
+    def forward(self, distance_E: Tensor) -> Tensor:
+        """Waves of each edge, (E, N)."""
+        x_E1 = distance_E[:, None] / self.cutoff
+        waves: Tensor = self.envelope(x_E1) * (self.frequencies * x_E1).sin()
+        return waves
+
+
+class SphericalBasis(nn.Module):
+    """Standing waves in a ball: Bessel functions of a distance, Legendre polynomials of an angle.
+
+    Nothing in it is trained.
+    """
+
+    zeros: Tensor
+    norms: Tensor
+
+    def __init__(self, orders: int, count: int, cutoff: float, envelope: Envelope) -> None:
+        super().__init__()
+        self.cutoff, self.envelope, self.orders = cutoff, envelope, orders
+        zeros_LN = bessel_zeros(orders, count)
+        next_LN = torch.stack([spherical_bessel(n + 1, row) for n, row in enumerate(zeros_LN)])
+        # A wave's square, integrated over the ball, is then 1
+        norms_LN = math.sqrt(2) / next_LN.abs()
+        made = torch.ones(0).device  # where modules are being made, the meta device included
+        for name, values in (("zeros", zeros_LN), ("norms", norms_LN)):
+            self.register_buffer(name, values.to(made), persistent=False)
+
+    def radial(self, distance_E: Tensor) -> tuple[Tensor, Tensor]:
+        """Waves of each distance, (E, L, N), and their derivatives, in the distances' precision."""
+        x_E1 = (distance_E / self.cutoff).double()[:, None]
+        waves, slopes = [], []
+        for order in range(self.orders):
+            zeros_N = self.zeros[order].double()
+            at_EN = x_E1 * zeros_N
+            wave, above = (spherical_bessel(order + more, at_EN) for more in (0, 1))
+            waves.append(wave)
+            # From the recurrence of derivatives: j' = (order / x) j - j of the next order
+            slopes.append((order / at_EN * wave - above) * zeros_N)
+        wave_ELN, slope_ELN = (
+            torch.stack(each, 1) * self.norms.double() for each in (waves, slopes)
+        )
+        bend, fall = (each[..., None] for each in (self.envelope(x_E1), self.envelope.slope(x_E1)))
+        values = bend * wave_ELN
+        changes = (fall * wave_ELN + bend * slope_ELN) / self.cutoff
+        return values.to(distance_E.dtype), changes.to(distance_E.dtype)
+
+    def angular(self, cosine_T: Tensor) -> Tensor:
+        """Spherical harmonics without a direction around the axis, (T, L)."""
+        found = [torch.ones_like(cosine_T), cosine_T]
+        for n in range(1, self.orders - 1):
+            found.append(((2 * n + 1) * cosine_T * found[n] - n * found[n - 1]) / (n + 1))
+        norms = [math.sqrt((2 * n + 1) / (4 * math.pi)) for n in range(self.orders)]
+        return torch.stack([norm * each for norm, each in zip(norms, found, strict=False)], dim=1)
