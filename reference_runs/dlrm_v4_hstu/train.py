@@ -84,7 +84,7 @@ class PlayPrediction(Ranking[DlrmV4]):
             kind, size = first_numbers(name, shape)
             if kind == "constant":
                 return torch.full(shape, size, device=self.device)
-            return (numbers.uniform if kind == "uniform" else numbers.normal)(shape, size)
+            return (numbers.uniform if kind == "uniform" else numbers.normal)(name, shape, size)
 
         return first
 

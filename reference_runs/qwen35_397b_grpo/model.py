@@ -189,13 +189,17 @@ class Decoder(Stack):
         x_BLD = self.embedding(tokens_BL)
         for number, block in enumerate(self.blocks):
             past = () if pasts is None else (pasts[number],)
-            x_BLD = self._checkpointed(block, x_BLD, angles_LP, *past)
+            x_BLD = self.checkpointed(block, x_BLD, angles_LP, *past)
         if targets_BL is None:
             return self._scores(x_BLD)
         flat = x_BLD.flatten(0, 1), targets_BL.flatten()
         slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
-        parts = [self._checkpointed(self._log_probability, x, t) for x, t in slices]
+        parts = [self.checkpointed(self._log_probability, x, t) for x, t in slices]
         return torch.cat(parts).view(targets_BL.shape)
+
+    def _scores(self, x: Tensor) -> Tensor:
+        scores: Tensor = self.output(self.norm(x))
+        return scores
 
     def _log_probability(self, x_ND: Tensor, targets_N: Tensor) -> Tensor:
         return -F.cross_entropy(self._scores(x_ND).float(), targets_N, reduction="none")

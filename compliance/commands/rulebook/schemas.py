@@ -29,6 +29,7 @@ class Of(StrEnum):
     RECORD = "record"
     PROFILE = "profile"
     STUDY = "study"
+    KERNELS = "kernels"
 
 
 def schema_of(of: Of, rules: Round | None = None) -> Schema:
@@ -112,6 +113,14 @@ def _study(_: Round | None) -> Schema:
     return TypeAdapter(Study | DeviceStudy | Schedule).json_schema()
 
 
+def _kernels(_: Round | None) -> Schema:
+    from pydantic import TypeAdapter
+
+    from podium.reference_runs.kernels.result import KernelRun
+
+    return TypeAdapter(KernelRun).json_schema()
+
+
 class _Told(NamedTuple):
     title: str
     about: str
@@ -156,5 +165,8 @@ _SCHEMAS = {
         "podium study",
         "study.json and schedule.json: profiles that podium profile compares, jobs that it plans.",
         _study,
+    ),
+    Of.KERNELS: _Told(
+        "podium kernels", "kernels.json: what podium kernels measures of a device.", _kernels
     ),
 }
