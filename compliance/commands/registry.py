@@ -74,6 +74,10 @@ PANELS = {
             "running.profile:profile",
             "Profile a trainer: steps, layers and kernels, and what measuring each costs.",
         ),
+        "kernels": Command(
+            "running.kernels:app",
+            "Kernels measured one by one: DeepBench's lists, a trainer's own, and comparisons.",
+        ),
         "data": Command(
             "running.data:app",
             "Datasets of the bundled trainers: made from what is published, and verified.",

@@ -72,7 +72,7 @@ def test_a_script_in_a_command_exists(page: Path) -> None:
     assert [script for script in scripts if not (ROOT / script).is_file()] == []
 
 
-GROUPS = ("compat", "data", "rcp", "results", "rules", "system")
+GROUPS = ("compat", "data", "kernels", "rcp", "results", "rules", "system")
 """Commands that have commands."""
 
 

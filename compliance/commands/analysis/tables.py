@@ -58,9 +58,8 @@ def _read(store: Path) -> list[ResultRow]:
     return read_results(connect(store))
 
 
-def _deliver(
-    made: Analysis, form: TextForm, output: Path | None, chart: Path | None = None
-) -> None:
+def deliver(made: Analysis, form: TextForm, output: Path | None, chart: Path | None = None) -> None:
+    """Print an analysis, or write it, and draw its chart where one is asked for."""
     from podium.compliance.report.console import send, width
     from podium.compliance.store.queries.formats import Format
 
@@ -84,7 +83,7 @@ def scaling(
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
     analyse = home.by_model if by_model else home.scaling
-    _deliver(analyse(_read(store)), format, output, chart)
+    deliver(analyse(_read(store)), format, output, chart)
 
 
 def variance(
@@ -98,7 +97,7 @@ def variance(
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
-    _deliver(analyse(_read(store)), format, output, chart)
+    deliver(analyse(_read(store)), format, output, chart)
 
 
 def breakdown(
@@ -113,7 +112,7 @@ def breakdown(
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
-    _deliver(analyse(_read(store), suite=None if every else "hpc"), format, output, chart)
+    deliver(analyse(_read(store), suite=None if every else "hpc"), format, output, chart)
 
 
 def rounds(
@@ -128,7 +127,7 @@ def rounds(
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
-    _deliver(analyse(_read(store), overall=overall), format, output, chart)
+    deliver(analyse(_read(store), overall=overall), format, output, chart)
 
 
 def power(
@@ -142,7 +141,7 @@ def power(
 
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
-    _deliver(analyse(_read(store)), format, output, chart)
+    deliver(analyse(_read(store)), format, output, chart)
 
 
 def cost(
@@ -164,7 +163,7 @@ def cost(
         from podium.compliance.store.analyses.dawnbench import board, read_entry, read_training
 
         told = [(read_entry(path), read_training(path.with_suffix(".tsv"))) for path in dawnbench]
-        _deliver(board(told), format, output)
+        deliver(board(told), format, output)
         return
     from podium.compliance.store.analyses.cost import cost as analyse
     from podium.compliance.store.analyses.cost import read_prices
@@ -174,7 +173,7 @@ def cost(
     refuse_inside("--output", output, [store])
     refuse_inside("--chart", chart, [store])
     listed = read_prices(prices)
-    _deliver(analyse(_read(store), listed, spot=spot), format, output, chart)
+    deliver(analyse(_read(store), listed, spot=spot), format, output, chart)
 
 
 def claims(
@@ -193,7 +192,7 @@ def claims(
 
     refuse_inside("--output", output, [store])
     made = analyse(_read(store), read_claims(file))
-    _deliver(made, format, output)
+    deliver(made, format, output)
     wrong = any(row["verdict"] != "consistent" for row in made.rows)
     raise typer.Exit(Exit.FOUND if wrong else Exit.CLEAN)
 
@@ -209,4 +208,4 @@ def compare(
     from podium.compliance.store.analyses.compare import compare as analyse
 
     refuse_inside("--output", output, [store])
-    _deliver(analyse(_read(store), a, b), format, output)
+    deliver(analyse(_read(store), a, b), format, output)

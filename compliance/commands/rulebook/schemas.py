@@ -28,6 +28,7 @@ class Of(StrEnum):
     RECEIPT = "receipt"
     RECORD = "record"
     PROFILE = "profile"
+    KERNELS = "kernels"
 
 
 def schema_of(of: Of, rules: Round | None = None) -> Schema:
@@ -103,6 +104,14 @@ def _profile(_: Round | None) -> Schema:
     return TypeAdapter(Profile).json_schema()
 
 
+def _kernels(_: Round | None) -> Schema:
+    from pydantic import TypeAdapter
+
+    from podium.reference_runs.kernels.result import KernelRun
+
+    return TypeAdapter(KernelRun).json_schema()
+
+
 class _Told(NamedTuple):
     title: str
     about: str
@@ -142,5 +151,8 @@ _SCHEMAS = {
     ),
     Of.PROFILE: _Told(
         "podium profile", "profile.json: what podium profile measures of a trainer.", _profile
+    ),
+    Of.KERNELS: _Told(
+        "podium kernels", "kernels.json: what podium kernels measures of a device.", _kernels
     ),
 }

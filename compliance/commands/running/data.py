@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +18,7 @@ from podium.compliance.commands.options import (
     QuietOption,
     processes,
 )
+from podium.compliance.commands.running.progress import bar
 from podium.compliance.commands.running.run import SetOption, SubsetOption, pairs, reported
 from podium.compliance.errors import UsageFault
 from podium.compliance.exit_codes import Exit
@@ -92,7 +90,7 @@ def prepare(
 
         recipe = recipe_of(trainer, source, tokenizer, subset=allow_subset)
         try:
-            with _bar("pieces", len(recipe.pieces), quiet=quiet) as move:
+            with bar("pieces", len(recipe.pieces), quiet=quiet) as move:
                 made = make(recipe, target, processes(jobs), move)
         except OSError as error:
             raise UsageFault(f"{target} cannot be made: {error.strerror}") from None
@@ -136,27 +134,12 @@ def verify(
         need_torch()
         from podium.reference_runs.datasets.verify import verified
 
-        with _bar("samples", None, quiet=quiet) as move:
+        with bar("samples", None, quiet=quiet) as move:
             found = verified(
                 request, (samples, processes(jobs) if jobs else 0), checksums, _told(move)
             )
     typer.echo(_json(found) if format is AnswerFormat.JSON else _text(folder, found))
     raise typer.Exit(Exit.CLEAN if found.usable else Exit.FOUND)
-
-
-@contextmanager
-def _bar(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal, which standard output stays free of; what is called with each count."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn(what), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda count: bar.update(task, completed=count)
 
 
 def _told(move: Callable[[int], None]) -> Callable[[Part], None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,21 @@ def _line(path: Path, config: Config, progress: RunProgress) -> None:
         loss = "" if progress.loss is None else f"loss {progress.loss:.4f}, "
         text = f"{path.name}: step {progress.step}, {loss}{config.metric} {progress.quality:.4f}"
         sys.stderr.write(f"{text}\n")
+
+
+@contextmanager
+def bar(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, which standard output stays free of; what is called with each count."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(what), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.update(task, completed=count)
 
 
 def outcome_text(path: Path, config: Config, outcome: Outcome) -> str:

@@ -188,6 +188,18 @@ def _bars(column: str, title: str) -> Callable[[Any, Rows], Any]:
     return draw
 
 
+def _kernels(altair: Any, rows: Rows) -> Any:
+    """TFLOP/s over the FLOP of a kernel; all-reduces by GB/s over milliseconds are left out."""
+    rows[:] = [row for row in rows if row["tflops"]]
+    _family(rows, ("part",))
+    log = altair.Scale(type="log")
+    x = altair.X("flop:Q", scale=log, title="FLOP")
+    y = altair.Y("tflops:Q", scale=log, title="TFLOP/s")
+    points = altair.Chart().mark_point(filled=True, size=12, opacity=0.7)
+    color = altair.Color("device:N", sort=None)
+    return _facets(altair, [points.encode(x=x, y=y, color=color)])
+
+
 def _who(row: dict[str, Any]) -> str:
     return f"{row['submitter']}, {row['system']}, {row['chips'] or '?'} chips"[-60:]
 
@@ -199,5 +211,6 @@ CHARTS: dict[str, Callable[[Any, Rows], Any]] = {
     "rounds": _rounds,
     "power": _bars("kwh", "kWh"),
     "cost": _bars("cost", "US dollars"),
+    "kernels": _kernels,
 }
 """How each analysis is drawn."""

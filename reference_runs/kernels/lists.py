@@ -1,0 +1,77 @@
+"""DeepBench's lists of problems: those of training, and of inference on servers and devices."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+from podium.reference_runs.kernels.problems import (
+    AllReduce,
+    Convolution,
+    ConvolutionPass,
+    Gemm,
+    Listed,
+    Recurrent,
+    RecurrentPass,
+    SparseGemm,
+)
+
+ListName = Literal["training", "server", "device"]
+LISTS: tuple[ListName, ...] = get_args(ListName)
+
+TRAINED_CONVOLUTION: tuple[ConvolutionPass, ...] = get_args(ConvolutionPass)
+TRAINED_RECURRENT: tuple[RecurrentPass, ...] = get_args(RecurrentPass)
+
+
+@cache
+def plain(name: str) -> dict[str, Any]:
+    """A data file beside this module: problems or public sheets."""
+    found: dict[str, Any] = json.loads(files(__package__).joinpath("data", name).read_bytes())
+    return found
+
+
+def rows(kind: str, name: ListName) -> Sequence[Sequence[Any]]:
+    """The rows of a list as DeepBench has them; none where it has no such list."""
+    found: Sequence[Sequence[Any]] = plain("problems.json")[kind].get(name, ())
+    return found
+
+
+def listed(name: ListName, ranks: int) -> list[Listed]:
+    """Every problem of a list, in its order, each once; those of training in all directions."""
+    made = (problem for kind in _MAKERS for problem in _MAKERS[kind](name, ranks))
+    return list(dict.fromkeys(made))
+
+
+def gemms(name: ListName) -> Iterator[Gemm]:
+    """Matrix products."""
+    for m, n, k, a_t, b_t in rows("gemm", name):
+        yield Gemm(m, n, k, bool(a_t), bool(b_t))
+
+
+def convolutions(name: ListName) -> Iterator[Convolution]:
+    """Convolutions, with both backward passes in training."""
+    for row in rows("convolution", name):
+        for direction in TRAINED_CONVOLUTION if name == "training" else TRAINED_CONVOLUTION[:1]:
+            yield replace(Convolution(*row), direction=direction)
+
+
+def recurrents(name: ListName) -> Iterator[Recurrent]:
+    """Recurrent layers, with the backward pass in training."""
+    for cell, hidden, batch, timesteps in rows("recurrent", name):
+        for direction in TRAINED_RECURRENT if name == "training" else TRAINED_RECURRENT[:1]:
+            yield Recurrent(cell, hidden, batch, timesteps, direction)
+
+
+_MAKERS: dict[str, Callable[[ListName, int], Iterator[Listed]]] = {
+    "gemm": lambda name, _: gemms(name),
+    "convolution": lambda name, _: convolutions(name),
+    "recurrent": lambda name, _: recurrents(name),
+    "sparse_gemm": lambda name, _: (SparseGemm(*row) for row in rows("sparse_gemm", name)),
+    "all_reduce": lambda name, ranks: (
+        AllReduce(elements, ranks) for (elements,) in rows("all_reduce", name)
+    ),
+}

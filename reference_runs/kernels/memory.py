@@ -1,0 +1,57 @@
+"""How much memory there is for a kernel, asked before its tensors are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from podium.reference_runs.kernels.problems import AllReduce, Problem, SparseGemm, bytes_of
+
+ROOM = 1.5
+"""Times a kernel's tensors: libraries want buffers of their own."""
+
+
+def needed(problem: Problem, precision: str) -> float:
+    """Bytes that a kernel may take."""
+    size = bytes_of(problem, precision)
+    if isinstance(problem, SparseGemm):
+        # Zeros are drawn in a dense matrix
+        size += 5 * problem.m * problem.k
+    if isinstance(problem, AllReduce):
+        size *= 2
+    return size * ROOM
+
+
+def available(device: torch.device) -> float | None:
+    """Bytes that are free on a device; None where nothing tells."""
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    if device.type == "mps":
+        limit = torch.mps.recommended_max_memory()
+        return float(limit - torch.mps.driver_allocated_memory())
+    known = [each for each in (_of_machine(), _of_group()) if each is not None]
+    return min(known, default=None)
+
+
+def _of_machine() -> float | None:
+    for line in _read("/proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return float(line.split()[1]) * 1024
+    return None
+
+
+def _of_group() -> float | None:
+    """What a container's limit leaves, of cgroup 2; its page cache can be given back."""
+    limit, used = _read("/sys/fs/cgroup/memory.max"), _read("/sys/fs/cgroup/memory.current")
+    if not limit.strip().isdigit() or not used.strip().isdigit():
+        return None
+    told = dict(line.split() for line in _read("/sys/fs/cgroup/memory.stat").splitlines())
+    return float(int(limit) - int(used) + int(told.get("inactive_file", 0)))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""

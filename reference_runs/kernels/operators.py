@@ -1,0 +1,109 @@
+"""What torch's operators are: their kind, and the FLOP and sides of those that are products."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from podium.reference_runs.kernels.problems import Kind
+
+Sides = dict[str, int]
+
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
+CONVOLUTIONS = ("convolution", "convolution_backward")
+
+_PARTS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+    ("attention", ("attention",)),
+    ("embedding", ("embedding",)),
+    ("norm", ("batch_norm", "layer_norm", "layernorm", "group_norm", "rms_norm", "rmsnorm")),
+    ("recurrent", ("lstm", "gru_cell", "rnn")),
+    ("all_reduce", ("allreduce", "all_reduce")),
+)
+"""Parts of an operator's name that tell its kind."""
+
+
+def kind_of(operator: str) -> Kind:
+    """The kind of an operator by its name, aten::mm; `other` for what has no kind of its own."""
+    name = operator.partition("::")[2]
+    if name in PRODUCTS:
+        return "gemm"
+    if name in CONVOLUTIONS:
+        return "convolution"
+    for kind, parts in _PARTS:
+        if any(part in name for part in parts):
+            return kind
+    return "other"
+
+
+def described(operator: str, args: Any, out: Any) -> tuple[float, Sides]:
+    """FLOP and sides of a product, convolution or attention; 0 and none of anything else.
+
+    An operator on one number at a time has no FLOP here, as torch's own counter has it.
+    """
+    name = operator.partition("::")[2]
+    if name in PRODUCTS:
+        return _product(name, args)
+    if name in CONVOLUTIONS:
+        return _forward(args, out) if name == "convolution" else _backward(args)
+    if "scaled_dot_product" in name and len(args) >= 3:
+        return _attention(args, backward=name.endswith("backward"))
+    return 0.0, {}
+
+
+def _product(name: str, args: Any) -> tuple[float, Sides]:
+    # The first of addmm and baddbmm is what the product is added to
+    a, b = args[1:3] if name in ("addmm", "baddbmm") else args[:2]
+    batch = a.shape[0] if len(a.shape) == 3 else 1
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    sides = {"m": m, "n": n, "k": k, "a_t": _transposed(a), "b_t": _transposed(b)}
+    if len(a.shape) == 3:
+        sides = {"batch": batch, **sides}
+    return 2.0 * batch * m * n * k, sides
+
+
+def _transposed(matrix: Any) -> int:
+    """Whether a matrix lies column by column in memory."""
+    rows, columns = matrix.stride()[-2:]
+    return int(rows == 1 and columns >= matrix.shape[-2] and matrix.shape[-1] > 1)
+
+
+def _forward(args: Any, out: Any) -> tuple[float, Sides]:
+    images, filters, transposed = args[0], args[1], args[6]
+    flop = _of_window(images if transposed else out, filters)
+    return flop, _window(images, filters, args[3], args[4])
+
+
+def _backward(args: Any) -> tuple[float, Sides]:
+    given, images, filters, transposed, mask = args[0], args[1], args[2], args[7], args[10]
+    once = _of_window(images if transposed else given, filters)
+    sides = _window(images, filters, args[4], args[5])
+    # Each gradient wanted, but that of the bias, is as much work as the forward pass
+    wanted = {"backward_inputs": int(mask[0]), "backward_weights": int(mask[1])}
+    return once * sum(wanted.values()), {**sides, **wanted}
+
+
+def _of_window(places: Any, filters: Any) -> float:
+    """Every place takes a filter's numbers once: multiplied and added."""
+    flop: float = 2.0 * math.prod(places.shape) * math.prod(filters.shape[1:])
+    return flop
+
+
+def _window(images: Any, filters: Any, stride: Any, padding: Any) -> Sides:
+    names = ("d", "h", "w")[3 - (len(images.shape) - 2) :]
+    sides = {"n": images.shape[0], "c": images.shape[1], "k": filters.shape[0]}
+    for at, name in enumerate(names):
+        sides[name] = images.shape[2 + at]
+        sides[f"filter_{name}"] = filters.shape[2 + at]
+        sides[f"{name}stride"] = stride[at] if len(stride) > 1 else stride[0]
+        sides[f"pad_{name}"] = padding[at] if len(padding) > 1 else padding[0]
+    return sides
+
+
+def _attention(args: Any, *, backward: bool) -> tuple[float, Sides]:
+    query, key, value = args[1:4] if backward else args[:3]
+    batch, heads, queries, width = query.shape
+    keys, value_width = key.shape[-2], value.shape[-1]
+    # Forward: scores, and their values. Backward: scores again, and four gradients
+    sums = 3 * width + 2 * value_width if backward else width + value_width
+    sides = {"batch": batch, "heads": heads, "queries": queries, "keys": keys, "width": width}
+    return 2.0 * batch * heads * queries * keys * sums, sides

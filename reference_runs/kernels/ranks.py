@@ -1,0 +1,159 @@
+"""All-reduce by torch.distributed: processes of this machine, kept for all sizes of a run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.distributed as dist
+
+from podium.reference_runs.kernels.timing import FEWEST, FEWEST_LATE, MOST, narrow, timing
+from podium.reference_runs.kernels.torch_calls import Unsupported
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from podium.reference_runs.kernels.result import Timing
+
+PATIENCE_S = 60.0
+"""How long ranks are waited for beyond the time that a kernel may take."""
+
+
+class RanksLost(Exception):
+    """A rank has ended or does not answer."""
+
+
+class RankGroup:
+    """Ranks that sum tensors; started once, ended by `close`.
+
+    On CUDA each rank has a device of its own and NCCL, elsewhere all share the processor by Gloo.
+    """
+
+    def __init__(self, ranks: int, device: torch.device, limit_s: float) -> None:
+        self._ranks, self._device, self._limit = ranks, device, limit_s
+        self._folder = tempfile.TemporaryDirectory(prefix="podium-ranks-")
+        self._processes: list[Any] = []
+        self._lines: list[Connection] = []
+
+    def timing(self, elements: int) -> Timing:
+        """The times of one all-reduce, each that of the slowest rank.
+
+        Raises Unsupported where there are too few devices, RanksLost where a rank fails.
+        """
+        self.start()
+        for line in self._lines:
+            line.send(elements)
+        found: list[Timing] = [self._answer(line) for line in self._lines]
+        return found[0]
+
+    def start(self) -> None:
+        """Have the ranks meet, unless they have; raises what `timing` does."""
+        if self._processes:
+            return
+        if self._ranks < 2:
+            raise Unsupported("an all-reduce needs --ranks of at least 2")
+        if self._device.type == "mps":
+            raise Unsupported("torch has no all-reduce on MPS")
+        if self._device.type == "cuda" and torch.cuda.device_count() < self._ranks:
+            raise Unsupported(f"{torch.cuda.device_count()} devices, {self._ranks} ranks")
+        context = multiprocessing.get_context("spawn")
+        meeting = str(Path(self._folder.name) / "meeting")
+        threads = max(1, torch.get_num_threads() // self._ranks)
+        for rank in range(self._ranks):
+            ours, theirs = context.Pipe()
+            place = (rank, self._ranks, meeting, self._device.type)
+            work = (place, theirs, self._limit, threads)
+            process = context.Process(target=_serve, args=work, daemon=True)
+            process.start()
+            theirs.close()
+            self._processes.append(process)
+            self._lines.append(ours)
+        for line in self._lines:
+            self._answer(line)
+
+    def _answer(self, line: Connection) -> Any:
+        try:
+            answer = line.recv() if line.poll(self._limit + PATIENCE_S) else "no answer"
+        except (EOFError, OSError):
+            answer = "a rank has ended"
+        if isinstance(answer, str):
+            self.close()
+            raise RanksLost(answer)
+        return answer
+
+    def close(self) -> None:
+        """End the ranks; the next call would start new ones."""
+        for line in self._lines:
+            line.close()
+        for process in self._processes:
+            process.join(1)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        self._processes, self._lines = [], []
+        (Path(self._folder.name) / "meeting").unlink(missing_ok=True)
+
+
+def _serve(place: tuple[int, int, str, str], line: Connection, limit: float, threads: int) -> None:
+    """A rank's life: join the others, then sum what is asked for until nobody asks."""
+    rank, world, meeting, kind = place
+    torch.set_num_threads(threads)
+    device = torch.device(kind, rank) if kind == "cuda" else torch.device("cpu")
+    try:
+        dist.init_process_group(
+            "nccl" if kind == "cuda" else "gloo",
+            init_method=f"file://{meeting}",
+            rank=rank,
+            world_size=world,
+            timeout=timedelta(seconds=limit + PATIENCE_S),
+        )
+        line.send(None)
+        while True:
+            line.send(_timed(line.recv(), device, limit))
+    except (EOFError, BrokenPipeError, KeyboardInterrupt):
+        pass
+    except RuntimeError as error:
+        line.send(str(error).partition("\n")[0])
+    finally:
+        line.close()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+def _timed(elements: int, device: torch.device, limit: float) -> Timing:
+    values = torch.ones(elements, device=device)
+    begin = time.perf_counter()
+    first = _slowest(values)
+    found: list[float] = []
+    while len(found) < MOST:
+        found.append(_slowest(values))
+        late = _agreed(time.perf_counter() > begin + limit, device)
+        if len(found) >= (FEWEST_LATE if late else FEWEST) and (late or narrow(found)):
+            break
+        # Sums would grow beyond what the type can hold
+        values.fill_(1)
+    return timing(found, first=first, cold=None)
+
+
+def _slowest(values: torch.Tensor) -> float:
+    """Seconds of one all-reduce on the rank that takes longest."""
+    dist.barrier()
+    begin = time.perf_counter()
+    dist.all_reduce(values)
+    if values.is_cuda:
+        torch.cuda.synchronize(values.device)
+    took = torch.tensor(time.perf_counter() - begin, device=values.device)
+    dist.all_reduce(took, dist.ReduceOp.MAX)
+    return float(took)
+
+
+def _agreed(mine: bool, device: torch.device) -> bool:
+    """Whether any rank says so: all must stop together."""
+    said = torch.tensor(float(mine), device=device)
+    dist.all_reduce(said, dist.ReduceOp.MAX)
+    return bool(said)

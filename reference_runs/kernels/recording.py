@@ -1,0 +1,238 @@
+"""The operators that a step calls, with the shapes, strides and types of what they are given."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from podium.reference_runs.kernels.operators import described, kind_of
+from podium.reference_runs.kernels.problems import Call
+from podium.reference_runs.kernels.tape import Tape
+from podium.reference_runs.kernels.timing import Prepared
+from podium.reference_runs.kernels.torch_calls import Place, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ASKED = "aten::_local_scalar_dense"
+"""A program asks for the value of a tensor of one number."""
+_SILENT = (_ASKED, "aten::lift_fresh", "aten::detach")
+_MARKS = "profiler::"
+
+KEPT_VALUES = 1 << 22
+"""Integers, such as places in a table, are kept as they were up to so many."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A tensor as an operator was given it; `values` are integers' own, where they are known."""
+
+    sides: tuple[int, ...]
+    strides: tuple[int, ...]
+    type: torch.dtype
+    values: torch.Tensor | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        text = f"{str(self.type).removeprefix('torch.')}[{','.join(map(str, self.sides))}]"
+        if self.strides != _contiguous(self.sides):
+            text += f"@({','.join(map(str, self.strides))})"
+        return text
+
+    def made(self, place: Place) -> torch.Tensor:
+        """Such a tensor on a device: its own integers, else numbers between 0 and 1."""
+        size = 1 + sum((n - 1) * step for n, step in zip(self.sides, self.strides, strict=True))
+        if self.values is not None:
+            return self.values.to(place.device, copy=True)
+        count = 0 if 0 in self.sides else size
+        if self.type.is_floating_point:
+            flat = place._replace(type=self.type).filled(count, 0.0)
+        else:
+            flat = torch.zeros(count, dtype=self.type, device=place.device)
+        return flat.as_strided(self.sides, self.strides)
+
+
+class Sparse(NamedTuple):
+    """A sparse tensor, of whose entries nothing is known."""
+
+    sides: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"sparse[{','.join(map(str, self.sides))}]"
+
+
+@dataclass
+class Recorded:
+    """An operator with one set of inputs: how to call it again, and how often a step does."""
+
+    problem: Call
+    function: Any
+    given: Any
+    count: int = 0
+
+    def prepared(self, place: Place) -> Prepared:
+        """The operator with tensors like those that it was given."""
+        held: list[Any] = []
+
+        def restore() -> None:
+            held[:] = [tree_map(lambda each: _made(each, place), self.given, is_leaf=_is_shape)]
+
+        restore()
+        function = self.function
+
+        def call() -> object:
+            args, kwargs = held[0]
+            return function(*args, **kwargs)
+
+        # What writes to its inputs would drive them to infinity or to zero
+        changes = function._schema.is_mutable
+        return Prepared(call, restore if changes else None)
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, Shape | Sparse)
+
+
+def _made(value: Any, place: Place) -> Any:
+    if isinstance(value, Sparse):
+        raise Unsupported("a sparse tensor is given to it")
+    if isinstance(value, Shape):
+        return value.made(place)
+    return place.device if isinstance(value, torch.device) else value
+
+
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Records what is called while it is entered.
+
+    A tape gets the calls in their order, too. Without one the tensors are fake, and a program that
+    asks for the value of a number is told 1.
+    """
+
+    def __init__(self, tape: Tape | None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.found: dict[tuple[str, str, str], Recorded] = {}
+        self._tape = tape
+        self._updates = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call an operator and record it."""
+        name, kwargs = func._overloadpacket._qualified_op_name, kwargs or {}
+        if name == _ASKED and self._tape is None:
+            return _one(args[0].dtype)
+        if name.startswith((_MARKS, *_SILENT)):
+            return func(*args, **kwargs)
+        # Looked at before the call, which may change them
+        given = args, kwargs
+        kept = tree_map(_shaped, given)
+        parts = self._tape.parts(given) if self._tape else None
+        out = func(*args, **kwargs)
+        if _works(func, given, out):
+            problem = self._note(func, name, kept, (given, out))
+            if self._tape:
+                self._tape.add(problem, func, parts, out)
+        return out
+
+    def _note(self, func: Any, name: str, kept: Any, tensors: Any) -> Call:
+        kind = "optimizer" if self._updates else kind_of(name)
+        text = _text(kept)
+        key = kind, str(func), text
+        if key not in self.found:
+            (args, _), out = tensors
+            flop, sides = described(name, args, out)
+            size = float(sum(_size(each) for each in _tensors(tensors)))
+            problem = Call(kind, name, text, flop, size, tuple(sides.items()))
+            self.found[key] = Recorded(problem, func, kept)
+        self.found[key].count += 1
+        return self.found[key].problem
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record what is called, and what of it optimizers call."""
+        hooks = [
+            register_optimizer_step_pre_hook(lambda *_: self._update(True)),
+            register_optimizer_step_post_hook(lambda *_: self._update(False)),
+        ]
+        try:
+            with self:
+                yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _update(self, begins: bool) -> None:
+        self._updates = begins
+
+
+def _shaped(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    if value.layout is not torch.strided:
+        return Sparse(tuple(value.shape))
+    whole = not value.is_floating_point() and not value.is_complex()
+    fake = isinstance(value, torch._subclasses.FakeTensor)
+    keeps = whole and not fake and value.numel() <= KEPT_VALUES
+    return Shape(
+        tuple(value.shape),
+        tuple(value.stride()),
+        value.dtype,
+        value.detach().clone() if keeps else None,
+    )
+
+
+def _works(func: Any, given: Any, out: Any) -> bool:
+    """Whether an operator does more than look at its inputs another way."""
+    if func._schema.is_mutable:
+        return True
+    known = {_storage(each) for each in _tensors(given)}
+    return any(_storage(each) not in known for each in _tensors(out))
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except NotImplementedError:  # sparse tensors have none of their own
+        return id(tensor)
+
+
+def _size(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size() if tensor.layout is torch.strided else 0
+
+
+def _text(kept: Any) -> str:
+    args, kwargs = kept
+    named = [f"{name}={_word(value)}" for name, value in kwargs.items()]
+    return ", ".join([*map(_word, args), *named])
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list | tuple) and not isinstance(value, Sparse):
+        return f"[{', '.join(map(_word, value))}]"
+    if isinstance(value, torch.dtype):
+        return str(value).removeprefix("torch.")
+    if isinstance(value, torch.Generator):
+        return "generator"
+    return str(value)
+
+
+def _contiguous(sides: tuple[int, ...]) -> tuple[int, ...]:
+    steps = [math.prod(max(n, 1) for n in sides[at + 1 :]) for at in range(len(sides))]
+    return tuple(steps)
+
+
+def _one(kind: torch.dtype) -> bool | int | float:
+    if kind is torch.bool:
+        return True
+    return 1.0 if kind.is_floating_point else 1

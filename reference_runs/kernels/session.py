@@ -1,0 +1,294 @@
+"""A list of kernels measured one after the other: within a budget, and going on after a kill."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+
+import torch
+
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.kernels.memory import available, needed
+from podium.reference_runs.kernels.problems import AllReduce, Kind, Problem, bytes_of
+from podium.reference_runs.kernels.ranks import RankGroup, RanksLost
+from podium.reference_runs.kernels.result import KernelRun, Measured, Status, Timing
+from podium.reference_runs.kernels.timing import Prepared, Stopwatch, clock_of
+from podium.reference_runs.kernels.torch_calls import TYPES, Place, Unsupported, prepared
+from podium.reference_runs.profiling.profile import Roof
+
+LIMIT_S = 2.0
+"""Seconds that a kernel is repeated for at most, after its first calls."""
+SHARE_OF_BUDGET = 1 / 40
+CALLS = 4
+"""How often a kernel is called at least."""
+MOST_OF_BUDGET = 1 / 10
+"""A kernel that would take more of a budget is left out: others would not be measured."""
+KEEP_S = 1.0
+"""A run that is killed loses the kernels of so many seconds."""
+
+ROOF_SIZES = {"cpu": (1024, 1 << 24)}
+LARGE_ROOF = 8192, 1 << 28
+"""Side of the product and numbers of the copy that tell what a device can do; of an accelerator."""
+ROOF_CALLS = 7
+
+NO_TIME = "no time left in the budget"
+_UNSUPPORTED = ("not implemented", "not supported", "unsupported", "not available", "only supports")
+_NO_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A problem to be measured, how it is called where a list does not say, and how often."""
+
+    problem: Problem
+    count: float = 1
+    make: Callable[[Place], Prepared] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """Where and how kernels are measured; two runs are comparable, and one goes on, where equal."""
+
+    source: str
+    device: torch.device
+    precision: str
+    threads: int
+    ranks: int
+
+    def empty(self, budget_s: float | None) -> KernelRun:
+        """A run of these conditions with nothing measured."""
+        cuda = self.device.type == "cuda"
+        name = torch.cuda.get_device_name(self.device) if cuda else platform.machine()
+        return KernelRun(
+            source=self.source,
+            device=str(self.device),
+            device_name=name,
+            clock=clock_of(self.device),
+            precision=self.precision,
+            threads=self.threads,
+            ranks=self.ranks,
+            torch=str(torch.__version__),
+            budget_s=budget_s,
+        )
+
+    def listed(self, kernels: tuple[Measured, ...]) -> KernelRun:
+        """A run whose kernels are told and not measured."""
+        return replace(self.empty(None), kernels=kernels, complete=True)
+
+
+def device_of(name: str) -> torch.device:
+    """The device that `--device` names; raises RunFault where it is not there."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise RunFault(f"--device is {name}; must be auto, cpu, cuda or mps") from None
+    if device.type == "cuda" and torch.cuda.device_count() <= (device.index or 0):
+        raise RunFault(f"--device is {name}; no such CUDA device is visible to torch")
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise RunFault("--device is mps; torch cannot use it here")
+    if device.type not in ("cpu", "cuda", "mps"):
+        raise RunFault(f"--device is {name}; must be auto, cpu, cuda or mps")
+    return device
+
+
+def threads_of(wanted: int | None) -> int:
+    """Have torch use so many threads, where it is said; returns how many it uses."""
+    if wanted is not None:
+        torch.set_num_threads(wanted)
+    return torch.get_num_threads()
+
+
+def allow_tf32(device: torch.device, precision: str) -> None:
+    """Let a GPU compute products in TF32 or not; raises RunFault where there is none."""
+    if precision == "tf32" and device.type != "cuda":
+        raise RunFault("--precision tf32 needs --device cuda")
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+
+
+class Bench:
+    """Measures kernels under some conditions; `close` ends the ranks that it has started."""
+
+    def __init__(self, conditions: Conditions, budget_s: float | None) -> None:
+        self.conditions = conditions
+        device, precision = conditions.device, conditions.precision
+        self._place = Place(device, TYPES[precision])
+        limit = LIMIT_S if budget_s is None else min(LIMIT_S, budget_s * SHARE_OF_BUDGET)
+        self._watch = Stopwatch(device, limit)
+        self.roof = roof_of(self._place, self._watch)
+        self._group = RankGroup(conditions.ranks, device, limit)
+
+    def ready(self, items: Sequence[Item]) -> None:
+        """Start what some kernels need beside this process: no budget is spent on it."""
+        if any(isinstance(each.problem, AllReduce) for each in items):
+            # What is wrong with them is said of each kernel
+            with suppress(Unsupported, RanksLost):
+                self._group.start()
+
+    def close(self) -> None:
+        """End what runs beside this process."""
+        self._group.close()
+
+    def least_s(self, problem: Problem) -> float:
+        """Seconds that measuring a kernel takes at least, by what the device does at best."""
+        size = bytes_of(problem, self.conditions.precision)
+        once = max(problem.flop / self.roof.flop_per_s, size / self.roof.bytes_per_s)
+        # Its tensors are filled first
+        return CALLS * once + 2 * size / self.roof.bytes_per_s
+
+    def measured(self, item: Item) -> Measured:
+        """Measure a kernel, or say why not."""
+        problem, precision = item.problem, self.conditions.precision
+        found = skipped(item, precision, "")
+        room, wanted = available(self.conditions.device), needed(problem, precision)
+        if room is not None and wanted > room:
+            return replace(found, reason=f"needs {_mb(wanted)} of memory; {_mb(room)} are free")
+        try:
+            return self._rated(replace(found, status="measured", timing=self._timing(item)))
+        except (Unsupported, NotImplementedError) as error:
+            return replace(found, reason=_line(error))
+        except RanksLost as error:
+            return replace(found, status="failed", reason=_line(error))
+        except (RuntimeError, MemoryError) as error:
+            return replace(found, status=_status(error), reason=_line(error))
+
+    def _timing(self, item: Item) -> Timing:
+        if isinstance(item.problem, AllReduce):
+            return self._group.timing(item.problem.elements)
+        if item.make is not None:
+            return self._watch.timing(item.make(self._place))
+        return self._watch.timing(prepared(item.problem, self._place))
+
+    def _rated(self, found: Measured) -> Measured:
+        assert found.timing is not None
+        seconds = found.timing.median_ms / 1000
+        rate, flow = found.flop / seconds, found.bytes / seconds
+        alone = not isinstance(found.problem, AllReduce)
+        return replace(
+            found,
+            tflops=rate / 1e12 if found.flop else None,
+            gb_per_s=flow / 1e9 if found.bytes else None,
+            flop_share=rate / self.roof.flop_per_s if found.flop else None,
+            # Numbers of all ranks are no traffic of one device's memory
+            bandwidth_share=flow / self.roof.bytes_per_s if found.bytes and alone else None,
+        )
+
+
+def roof_of(place: Place, watch: Stopwatch) -> Roof:
+    """FLOP/s of a large product, bytes/s of a copy: the best of a few, by the kernels' clock."""
+    side, count = ROOF_SIZES.get(place.device.type, LARGE_ROOF)
+    matrix, data = place.random(side, side), place.random(count)
+    target = torch.empty_like(data)
+    with torch.no_grad():
+        product = watch.best(lambda: matrix @ matrix, ROOF_CALLS)
+        copy = watch.best(lambda: target.copy_(data), ROOF_CALLS)
+    # A copy reads each byte and writes it
+    size = 2 * count * data.element_size()
+    return Roof(flop_per_s=2 * side**3 / product, bytes_per_s=size / copy)
+
+
+def skipped(item: Item, precision: str, reason: str) -> Measured:
+    """A kernel that is not measured."""
+    size = bytes_of(item.problem, precision)
+    return Measured(
+        problem=item.problem,
+        status="skipped",
+        flop=item.problem.flop,
+        bytes=size,
+        count=item.count,
+        reason=reason,
+    )
+
+
+def measure(
+    items: Sequence[Item],
+    bench: Bench,
+    *,
+    budget_s: float | None = None,
+    order: Sequence[int] | None = None,
+    known: Mapping[Problem, Measured] | None = None,
+    keep: Callable[[KernelRun], None] = lambda _: None,
+    watch: Callable[[int], None] = lambda _: None,
+) -> KernelRun:
+    """Measure every kernel that is not known; `keep` gets the run as far as it has come.
+
+    With a budget, `order` says which come first. `watch` is told how many are done.
+    """
+    conditions, known = bench.conditions, known or {}
+    bench.ready(items)
+    end = time.perf_counter() + (budget_s or 0)
+    made = replace(conditions.empty(budget_s), roof=bench.roof)
+    found = [skipped(each, conditions.precision, NO_TIME) for each in items]
+    kept = 0.0
+    for done, at in enumerate(range(len(items)) if order is None else order):
+        item = items[at]
+        if item.problem in known:
+            found[at] = replace(known[item.problem], count=item.count)
+        elif budget_s is None or _fits(bench.least_s(item.problem), budget_s, end):
+            found[at] = bench.measured(item)
+        watch(done + 1)
+        if time.perf_counter() > kept + KEEP_S:
+            keep(replace(made, kernels=_as_far(found)))
+            kept = time.perf_counter()
+    return replace(made, kernels=tuple(found), notes=_notes(found, budget_s), complete=True)
+
+
+def _fits(least_s: float, budget_s: float, end: float) -> bool:
+    return least_s < min(budget_s * MOST_OF_BUDGET, end - time.perf_counter())
+
+
+def _as_far(found: Sequence[Measured]) -> tuple[Measured, ...]:
+    return tuple(each for each in found if each.reason != NO_TIME)
+
+
+def _notes(found: Sequence[Measured], budget_s: float | None) -> tuple[str, ...]:
+    left = sum(each.reason == NO_TIME for each in found)
+    if budget_s is None or not left:
+        return ()
+    done = len(found) - left
+    return (f"budget {budget_s:g} s: {done} of {len(found)} kernels, spread over kinds and sizes",)
+
+
+def spread(problems: Sequence[Problem]) -> list[int]:
+    """An order whose every beginning is spread over the kinds, and over the sizes of each."""
+    groups: dict[Kind, list[int]] = {}
+    for at in sorted(range(len(problems)), key=lambda at: _size(problems[at])):
+        groups.setdefault(problems[at].kind, []).append(at)
+    turns = zip_longest(*([group[at] for at in halved(len(group))] for group in groups.values()))
+    return [at for at in chain.from_iterable(turns) if at is not None]
+
+
+def halved(count: int) -> Iterator[int]:
+    """The numbers below `count`: the middle one, the middles of both halves, and so on."""
+    spans = deque([(0, count)])
+    while spans:
+        low, high = spans.popleft()
+        if low < high:
+            middle = (low + high) // 2
+            yield middle
+            spans += [(low, middle), (middle + 1, high)]
+
+
+def _size(problem: Problem) -> tuple[float, float]:
+    return problem.flop, bytes_of(problem, "fp32")
+
+
+def _status(error: Exception) -> Status:
+    text = str(error).lower()
+    known = any(sign in text for sign in (*_UNSUPPORTED, *_NO_MEMORY))
+    return "skipped" if known or isinstance(error, MemoryError) else "failed"
+
+
+def _line(error: Exception) -> str:
+    return (str(error).partition("\n")[0] or type(error).__name__)[:200]
+
+
+def _mb(size: float) -> str:
+    return f"{size / 1e6:,.0f} MB"

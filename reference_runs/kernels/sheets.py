@@ -1,0 +1,105 @@
+"""DeepBench's public sheets of eleven devices, as references to compare with (Apache-2.0).
+
+What is known to be wrong in them is put right here, and said in a sheet's notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.kernels.compare import Entry
+from podium.reference_runs.kernels.lists import TRAINED_CONVOLUTION, plain, rows
+from podium.reference_runs.kernels.problems import (
+    AllReduce,
+    Convolution,
+    Gemm,
+    Problem,
+    Recurrent,
+)
+
+SLIPPED_K = {1530: 1536}
+"""All sheets but those of AMD have the first in eight rows whose problem has the second."""
+SLIPPED_ELEMENTS = {16777216: 16777217}
+"""Every sheet of all-reduces has the first, the list the second."""
+
+Times = Iterator[tuple[Problem, float | None]]
+
+
+def names() -> tuple[str, ...]:
+    """The sheets: device and precision."""
+    return tuple(name for name in plain("sheets.json") if ":" in name)
+
+
+def sheet(name: str) -> Entry:
+    """A sheet by its name; without a precision, that of fp32. Raises RunFault for another."""
+    known = name if ":" in name else f"{name}:fp32"
+    if known not in names():
+        near = get_close_matches(known, names(), 1)
+        hint = f"did you mean {near[0]}" if near else "podium kernels compare --list names them"
+        raise RunFault(f"there is no file and no public sheet {name}; {hint}")
+    found = plain("sheets.json")[known]
+    times: dict[Problem, list[float]] = {}
+    for kind, read in _READERS.items():
+        for problem, ms in read(found[kind]) if kind in found else ():
+            # N/A in the sheet
+            if ms:
+                times.setdefault(problem, []).append(ms)
+    device, _, precision = known.partition(":")
+    return Entry(
+        name=known,
+        precision=precision,
+        ms={problem: sum(each) / len(each) for problem, each in times.items()},
+        notes=tuple(_notes(device, found)),
+    )
+
+
+def _gemms(found: Mapping[str, Any]) -> Times:
+    listed = rows("gemm", "training")
+    for at, ms in enumerate(found["ms"]):
+        m, n, k, a_t, b_t = found.get("other", {}).get(str(at), listed[at])
+        yield Gemm(m, n, SLIPPED_K.get(k, k), bool(a_t), bool(b_t)), ms
+
+
+def _convolutions(found: Mapping[str, Any]) -> Times:
+    for at, row in enumerate(rows("convolution", "training")):
+        for direction in TRAINED_CONVOLUTION:
+            yield replace(Convolution(*row), direction=direction), found[f"{direction}_ms"][at]
+
+
+def _recurrents(found: Mapping[str, Any]) -> Times:
+    for at, row in enumerate(rows("recurrent", "training")):
+        yield replace(Recurrent(*row), direction="forward"), found["forward_ms"][at]
+        backward = found["backward_ms"][at]
+        if backward is not None:
+            # Some sheets have the weights' gradient in a column of its own
+            backward += found["backward_weights_ms"][at] or 0
+        yield replace(Recurrent(*row), direction="backward"), backward
+
+
+def _all_reduces(found: Any) -> Times:
+    for elements, ranks, _nodes, ms, *_ in found:
+        yield AllReduce(SLIPPED_ELEMENTS.get(elements, elements), ranks), ms
+
+
+_READERS = {
+    "gemm": _gemms,
+    "convolution": _convolutions,
+    "recurrent": _recurrents,
+    "all_reduce": _all_reduces,
+}
+
+
+def _notes(device: str, found: Mapping[str, Any]) -> Iterator[str]:
+    others = found.get("gemm", {}).get("other", {}).values()
+    slips = sum(row[2] in SLIPPED_K for row in others)
+    if slips:
+        yield f"{device}: K is 1530 in {slips} rows of the sheet, taken as the list's 1536"
+    if len(others) > slips:
+        yield f"{device}: {len(others) - slips} products have other sides than the list's"
+    if found.get("convolution", {}).get("p_q"):
+        count = len(found["convolution"]["p_q"])
+        yield f"{device}: {count} rates of the sheet count half a pixel less; not here"

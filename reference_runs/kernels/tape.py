@@ -1,0 +1,207 @@
+"""A recorded step played again: its operators in their order, on the tensors that they had.
+
+What modules, autograd, optimizers and loaders do around operators is left out; caches and the
+allocator are in the state that a step has them in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+from podium.reference_runs.kernels.timing import CLOCKS, clock_of, wait
+
+EMPTY = 200
+"""Calls of an operator that does nothing: what they take is none of a kernel's."""
+_EMPTY = "nothing"
+
+
+class Part(NamedTuple):
+    """A tensor as a part of a numbered storage."""
+
+    storage: int
+    offset: int
+    sides: tuple[int, ...]
+    strides: tuple[int, ...]
+    type: torch.dtype
+
+
+class Played(NamedTuple):
+    """One call: which kernel it is, its inputs as parts, and the storages that it makes.
+
+    `made` has the place of each among the tensors that it returns. `over` are the storages and
+    parts that no later call uses.
+    """
+
+    kernel: Hashable
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    made: tuple[tuple[int, int], ...]
+    over: tuple[int | Part, ...] = ()
+
+
+class Tape:
+    """The calls of a step in order; all storages are held until `finish`, so that none is reused.
+
+    A storage that no call has made is kept for good: weights, state, and the batch.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[Played] = []
+        self._numbers: dict[int, int] = {}
+        self._held: list[Any] = []
+        self._kept: dict[int, Any] = {}
+
+    def parts(self, given: Any) -> Any:
+        """Inputs with each tensor as a part of a storage; sparse ones stay as they are."""
+        return tree_map(self._part, given)
+
+    def _part(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+            return value
+        storage = value.untyped_storage()
+        number = self._numbers.get(storage._cdata)
+        if number is None:
+            number = self._number(storage)
+            self._kept[number] = storage
+        offset = int(value.storage_offset())
+        return Part(number, offset, tuple(value.shape), tuple(value.stride()), value.dtype)
+
+    def _number(self, storage: Any) -> int:
+        number = self._numbers[storage._cdata] = len(self._held)
+        self._held.append(storage)
+        return number
+
+    def add(self, kernel: Hashable, function: Any, inputs: Any, out: Any) -> None:
+        """Note a call with its inputs as parts, once it has returned."""
+        made = []
+        for at, each in enumerate(_tensors(out)):
+            if each.layout is torch.strided:
+                storage = each.untyped_storage()
+                if storage._cdata not in self._numbers:
+                    made.append((at, self._number(storage)))
+        self._calls.append(Played(kernel, function, inputs[0], inputs[1], tuple(made)))
+
+    def finish(self) -> None:
+        """Let go of what calls have made, and find out when each is used for the last time."""
+        last: dict[int | Part, int] = {}
+        for at, call in enumerate(self._calls):
+            used = _parts((call.args, call.kwargs))
+            storages = [*(each.storage for each in used), *(number for _, number in call.made)]
+            last |= dict.fromkeys((*used, *storages), at)
+        over: list[list[int | Part]] = [[] for _ in self._calls]
+        for each, at in last.items():
+            if (each.storage if isinstance(each, Part) else each) not in self._kept:
+                over[at].append(each)
+        self._calls = [
+            call._replace(over=tuple(each)) for call, each in zip(self._calls, over, strict=True)
+        ]
+        self._held.clear()
+        self._numbers.clear()
+
+    def play(self, device: torch.device) -> dict[Hashable, float]:
+        """Milliseconds that all calls of each kernel take in one step."""
+        clock = _EventClock(device) if device.type == "cuda" else _Clock(device)
+        one = (torch.zeros(1, device=device),)
+        for _ in range(EMPTY):
+            clock.timed(_EMPTY, torch.ops.aten.alias, one, {})
+        self._play(clock)
+        taken, calls = clock.taken(), Counter(call.kernel for call in self._calls)
+        own = taken.pop(_EMPTY) / EMPTY
+        return {each: max(0.0, taken[each] - own * count) for each, count in calls.items()}
+
+    def _play(self, clock: _Clock) -> None:
+        """Call everything once; what happens between calls is kept short, to leave caches alone."""
+        held = dict(self._kept)
+        tensors: dict[Part, Any] = {}
+
+        def tensor(value: Any) -> Any:
+            if isinstance(value, list):
+                return [tensor(each) for each in value]
+            if not isinstance(value, Part):
+                return value
+            found = tensors.get(value)
+            if found is None:
+                storage, *place, kind = value
+                empty = torch.empty(0, dtype=kind, device=held[storage].device)
+                found = tensors[value] = empty.set_(held[storage], *place)
+            return found
+
+        with torch.no_grad():
+            for call in self._calls:
+                args = [tensor(each) for each in call.args]
+                kwargs = {name: tensor(each) for name, each in call.kwargs.items()}
+                out = clock.timed(call.kernel, call.function, args, kwargs)
+                if call.made:
+                    given = (out,) if isinstance(out, torch.Tensor) else _tensors(out)
+                    for at, number in call.made:
+                        held[number] = given[at].untyped_storage()
+                    del given
+                del out, args, kwargs
+                for each in call.over:
+                    if isinstance(each, Part):
+                        tensors.pop(each, None)
+                    else:
+                        del held[each]
+
+
+def _parts(values: Any) -> list[Part]:
+    return [each for each in tree_leaves(values, is_leaf=_is_part) if _is_part(each)]
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, Part)
+
+
+def _tensors(values: Any) -> Sequence[torch.Tensor]:
+    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
+
+
+class _Clock:
+    """Times calls, waiting for the device after each where it works on its own."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device, self._now = device, CLOCKS[clock_of(device)]
+        self._times: dict[Hashable, float] = defaultdict(float)
+
+    def timed(self, kernel: Hashable, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call it and time it."""
+        now = self._now
+        wait(self._device)
+        begin = now()
+        out = call(*args, **kwargs)
+        wait(self._device)
+        self._times[kernel] += now() - begin
+        return out
+
+    def taken(self) -> dict[Hashable, float]:
+        """Milliseconds of each kernel."""
+        return {kernel: seconds * 1000 for kernel, seconds in self._times.items()}
+
+
+class _EventClock(_Clock):
+    """Times calls by a GPU's events, so that the host need not wait for each."""
+
+    def __init__(self, device: torch.device) -> None:
+        super().__init__(device)
+        self._marks: list[tuple[Hashable, Any, Any]] = []
+
+    def timed(self, kernel: Hashable, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        begin.record()
+        out = call(*args, **kwargs)
+        end.record()
+        self._marks.append((kernel, begin, end))
+        return out
+
+    def taken(self) -> dict[Hashable, float]:
+        torch.cuda.synchronize()
+        for kernel, begin, end in self._marks:
+            self._times[kernel] += begin.elapsed_time(end) / 1000
+        self._marks.clear()
+        return super().taken()

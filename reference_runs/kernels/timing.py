@@ -1,0 +1,166 @@
+"""How long a call takes: repeated until its median is known well, warm and cold apart."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from podium.reference_runs.kernels.clocks import clock_mhz
+from podium.reference_runs.kernels.result import Clock, Timing
+
+NARROW = 0.02
+"""Width of the median's interval, as a share of it, at which a kernel is known well enough."""
+FEWEST, MOST = 5, 300
+"""Samples of warm calls;"""
+FEWEST_LATE = 2
+"""where these take longer than a kernel may."""
+COLD_CALLS = 3
+SAMPLE_S = {"cpu": 2e-4}
+"""Calls are taken together until a sample lasts so long; elsewhere, where waiting costs more,"""
+LONG_SAMPLE_S = 1e-3
+
+EVICTED = {"cpu": 1 << 26}
+"""Bytes written before a cold call: more than the last cache of most processors;"""
+EVICTED_ELSEWHERE = 1 << 28
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel with its tensors: `call` runs it, `restore` brings tensors it changed back."""
+
+    call: Callable[[], object]
+    restore: Callable[[], object] | None = None
+
+
+def wait(device: torch.device) -> None:
+    """Wait until the device has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def clock_of(device: torch.device) -> Clock:
+    """What a device's calls are timed by.
+
+    One thread on a processor: its own time, which does not count what others do beside it.
+    """
+    alone = device.type == "cpu" and torch.get_num_threads() == 1
+    return "processor" if alone else "wall"
+
+
+CLOCKS: dict[Clock, Callable[[], float]] = {
+    "processor": time.process_time,
+    "wall": time.perf_counter,
+}
+
+
+class Stopwatch:
+    """Times kernels on a device; `limit_s` is how long one may take in all, once it was called."""
+
+    def __init__(self, device: torch.device, limit_s: float) -> None:
+        self._device, self._limit = device, limit_s
+        self._now = CLOCKS[clock_of(device)]
+        self._sample = SAMPLE_S.get(device.type, LONG_SAMPLE_S)
+        size = EVICTED.get(device.type, EVICTED_ELSEWHERE)
+        self._evicted = torch.zeros(size // 4, device=device)
+
+    def timing(self, kernel: Prepared) -> Timing:
+        """The times of a kernel; what it raises is the caller's."""
+        end = time.perf_counter() + self._limit
+        first = self._taken(kernel, 1)
+        clock = clock_mhz(self._device)
+        cold = self._cold(kernel, end)
+        warm = self._warm(kernel, end, min(first, *cold))
+        return timing(
+            warm,
+            first=first,
+            cold=statistics.median(cold),
+            clock=_mean(clock, clock_mhz(self._device)),
+        )
+
+    def _cold(self, kernel: Prepared, end: float) -> list[float]:
+        found: list[float] = []
+        while len(found) < COLD_CALLS and not (found and time.perf_counter() > end):
+            self._evicted.add_(1)
+            found.append(self._taken(kernel, 1))
+        return found
+
+    def _warm(self, kernel: Prepared, end: float, once: float) -> list[float]:
+        if once < self._sample:
+            # A cold call of a short kernel says little about a warm one
+            once = self._taken(kernel, 10)
+        together = max(1, min(1000, math.ceil(self._sample / max(once, 1e-7))))
+        found: list[float] = []
+        while len(found) < MOST:
+            found.append(self._taken(kernel, together))
+            late = time.perf_counter() > end
+            if len(found) < (FEWEST_LATE if late else FEWEST):
+                continue
+            if late or narrow(found):
+                break
+        return found
+
+    def best(self, call: Callable[[], object], calls: int) -> float:
+        """Seconds of the fastest of several calls."""
+        return min(self._taken(Prepared(call), 1) for _ in range(calls))
+
+    def _taken(self, kernel: Prepared, calls: int) -> float:
+        """Seconds of each of several calls."""
+        if kernel.restore is not None:
+            kernel.restore()
+        call, now = kernel.call, self._now
+        wait(self._device)
+        begin = now()
+        for _ in range(calls):
+            call()
+        wait(self._device)
+        return (now() - begin) / calls
+
+
+def timing(
+    warm: Sequence[float],
+    *,
+    first: float,
+    cold: float | None,
+    clock: float | None = None,
+) -> Timing:
+    """What samples in seconds say; `warm` must not be empty."""
+    low, high = median_interval(warm)
+    middle = statistics.median(warm)
+    quartiles = statistics.quantiles(warm, n=4) if len(warm) > 1 else [middle] * 3
+    return Timing(
+        first_ms=first * 1000,
+        cold_ms=None if cold is None else cold * 1000,
+        median_ms=middle * 1000,
+        low_ms=low * 1000,
+        high_ms=high * 1000,
+        spread=(quartiles[2] - quartiles[0]) / middle if middle else 0.0,
+        repeats=len(warm),
+        clock_mhz=clock,
+    )
+
+
+def median_interval(samples: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the median, by the normal limit of order statistics' ranks."""
+    ordered, count = sorted(samples), len(samples)
+    half = 1.96 * math.sqrt(count) / 2
+    low = max(0, math.floor(count / 2 - half))
+    high = min(count - 1, math.ceil(count / 2 + half) - 1)
+    return ordered[low], ordered[max(high, low)]
+
+
+def narrow(samples: Sequence[float]) -> bool:
+    """Whether the median's interval is narrow."""
+    low, high = median_interval(samples)
+    return high - low <= NARROW * statistics.median(samples)
+
+
+def _mean(*values: float | None) -> float | None:
+    known = [each for each in values if each is not None]
+    return statistics.fmean(known) if known else None

@@ -1,0 +1,214 @@
+"""The kernels of one step of a trainer: recorded from a real step, or from one without numbers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch.utils._pytree import tree_map
+
+from podium.reference_runs.catalogue import task_of
+from podium.reference_runs.engine.launch import joined_ranks
+from podium.reference_runs.engine.loop import seed_everything
+from podium.reference_runs.engine.ranks import Ranks
+from podium.reference_runs.engine.stepper import Stepper
+from podium.reference_runs.errors import RunFault
+from podium.reference_runs.kernels.problems import KINDS, AllReduce, Kind
+from podium.reference_runs.kernels.recording import Recorder
+from podium.reference_runs.kernels.result import KernelRun, Measured, Share, Step
+from podium.reference_runs.kernels.session import Item
+from podium.reference_runs.kernels.tape import Tape
+from podium.reference_runs.kernels.timing import clock_of
+from podium.reference_runs.profiling.session import measuring
+
+if TYPE_CHECKING:
+    from podium.reference_runs.engine.launch import RunRequest
+    from podium.reference_runs.profiling.session import Measuring
+
+TURNS, STEPS, PLAYS = 4, 5, 3
+"""Turns of steps and of plays of their kernels; lower quartiles are compared: disturbances add."""
+FIRST_BUCKET, BUCKET = 1 << 20, 25 << 20
+"""Bytes of gradients that DistributedDataParallel sums at a time: in the first sum, in others."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A step's kernels, and the step itself where it was taken with numbers."""
+
+    items: tuple[Item, ...]
+    device: torch.device
+    step: Step | None = None
+    in_step_ms: Mapping[Hashable, float] = field(default_factory=dict)
+    """By problem, what its calls take in one step."""
+
+
+@contextmanager
+def recorded(request: RunRequest, ranks: int, *, timed: bool = True) -> Iterator[Recording]:
+    """Record a step, and time it and its kernels in turns; within, threads are those of the run.
+
+    Without data at reference scale the step is taken on tensors without numbers, whose shapes are
+    those of the run. Raises RunFault for what the user can fix.
+    """
+    setting = request.setting
+    if setting.scale == "reference" and setting.data is None:
+        recorder, model = without_numbers(request)
+        yield Recording(_items(recorder, model, ranks), torch.device("cpu"))
+        return
+    with joined_ranks(request) as joined:
+        if joined.world > 1:
+            raise RunFault("podium kernels records one process; start it without torchrun")
+        with measuring(request, joined, io.StringIO(), STEPS) as made:
+            tape = Tape()
+            recorder = Recorder(tape)
+            with recorder.recording():
+                made.block(1)
+            tape.finish()
+            items = _items(recorder, made.stepper.model, ranks)
+            step, in_step = _step(made, tape) if timed else (None, {})
+            yield Recording(items, made.stepper.task.device, step, in_step)
+
+
+def _step(made: Measuring, tape: Tape) -> tuple[Step, dict[Hashable, float]]:
+    """The step, and what each kernel takes of it, in turns: what disturbs falls on both."""
+    device = made.stepper.task.device
+    taken, plays = [], []
+    tape.play(device)
+    for _ in range(TURNS):
+        # The first step of a block is not timed
+        taken += made.block(STEPS + 1)
+        plays += [tape.play(device) for _ in range(PLAYS)]
+    own = clock_of(device) == "processor"
+    steps = sorted(each.busy if own else each.wall for each in taken)
+    plays.sort(key=lambda play: sum(play.values()))
+    return Step(steps=len(steps), ms=steps[len(steps) // 4]), plays[len(plays) // 4]
+
+
+class _Stepper(Stepper):
+    """A model without numbers; it is built on the meta device, as fake tensors cannot be moved."""
+
+    def _build(self) -> torch.nn.Module:
+        with unset_fake_temporarily(), torch.device("meta"):
+            model: torch.nn.Module = self.task.build()
+        made: dict[int, Any] = {}
+        for module in model.modules():
+            for kept in (module._parameters, module._buffers, vars(module)):
+                for name, each in kept.items():
+                    if isinstance(each, torch.Tensor):
+                        # What two modules share stays shared
+                        if id(each) not in made:
+                            made[id(each)] = each, _on_processor(each)
+                        kept[name] = made[id(each)][1]
+        return model
+
+
+def _on_processor(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of this shape, type and layout on the processor."""
+    like = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(like, requires_grad=tensor.requires_grad)
+    return like
+
+
+def without_numbers(request: RunRequest) -> tuple[Recorder, torch.nn.Module]:
+    """One step of a run on fake tensors: nothing is computed, and no memory taken.
+
+    Samples are drawn as at smoke scale, of the config's shapes and no more than a step takes.
+    Raises RunFault where the shapes of a step depend on its data.
+    """
+    whole = request.config()
+    few = whole.global_batch_size
+    config = replace(whole, train_samples=few, eval_samples=min(whole.eval_samples, few), workers=0)
+    setting = replace(request.setting, scale="smoke", device="cpu", data=None)
+    seed_everything(setting.seed)
+    task: Any = task_of(request.benchmark.name)(config, setting, Ranks(torch.device("cpu")))
+    if task.data_grow:
+        raise RunFault(f"{config.name} cannot be recorded without a run: its model makes its data")
+    task.prepare()
+    task.read_in_place()
+    task.open_data()
+    micro = [*islice(task.batches(1, 0), config.gradient_accumulation_steps)]
+    recorder = Recorder(None)
+    try:
+        with FakeTensorMode(allow_non_fake_inputs=True) as fake:
+            stepper = _Stepper(task)
+            stepper.model.train()
+            given = tree_map(lambda each: _faked(fake, each), micro)
+            with recorder.recording():
+                stepper.step(1, given)
+    # Most often shapes depend on values, which fake tensors have none of
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        raise RunFault(f"{config.name} cannot be recorded without --data: {reason}") from None
+    return recorder, stepper.model
+
+
+def _faked(fake: FakeTensorMode, value: Any) -> Any:
+    return fake.from_tensor(value) if isinstance(value, torch.Tensor) else value
+
+
+def _items(recorder: Recorder, model: torch.nn.Module, ranks: int) -> tuple[Item, ...]:
+    """The kernels of a step, kind by kind, and the sums of gradients that several ranks add."""
+    found = [
+        Item(each.problem, each.count, each.prepared)
+        for each in sorted(recorder.found.values(), key=lambda each: _place(each.problem.kind))
+    ]
+    sizes = gradient_sums([each for each in model.parameters() if each.requires_grad])
+    sums = [AllReduce(size, ranks) for size in sizes]
+    return (*found, *(Item(each, sums.count(each)) for each in dict.fromkeys(sums)))
+
+
+def _place(kind: Kind) -> int:
+    return KINDS.index(kind)
+
+
+def gradient_sums(parameters: Sequence[torch.Tensor]) -> list[int]:
+    """Numbers of each all-reduce of a step as DistributedDataParallel cuts gradients.
+
+    Buckets fill from the last parameter to the first; a first small one lets sums begin early.
+    """
+    found: list[int] = []
+    size, held = 0, 0
+    for each in reversed(parameters):
+        held += each.numel()
+        size += each.numel() * each.element_size()
+        if size >= (BUCKET if found else FIRST_BUCKET):
+            found.append(held)
+            size = held = 0
+    return [*found, held] if held else found
+
+
+def explained(run: KernelRun, recording: Recording) -> KernelRun:
+    """A run with what its kernels take of a step.
+
+    All-reduces are not among them: the step was taken by one process.
+    """
+    step = recording.step
+    if step is None:
+        return run
+    kernels = tuple(
+        replace(each, in_step_ms=recording.in_step_ms.get(each.problem)) for each in run.kernels
+    )
+    inside = [each for each in kernels if each.problem.kind != "all_reduce"]
+    shares = tuple(
+        _share([each for each in inside if each.problem.kind == kind], kind, step.ms)
+        for kind in dict.fromkeys(each.problem.kind for each in inside)
+    )
+    together = sum(each.share for each in shares)
+    return replace(run, step=step, kernels=kernels, shares=shares, explained=together)
+
+
+def _share(kernels: Sequence[Measured], kind: Kind, whole: float) -> Share:
+    ms = sum(each.in_step_ms or 0 for each in kernels)
+    return Share(
+        kind=kind,
+        calls=sum(each.count for each in kernels),
+        ms=ms,
+        share=ms / whole,
+        alone_ms=sum(each.count * each.timing.median_ms for each in kernels if each.timing),
+    )

@@ -1,0 +1,1 @@
+"""Tests of podium kernels."""

@@ -1,0 +1,250 @@
+"""Measuring kernels: intervals, orders, memory, what is skipped, ranks, recordings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402 - once torch is known to be there
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+from podium.reference_runs.kernels import memory  # noqa: E402
+from podium.reference_runs.kernels.problems import (  # noqa: E402
+    AllReduce,
+    Convolution,
+    Gemm,
+    Recurrent,
+    SparseGemm,
+)
+from podium.reference_runs.kernels.ranks import RankGroup, RanksLost  # noqa: E402
+from podium.reference_runs.kernels.recording import Recorder  # noqa: E402
+from podium.reference_runs.kernels.session import (  # noqa: E402
+    NO_TIME,
+    Bench,
+    Conditions,
+    Item,
+    measure,
+    spread,
+)
+from podium.reference_runs.kernels.tape import Tape  # noqa: E402
+from podium.reference_runs.kernels.timing import median_interval, timing  # noqa: E402
+from podium.reference_runs.kernels.torch_calls import Place, prepared  # noqa: E402
+from podium.reference_runs.kernels.trainer import gradient_sums  # noqa: E402
+
+CPU = torch.device("cpu")
+SMALL = [
+    Gemm(8, 4, 16),
+    Gemm(8, 4, 16, a_t=True, b_t=True),
+    *(
+        Convolution(9, 7, 3, 2, 4, 3, 2, 1, 0, 2, 1, direction)
+        for direction in ("forward", "backward_inputs", "backward_weights")
+    ),
+    *(
+        Recurrent(cell, 8, 2, 3, direction)
+        for cell in ("vanilla", "lstm", "gru")
+        for direction in ("forward", "backward")
+    ),
+    SparseGemm(16, 4, 16, 0.9),
+]
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench(
+        Conditions(source="test", device=CPU, precision="fp32", threads=1, ranks=2), budget_s=0.5
+    )
+
+
+def test_every_kind_is_measured(bench: Bench) -> None:
+    run = measure([Item(each) for each in SMALL], bench)
+    assert {each.status for each in run.kernels} == {"measured"}
+    for each in run.kernels:
+        assert each.timing is not None
+        assert each.tflops is not None
+        assert each.timing.low_ms <= each.timing.median_ms <= each.timing.high_ms
+        assert each.tflops == pytest.approx(each.flop / each.timing.median_ms / 1e9)
+        assert each.flop_share == pytest.approx(each.tflops * 1e12 / run.roof.flop_per_s)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("problem", SMALL[:5], ids=lambda each: each.label)
+def test_the_flop_of_a_problem_are_those_that_its_call_has(problem: Any) -> None:
+    call = prepared(problem, Place(CPU, torch.float32)).call
+    with FlopCounterMode(display=False) as counter:
+        call()
+    assert counter.get_total_flops() == problem.flop
+
+
+def test_a_recurrent_layer_has_the_product_of_its_state_and_little_more() -> None:
+    layer, problem = nn.RNN(1, 64, nonlinearity="relu"), Recurrent("vanilla", 64, 8, 10)
+    with FlopCounterMode(display=False) as counter:
+        layer(torch.randn(10, 8, 1))
+    assert 1 <= counter.get_total_flops() / problem.flop < 1 + 2 / 64
+
+
+def test_the_interval_of_a_median_is_that_of_order_statistics() -> None:
+    # Of 100 samples the 40th and the 60th or so hold the median in 95 % of cases
+    assert median_interval([*map(float, range(100))]) == (40, 59)
+    assert median_interval([3.0]) == (3.0, 3.0)
+    found = timing([0.001, 0.002, 0.003], first=0.1, cold=None)
+    assert (found.median_ms, found.first_ms, found.cold_ms) == (2, 100, None)
+
+
+def test_the_beginning_of_an_order_is_spread_over_kinds_and_sizes() -> None:
+    problems = [*(Gemm(n, n, n) for n in range(1, 16)), *(SMALL[-1:])]
+    order = spread(problems)
+    assert sorted(order) == [*range(16)]
+    assert problems[order[0]] == Gemm(8, 8, 8)
+    assert problems[order[1]].kind == "sparse_gemm"
+    assert [problems[at].m for at in order[2:4]] == [4, 12]  # type: ignore[union-attr]
+
+
+def test_a_budget_that_is_gone_skips_and_says_so(bench: Bench) -> None:
+    items = [Item(each) for each in SMALL]
+    run = measure(items, bench, budget_s=1e-9)
+    assert {(each.status, each.reason) for each in run.kernels} == {("skipped", NO_TIME)}
+    assert run.notes == (f"budget 1e-09 s: 0 of {len(items)} kernels, spread over kinds and sizes",)
+
+
+def test_what_is_known_is_not_measured_again(bench: Bench) -> None:
+    first = measure([Item(SMALL[0])], bench).kernels[0]
+    marked = replace(first, tflops=-1.0)
+    run = measure([Item(each) for each in SMALL[:2]], bench, known={SMALL[0]: marked})
+    assert [(each.tflops or 0) > 0 for each in run.kernels] == [False, True]
+
+
+def test_what_does_not_fit_is_skipped_before_it_is_made(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "_of_machine", lambda: 1e6)
+    huge = bench.measured(Item(Gemm(1 << 20, 1 << 20, 1 << 20)))
+    assert huge.status == "skipped"
+    assert "needs 19,791,209 MB of memory; 1 MB are free" in huge.reason
+    assert bench.measured(Item(SMALL[0])).status == "measured"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (RuntimeError("\"addmm\" not implemented for 'Half'"), "skipped"),
+        (NotImplementedError("no such kernel"), "skipped"),
+        (RuntimeError("[enforce] can't allocate memory"), "skipped"),
+        (RuntimeError("an illegal memory access"), "failed"),
+    ],
+)
+def test_what_is_not_supported_is_skipped_and_what_breaks_has_failed(
+    bench: Bench, error: Exception, status: str
+) -> None:
+    def fail(_: Place) -> Any:
+        raise error
+
+    found = bench.measured(Item(SMALL[0], make=fail))
+    assert (found.status, found.reason) == (status, str(error))
+
+
+def test_one_rank_sums_with_nobody(bench: Bench) -> None:
+    alone = Bench(replace(bench.conditions, ranks=1), budget_s=0.5)
+    found = alone.measured(Item(AllReduce(100, 1)))
+    assert (found.status, found.reason) == ("skipped", "an all-reduce needs --ranks of at least 2")
+
+
+@pytest.mark.long
+def test_ranks_are_processes_and_one_that_ends_is_missed() -> None:
+    group = RankGroup(2, CPU, 1.0)
+    try:
+        assert group.timing(1000).median_ms > 0
+        group._processes[1].kill()
+        with pytest.raises(RanksLost):
+            group.timing(1000)
+        # New ones take their place
+        assert group.timing(10).repeats > 0
+    finally:
+        group.close()
+
+
+# --- recordings ---
+
+
+class Model(nn.Module):
+    """A convolution, an attention and a product."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(3, 8, 3, stride=2, groups=1)
+        self.output = nn.Linear(8, 5)
+
+    def forward(self, images: Any) -> Any:
+        """(B, 3, H, W) to (B, places, 5)."""
+        places = self.convolution(images).flatten(2).transpose(1, 2)[:, None].contiguous()
+        mixed = nn.functional.scaled_dot_product_attention(places, places, places)
+        return self.output(mixed[:, 0])
+
+
+def step(model: nn.Module, images: Any) -> None:
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(images).square().sum().backward()
+    optimizer.step()
+
+
+def test_a_recording_has_the_flop_of_torch_s_own_counter() -> None:
+    torch.manual_seed(0)
+    model, images = Model(), torch.randn(2, 3, 17, 17)
+    recorder = Recorder(Tape())
+    with recorder.recording():
+        step(model, images)
+    flop: Counter[str] = Counter()
+    for each in recorder.found.values():
+        flop[each.problem.kind] += each.count * each.problem.flop
+    # torch does not count what attention does on a processor but by products
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        step(model, images)
+    counts = {str(op): n for op, n in counter.get_flop_counts()["Global"].items()}
+    assert flop["convolution"] == counts["aten.convolution"] + counts["aten.convolution_backward"]
+    assert flop["gemm"] == counts["aten.mm"] + counts["aten.addmm"]
+    # Backward, scores are computed a second time: 7 products for 6
+    assert flop["attention"] == counts["aten.bmm"] * 7 / 6
+
+
+def test_a_tape_does_what_was_recorded() -> None:
+    torch.manual_seed(0)
+    model, images = Model(), torch.randn(2, 3, 17, 17)
+    tape = Tape()
+    with Recorder(tape).recording():
+        step(model, images)
+    tape.finish()
+    other = Model()
+    other.load_state_dict({k: v.clone() for k, v in model.state_dict().items()})
+    taken = tape.play(CPU)
+    # The second step, played and taken
+    step(other, images)
+    for played, wanted in zip(model.parameters(), other.parameters(), strict=True):
+        torch.testing.assert_close(played, wanted)
+    assert all(ms >= 0 for ms in taken.values())
+    assert sum(taken.values()) > 0
+
+
+def test_each_recorded_operator_can_be_called_by_itself(bench: Bench) -> None:
+    recorder = Recorder(Tape())
+    with recorder.recording():
+        step(Model(), torch.randn(2, 3, 17, 17))
+    kinds = Counter(each.problem.kind for each in recorder.found.values())
+    assert {"gemm", "convolution", "attention", "optimizer", "other"} <= set(kinds)
+    for each in recorder.found.values():
+        made = each.prepared(Place(CPU, torch.float32))
+        made.call()
+        if made.restore:
+            made.restore()
+            made.call()
+
+
+def test_gradients_are_summed_in_buckets_from_the_last() -> None:
+    million = torch.empty(1 << 20)
+    assert gradient_sums([million]) == [1 << 20]
+    # 4 MiB each: the first bucket is full with one, the next with seven
+    assert gradient_sums([million] * 9) == [1 << 20, 7 << 20, 1 << 20]
+    assert gradient_sums([]) == []
