@@ -10,7 +10,7 @@ import torch
 from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
 from podium.reference_runs.dlrm_dcnv2.data import Clicks, DayFiles, synthetic
 from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn
-from podium.reference_runs.engine.ranking import Ranking
+from podium.reference_runs.dlrm_dcnv2.ranking import Ranking
 from podium.reference_runs.parallel.filling import Drawn
 
 if TYPE_CHECKING:

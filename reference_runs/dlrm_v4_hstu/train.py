@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
+from podium.reference_runs.dlrm_dcnv2.ranking import Ranking
 from podium.reference_runs.dlrm_v4_hstu.config import DlrmV4
 from podium.reference_runs.dlrm_v4_hstu.data import Plays
 from podium.reference_runs.dlrm_v4_hstu.files import CACHE, from_files
 from podium.reference_runs.dlrm_v4_hstu.model import DlrmHstu, first_numbers
 from podium.reference_runs.dlrm_v4_hstu.synthetic import synthetic
-from podium.reference_runs.engine.ranking import Ranking
 from podium.reference_runs.engine.task import Loss
 from podium.reference_runs.modeling.optimizers import RowWiseAdagrad
 from podium.reference_runs.modeling.schedule import warmed_up

@@ -15,12 +15,12 @@ from torch.optim.optimizer import (
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from podium.reference_runs.engine.without_numbers import assumed
 from podium.reference_runs.kernels.operators import described, kind_of
 from podium.reference_runs.kernels.problems import Call
 from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import Prepared
 from podium.reference_runs.kernels.torch_calls import Place, Unsupported
+from podium.reference_runs.planning.without_numbers import assumed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from podium.reference_runs.engine.launch import joined_ranks
-from podium.reference_runs.engine.without_numbers import without_numbers
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.kernels.problems import KINDS, AllReduce, Kind
 from podium.reference_runs.kernels.recording import Recorder
@@ -19,6 +18,7 @@ from podium.reference_runs.kernels.result import KernelRun, Measured, Share, Ste
 from podium.reference_runs.kernels.session import Item
 from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import clock_of
+from podium.reference_runs.planning.without_numbers import without_numbers
 from podium.reference_runs.profiling.measuring import measuring
 
 if TYPE_CHECKING:

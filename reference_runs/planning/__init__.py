@@ -1,1 +1,1 @@
-"""What memory a run needs on each rank, worked out without taking it: `podium run --plan`."""
+"""Steps taken as shapes only; the memory that ranks need: `podium run --plan`."""

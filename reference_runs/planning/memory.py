@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from podium.reference_runs.engine.without_numbers import without_numbers
 from podium.reference_runs.planning.timeline import Timeline
+from podium.reference_runs.planning.without_numbers import without_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves
 
-from podium.reference_runs.engine.without_numbers import assumed
+from podium.reference_runs.planning.without_numbers import assumed
 
 
 class Change(NamedTuple):

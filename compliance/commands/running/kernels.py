@@ -293,7 +293,7 @@ def _of_trainer(
 @app.command(
     epilog=examples(
         "podium kernels compare kernels/here NV_V100 NV_P100:fp32",
-        "podium kernels compare NV_V100:mixed_fp16 NV_T4:mixed_fp16 --chart compared.svg",
+        "podium kernels compare NV_V100 NV_T4:fp32 --chart compared.svg",
     )
 )
 def compare(

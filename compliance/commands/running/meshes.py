@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from podium.compliance.exit_codes import Exit
 from podium.reference_runs.parallel.mesh import Mesh, check_world
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ MeshOption = Annotated[
     str | None,
     typer.Option("--mesh", help="Divide the model: dp=2,fsdp=4,tp=2.", metavar="AXES"),
 ]
-
-
 PlanOption = Annotated[
     bool,
     typer.Option("--plan", help="Print the memory that ranks need, and meshes; train nothing."),
@@ -27,6 +26,15 @@ AcceleratorsOption = Annotated[
 ]
 MemoryOption = Annotated[
     str, typer.Option("--memory", help="What each of them has, for --plan.", metavar="SIZE")
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", min=1, help="Threads of torch; default 1 at smoke scale.", metavar="N"
+    ),
+]
+ShardOption = Annotated[
+    bool, typer.Option("--shard", help="Shard the optimizer's state over the ranks.")
 ]
 ProcessesOption = Annotated[
     int,
@@ -49,8 +57,8 @@ def ranks_wanted(mesh: Mesh | None, processes: int) -> int:
     return mesh.world
 
 
-def print_plan(request: RunRequest, accelerators: int, size: str) -> bool:
-    """Print what memory a run needs on each rank; whether some mesh fits."""
+def print_plan(request: RunRequest, accelerators: int, size: str) -> NoReturn:
+    """Print what memory a run needs on each rank, and end: status 1 where no mesh fits."""
     from podium.reference_runs.catalogue import need_torch
     from podium.reference_runs.planning.text import parse_size, plan_text
 
@@ -63,4 +71,4 @@ def print_plan(request: RunRequest, accelerators: int, size: str) -> bool:
         check_world(mesh, accelerators)
     found = plan(request, accelerators, each, lambda mesh: typer.echo(f"… {mesh}", err=True))
     typer.echo(plan_text(request, found, each))
-    return any(one.fits for one in found)
+    raise typer.Exit(Exit.CLEAN if any(one.fits for one in found) else Exit.FOUND)

@@ -24,6 +24,8 @@ from podium.compliance.commands.running.meshes import (
     MeshOption,
     PlanOption,
     ProcessesOption,
+    ShardOption,
+    ThreadsOption,
     print_plan,
     ranks_wanted,
 )
@@ -33,7 +35,7 @@ from podium.compliance.exit_codes import Exit
 from podium.compliance.interrupts import raise_always
 from podium.reference_runs.engine.setting import ORG, Setting
 from podium.reference_runs.errors import RunAborted, RunFault
-from podium.reference_runs.parallel.mesh import Mesh, parse
+from podium.reference_runs.parallel.mesh import parse
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -149,16 +151,6 @@ TraceOption = Annotated[
     Path | None,
     typer.Option("--trace", help="Write a trace of some steps here; print tables.", metavar="FILE"),
 ]
-OldTraceOption = Annotated[Path | None, typer.Option("--profile", hidden=True)]
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--threads", min=1, help="Threads of torch; default 1 at smoke scale.", metavar="N"
-    ),
-]
-ShardOption = Annotated[
-    bool, typer.Option("--shard", help="Shard the optimizer's state over the ranks.")
-]
 CheckpointOption = Annotated[
     Path | None,
     typer.Option("--checkpoint", help="Save the state here after each evaluation.", metavar="FILE"),
@@ -176,7 +168,7 @@ class _Machine(NamedTuple):
     device: str
     compile: bool
     shard: bool
-    mesh: Mesh | None
+    mesh: str | None
     threads: int | None
 
 
@@ -211,7 +203,6 @@ def run(
     settings: SetOption = None,
     dry_log: DryOption = False,
     trace: TraceOption = None,
-    old_trace: OldTraceOption = None,
     processes: ProcessesOption = 1,
     threads: ThreadsOption = None,
     shard: ShardOption = False,
@@ -226,34 +217,23 @@ def run(
 ) -> None:
     """Train a bundled reference benchmark and write its log.
 
-    At smoke scale a small model of the benchmark's real class learns synthetic data in a minute or
-    two; the log says so. At reference scale it is the model and the hyperparameters of the round.
-
-    Exit status: 0 every run reached its target (with --plan: some mesh fits), 1 one did not, 2 bad
-    arguments or nothing to train.
+    Exit status: 0 every run reached its target (--plan: some mesh fits), 1 not, 2 bad arguments.
     """
-    trace = trace or _deprecated(old_trace)
     files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
     with reported():
-        cut = parse(mesh) if mesh else None
-        machine = _Machine(precision.value, device, compile, shard, cut, threads)
+        machine = _Machine(precision.value, device, compile, shard, mesh, threads)
         setting = _setting(scale, seed, org, machine, files)
         request = _request(benchmark, setting, settings or [], (round, division))
         if plan:
-            fits = print_plan(request, accelerators, memory)
-            raise typer.Exit(Exit.CLEAN if fits else Exit.FOUND)
-        with ranks_started(processes if dry_log else ranks_wanted(cut, processes)):
+            print_plan(request, accelerators, memory)
+        with ranks_started(processes if dry_log else ranks_wanted(setting.mesh, processes)):
             raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
 
 
 def _setting(scale: Scale, seed: int, org: str, machine: _Machine, files: _Files) -> Setting:
-    return Setting(scale=scale.value, seed=seed, org=org, **machine._asdict(), **files._asdict())
-
-
-def _deprecated(old_trace: Path | None) -> Path | None:
-    if old_trace is not None:
-        warn("run --profile is now run --trace")
-    return old_trace
+    made = machine._asdict() | files._asdict()
+    made["mesh"] = parse(machine.mesh) if machine.mesh else None
+    return Setting(scale=scale.value, seed=seed, org=org, **made)
 
 
 @contextmanager
