@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple, cast
 import typer
 
 from podium.compliance.commands.help import DefaultGroup, examples, group
-from podium.compliance.commands.running.meshes import ProcessesOption
+from podium.compliance.commands.running.meshes import ProcessesOption, ThreadsOption
 from podium.compliance.commands.running.profile_files import Call, keep_profile, quiet_recorder
 from podium.compliance.commands.running.run import (
     CompileOption,
@@ -21,7 +21,6 @@ from podium.compliance.commands.running.run import (
     Scale,
     ScaleOption,
     SetOption,
-    ThreadsOption,
     pairs,
     ranks_started,
     reported,

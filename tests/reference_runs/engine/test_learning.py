@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 SEEDS = (1, 2, 3, 4, 5)
-FEW = {"retinanet": 3, "rnnt": 2, "unet3d": 2}
+FEW = {
+    "deepseekv3_671b": 2,
+    "flux1": 1,
+    "oc20": 2,
+    "qwen35_397b_grpo": 1,
+    "retinanet": 3,
+    "rnnt": 2,
+    "unet3d": 2,
+}
 """Seeds of those that take longest, unless PODIUM_EVERY_SEED is set: two minutes for each."""
 
 PINNED = {
