@@ -1,0 +1,128 @@
+"""`podium run --plan`: what it says of memory is what a real step's allocator has recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.multiprocessing as mp  # noqa: E402
+
+from podium.reference_runs.engine.launch import run_request  # noqa: E402
+from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
+from podium.reference_runs.engine.setting import Setting  # noqa: E402
+from podium.reference_runs.parallel.mesh import parse  # noqa: E402
+from podium.reference_runs.planning.memory import memory  # noqa: E402
+from podium.reference_runs.planning.propose import plan  # noqa: E402
+from tests.compliance.command_line import podium  # noqa: E402
+from tests.reference_runs.planning.measured import peak  # noqa: E402
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from podium.reference_runs.engine.launch import RunRequest
+
+NEAR = 0.1
+CLOSE = (
+    *("deepcam", "dlrm_dcnv2", "gpt_oss_20b", "llama2_70b_lora", "llama31_8b", "ncf", "resnet"),
+    *("retinanet", "rgat", "unet3d"),
+)
+"""Others hold memory in a step that is no tensor of it, or draw other batches: docs/trainers.md."""
+
+
+def request(name: str, mesh: str = "", **settings: object) -> RunRequest:
+    setting = Setting(device="cpu", mesh=parse(mesh) if mesh else None)
+    return run_request(name, setting, {key: str(value) for key, value in settings.items()})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name == "llama31_8b" else pytest.mark.long) for name in CLOSE],
+)
+def test_a_step_needs_what_was_planned(name: str) -> None:
+    planned = memory(request(name), 1)
+    measured = peak(request(name), Ranks(torch.device("cpu")))
+    assert abs(planned.peak - measured) <= NEAR * measured
+
+
+def as_rank(number: int, mesh: str, folder: str) -> None:
+    import os
+
+    os.environ |= {"RANK": str(number), "WORLD_SIZE": "2", "LOCAL_RANK": str(number)}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29617"}
+    torch.set_num_threads(1)
+    asked = request("llama31_8b", mesh)
+    with joined("cpu", asked.setting.mesh) as ranks:
+        found = peak(asked, ranks)
+    with open(f"{folder}/{number}", "w") as stream:
+        stream.write(str(found))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mesh", ["fsdp=2", "tp=2"])
+def test_a_rank_of_a_mesh_needs_what_was_planned(mesh: str, tmp_path: Path) -> None:
+    mp.spawn(as_rank, (mesh, str(tmp_path)), nprocs=2)
+    planned = memory(request("llama31_8b", mesh), 2).peak
+    for number in range(2):
+        measured = int((tmp_path / str(number)).read_text())
+        assert abs(planned - measured) <= NEAR * measured
+
+
+def test_weights_gradients_and_state_are_those_of_the_parameters() -> None:
+    """By hand: AdamW keeps two numbers for each, and all are of four bytes."""
+    asked = request("llama31_8b", gradient_accumulation_steps=2)
+    with torch.device("meta"):
+        from podium.reference_runs.llama31.model import Llama
+
+        count = sum(each.numel() for each in Llama(asked.config()).parameters())
+    need = memory(asked, 1)
+    # The second micro-batch finds the gradients of the first
+    assert need.weights == need.gradients == 4 * count
+    assert 8 * count <= need.optimizer < 8.1 * count
+    assert need.peak == need.kept + need.buffers + need.activations
+
+
+def test_ranks_that_divide_a_model_need_less() -> None:
+    whole, half = (memory(request("llama31_8b", mesh), 2) for mesh in ("", "fsdp=2"))
+    assert half.weights == whole.weights / 2
+    assert half.buffers > whole.buffers  # weights are gathered
+    assert half.peak < whole.peak
+
+
+def test_meshes_are_tried_until_two_fit() -> None:
+    asked = request("llama31_8b")
+    said: list[str] = []
+    found = plan(asked, 2, 1 << 40, said.append)
+    assert [str(each.mesh) for each in found] == ["None", "fsdp=2"]
+    assert said == ["the whole model on each", "fsdp=2"]
+    too_small = plan(asked, 2, found[1].need.peak, said.append)
+    assert [each.fits for each in too_small][1]
+
+
+def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
+    result = podium("run", "sentiment", "--plan", "--memory", "1GiB")
+    assert result.exit_code == 0, result.stderr
+    assert "podium run sentiment --scale smoke" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    result = podium("run", "sentiment", "--plan", "--memory", "1MiB")
+    assert result.exit_code == 1
+    assert "none fits" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("sentiment", "--memory", "80"), "must be a size like 80GiB"),
+        (("sentiment", "--mesh", "tp=2"), "cannot be divided along tp"),
+        (("llama31_8b", "--mesh", "tp=2", "--accelerators", "4"), "is 2 ranks; there are 4"),
+        (("minigo",), "its model makes its data"),
+        (("sentiment", "--accelerators", "7"), "cannot be shared out among 7 ranks"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line(words: tuple[str, ...], said: str) -> None:
+    result = podium("run", *words, "--plan")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.splitlines()) <= 2  # what is being worked out, and the fault
