@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 import subprocess
 import sys
@@ -20,7 +21,13 @@ LARGEST = 600_000
 
 def made(output: Path, *words: str) -> None:
     script = ROOT / "docs" / "examples" / "pictures.py"
-    subprocess.run([sys.executable, script, "--output", output, *words], check=True, timeout=300)
+    path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))  # as `make pictures` has it
+    subprocess.run(
+        [sys.executable, script, "--output", output, *words],
+        check=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": path},
+    )
 
 
 def shown(picture: Path) -> list[str]:

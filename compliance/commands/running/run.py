@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "podium run llama2_70b_lora --runs 10 --output logs",
     "podium run bert --trace trace.json",
-    "podium run llama31_8b --scale reference --plan --accelerators 8 --memory 80GiB",
+    "podium run llama31_8b --scale reference --plan --accelerators 8",
     "torchrun --nproc-per-node 2 -m podium run llama31_8b",
 )
 

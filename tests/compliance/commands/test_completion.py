@@ -42,7 +42,7 @@ def test_commands_are_offered_with_what_they_do() -> None:
 
 
 def test_commands_in_commands_are_offered() -> None:
-    assert words("rcp", "") == ["check", "plan", "show", "lint", "make"]
+    assert words("rcp", "") == ["check", "plan", "show", "lint", "make", "curves"]
     assert words("rcp", "p") == ["plan"]
     assert words("man", "") == []
 

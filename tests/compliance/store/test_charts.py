@@ -40,7 +40,8 @@ MADE = [
 
 
 def test_every_chart_is_tried() -> None:
-    assert {each.name for each in MADE} == set(CHARTS)
+    # That of kernels is tried with podium kernels compare
+    assert {each.name for each in MADE} == CHARTS.keys() - {"kernels"}
 
 
 @pytest.mark.long  # what draws takes seconds to start

@@ -156,13 +156,6 @@ def test_a_trace_comes_with_tables(tmp_path: Path) -> None:
     assert "aten::" in done.stdout
 
 
-def test_the_old_name_of_trace_works_with_a_warning(tmp_path: Path) -> None:
-    old = ("--profile", tmp_path / "trace.json")
-    done = podium("llama31_8b", "--dry-log", *old)
-    assert (done.returncode, done.stderr) == (0, "podium: run --profile is now run --trace\n")
-    assert "--profile" not in podium("--help").stdout
-
-
 @pytest.mark.long
 def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     log, state = tmp_path / "logs" / "result_0.txt", tmp_path / "state.pt"

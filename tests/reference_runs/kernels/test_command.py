@@ -19,7 +19,9 @@ from podium.reference_runs.engine.launch import run_request  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.kernels import lists, session  # noqa: E402
 from podium.reference_runs.kernels.problems import Gemm  # noqa: E402
-from podium.reference_runs.kernels.trainer import recorded, without_numbers  # noqa: E402
+from podium.reference_runs.kernels.recording import Recorder  # noqa: E402
+from podium.reference_runs.kernels.trainer import recorded  # noqa: E402
+from podium.reference_runs.planning.without_numbers import without_numbers  # noqa: E402
 
 FAST = ("--device", "cpu", "--threads", "1", "--list", "device", "--kind", "gemm")
 BRIEF = (*FAST, "--budget", "0.3s")
@@ -143,7 +145,9 @@ def test_the_list_of_a_trainer_has_the_flop_of_its_step(name: str) -> None:
 
 def test_a_step_without_numbers_has_the_kernels_of_a_real_one() -> None:
     request = run_request("llama31_8b", Setting(device="cpu"), {})
-    fake, _ = without_numbers(request)
+    fake = Recorder(None)
+    with without_numbers(request) as (stepper, micro), fake.recording():
+        stepper.step(1, micro)
     with recorded(request, 2, timed=False) as recording:
         real = {each.problem: each.count for each in recording.items}
     heavy = ("gemm", "attention", "embedding")
