@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 TENSOR = (1, 8)
 """Ranks along `tp` that are tried: all of a node's share a tensor, or none."""
 
+PLANNED = ("dp", "fsdp", "cp", "tp")
+"""Axes along which what a rank holds follows from shapes; tokens of experts (`ep`) come by numbers,
+stages (`pp`) and parts of images (`sp`) by messages."""
+
 ENOUGH = 2
 """Meshes that fit: others are not looked at."""
 
@@ -43,6 +47,9 @@ def plan(
     where the shapes of a step depend on data.
     """
     asked = request.setting.mesh
+    for axis, size in asked.sizes().items() if asked else ():
+        if size > 1 and axis not in PLANNED:
+            raise RunFault(f"--plan: what a rank along {axis} needs is not known without a run")
     meshes = [asked] if asked is not None else [*_meshes(request, accelerators)]
     if not meshes:
         batch = request.config().global_batch_size

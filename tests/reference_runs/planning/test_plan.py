@@ -116,6 +116,7 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
     [
         (("sentiment", "--memory", "80"), "must be a size like 80GiB"),
         (("sentiment", "--mesh", "tp=2"), "cannot be divided along tp"),
+        (("gpt_oss_20b", "--mesh", "ep=2"), "along ep needs is not known without a run"),
         (("llama31_8b", "--mesh", "tp=2", "--accelerators", "4"), "is 2 ranks; there are 4"),
         (("minigo",), "its model makes its data"),
         (("sentiment", "--accelerators", "7"), "cannot be shared out among 7 ranks"),
