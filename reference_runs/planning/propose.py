@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 TENSOR = (1, 8)
 """Ranks along `tp` that are tried: all of a node's share a tensor, or none."""
 
-PLANNED = ("dp", "fsdp", "cp", "tp")
+PLANNED = ("dp", "fsdp", "tp")
 """Axes along which what a rank holds follows from shapes; tokens of experts (`ep`) come by numbers,
-stages (`pp`) and parts of images (`sp`) by messages."""
+stages (`pp`), pieces of sequences (`cp`) and parts of images (`sp`) by messages."""
 
 ENOUGH = 2
 """Meshes that fit: others are not looked at."""
