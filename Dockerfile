@@ -9,8 +9,9 @@ COPY --from=build /wheels /wheels
 # What is compiled once at installation would be half of the size; short calls start as fast without
 RUN python -m pip install --no-cache-dir --no-compile /wheels/*.whl \
     && rm -r /wheels \
-    && useradd --no-create-home --shell /usr/sbin/nologin podium
-USER podium
+    && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin podium
+# By number: the host may have no such name
+USER 10001
 WORKDIR /data
 ENTRYPOINT ["podium"]
 CMD ["--help"]

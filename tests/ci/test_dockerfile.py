@@ -1,0 +1,72 @@
+"""The container's steps, run without a container: what is copied suffices to build and to check."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.builders import build
+from tests.locations import ROOT
+
+
+def steps() -> list[tuple[str, str]]:
+    """Instructions and their words, lines that are continued joined."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [(line.split(" ", 1)[0], line.split(" ", 1)[1].strip()) for line in lines]
+
+
+def context(place: Path) -> Path:
+    """What .dockerignore lets through: all is ignored but for the lines that begin with `!`."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "*" in lines
+    for name in (line[1:] for line in lines if line.startswith("!")):
+        source, target = ROOT / name, place / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(source, target, symlinks=True, ignore=ignored)
+        else:
+            shutil.copy(source, target)
+    return place
+
+
+def test_it_ends_as_a_user_without_rights_that_calls_podium() -> None:
+    last = dict(steps())
+    assert last["USER"].isdigit()
+    assert last["USER"] != "0"
+    assert last["ENTRYPOINT"] == '["podium"]'
+    assert not any("torch" in words for _, words in steps())
+
+
+@pytest.mark.long
+def test_its_steps_build_a_wheel_that_checks_a_log(tmp_path: Path) -> None:
+    run = [words for name, words in steps() if name == "RUN"]
+    assert re.fullmatch(r"python -m pip wheel .*--no-deps --wheel-dir /wheels /source", run[0])
+    source, wheels = context(tmp_path / "source"), tmp_path / "wheels"
+    quiet = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def python(*words: object) -> str:
+        command = [sys.executable, *map(str, words)]
+        done = subprocess.run(
+            command, env=quiet, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    # Without isolation: what builds is here, and nothing is downloaded
+    python("-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", wheels, source)
+    (wheel,) = wheels.glob("*.whl")
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    log = build("training", "6.1", "closed", "llama31_8b").write(tmp_path / "result_0.txt")
+    quiet["PYTHONPATH"] = str(site)
+    assert "ACCEPTED" in python("-m", "podium", "check", log, "--round", "6.1")
+    assert sum(each.stat().st_size for each in site.rglob("*") if each.is_file()) < 16 << 20
