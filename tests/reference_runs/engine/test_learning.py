@@ -21,16 +21,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 SEEDS = (1, 2, 3, 4, 5)
-FEW = {
-    "deepseekv3_671b": 2,
-    "flux1": 1,
-    "oc20": 2,
-    "qwen35_397b_grpo": 1,
-    "retinanet": 3,
-    "rnnt": 2,
-    "unet3d": 2,
-}
-"""Seeds of those that take longest, unless PODIUM_EVERY_SEED is set: two minutes for each."""
+USUALLY = 2
+"""Seeds of each trainer, unless PODIUM_EVERY_SEED is set: the newest round and the oldest."""
+FEWER = {"flux1": 1, "qwen35_397b_grpo": 1, "unet3d": 1}
+"""Seeds of those that take longest: one to two minutes for each."""
 
 PINNED = {
     **{
@@ -74,8 +68,8 @@ def rounds_of(name: str) -> list[str | None]:
     What lies between differs from them in rules that other tests bend one by one.
     """
     known = find(name).rounds
-    every = os.environ.get("PODIUM_EVERY_SEED") or name not in FEW
-    return _rounds(name, known)[: None if every else FEW[name]]
+    every = os.environ.get("PODIUM_EVERY_SEED")
+    return _rounds(name, known)[: None if every else FEWER.get(name, USUALLY)]
 
 
 def _rounds(name: str, known: tuple[str, ...]) -> list[str | None]:

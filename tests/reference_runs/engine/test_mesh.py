@@ -80,7 +80,7 @@ class Leg:
 
 def stepper_of(leg: Leg, ranks: Ranks, folder: Path) -> tuple[Stepper, Logger]:
     few = SMALLER.get(leg.name, {})
-    if hasattr(find(leg.name).smoke(), "recompute"):
+    if hasattr(find(leg.name).smoke(), "recompute") and leg.name != PLAYS:
         few = FEW | few
     changes = {key: str(value) for key, value in {**few, **dict(leg.more)}.items()}
     config = find(leg.name).smoke().with_settings(changes)
