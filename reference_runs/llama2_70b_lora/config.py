@@ -61,7 +61,8 @@ def smoke() -> Llama2Lora:
         skipped_evaluations=math.floor(0.125 * 8 + 2),
         target=0.925,
         last_step=1024,
-        opt_base_learning_rate=8e-3,
+        # At 8e-3 ten runs converge sooner than the reference points of 6.1 allow
+        opt_base_learning_rate=1e-2,
     )
 
 
