@@ -11,8 +11,8 @@ import torch
 from podium.reference_runs.cosmoflow.config import CosmoFlow
 from podium.reference_runs.cosmoflow.data import PARTS, Volumes, open_made, open_simulated, write
 from podium.reference_runs.cosmoflow.model import Regressor
-from podium.reference_runs.engine.staging import Folder, in_place, shared_folder, stage
-from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.engine.staging import StagedTask
+from podium.reference_runs.engine.task import Loss
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,39 +21,18 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from podium.logging_spec import Logger
 
-
-class Cosmology(Task[CosmoFlow]):
+class Cosmology(StagedTask[CosmoFlow]):
     """Which universe made this volume? The quality is the mean absolute error."""
 
     files: ClassVar[tuple[str, ...]] = ("train", "validation")
 
     training: Volumes
     evaluation: Volumes
-    shared: Folder
-    near: Folder
-    source: Path
-    """Where the dataset lies at first: the parallel file system, or a folder that stands for it."""
 
-    def prepare(self) -> None:
-        """Put made volumes where a parallel file system would have them."""
-        if self.setting.scale != "smoke":
-            self.source = self.data_folder
-        else:
-            self.shared = shared_folder(self.ranks)  # held: it goes with the task
-            self.source = self.shared.path
-            if self.ranks.first:
-                write(self.source, self.config, self.setting.seed)
-            self.ranks.gather(None)  # no rank reads before all is written
-
-    def stage(self, log: Logger) -> None:
-        """Copy the volumes to the node's disk."""
-        self.near = stage(log, self.source, self.ranks, again=self.setting.resume)
-
-    def read_in_place(self) -> None:
-        """Take the shared folder for the node's."""
-        self.near = in_place(self.source)
+    def write_made(self, folder: Path) -> None:
+        """Write random fields."""
+        write(folder, self.config, self.setting.seed)
 
     def open_data(self) -> None:
         """Read the made volumes, or list the simulations' files."""

@@ -10,8 +10,8 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 from podium.reference_runs.deepcam.config import CLASSES, DeepCam
 from podium.reference_runs.deepcam.data import Weather, write
 from podium.reference_runs.deepcam.model import DeepLab
-from podium.reference_runs.engine.staging import Folder, in_place, shared_folder, stage
-from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.engine.staging import StagedTask
+from podium.reference_runs.engine.task import Loss
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.optimizers import LAMB
 from podium.reference_runs.modeling.schedule import cosine, warmed_up
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from podium.logging_spec import Logger
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {
     "Adam": torch.optim.Adam,
@@ -35,27 +34,25 @@ WEIGHT_POWER = -0.125
 EVALUATION_BATCH = 16
 
 
-class Segmentation(Task[DeepCam]):
+class Segmentation(StagedTask[DeepCam]):
     """Find storms in maps of the weather; the quality is the mean overlap with the truth."""
 
     files: ClassVar[tuple[str, ...]] = ("train", "validation", "stats.npz")
 
     training: Weather
     evaluation: Weather
-    _drawn: Folder
-    _near: Folder
 
     def prepare(self) -> None:
-        """Write synthetic maps to a folder that stands for the parallel file system.
+        """As every staged task.
 
         Raises RunFault for an optimizer, a schedule or a share that training cannot have.
         """
         self._check()
-        if self.setting.scale == "smoke":
-            # No rank reads early: staging begins with a gather that the first rank joins after this
-            self._drawn = shared_folder(self.ranks)
-            if self.ranks.first:
-                write(self.config, self._drawn.path, self.setting.seed)
+        super().prepare()
+
+    def write_made(self, folder: Path) -> None:
+        """Write synthetic maps."""
+        write(self.config, folder, self.setting.seed)
 
     def _check(self) -> None:
         config = self.config
@@ -66,25 +63,13 @@ class Segmentation(Task[DeepCam]):
                 )
         self.check_span("batchnorm_span", "maps")
 
-    def stage(self, log: Logger) -> None:
-        """Copy the maps to the node, on the clock: before HPC 3.0 nothing else is allowed."""
-        self._near = stage(log, self._source, self.ranks, again=self.setting.resume)
-
-    def read_in_place(self) -> None:
-        """Take the shared folder for the node's."""
-        self._near = in_place(self._source)
-
     def open_data(self) -> None:
         """List the copies, and read the channels' extremes."""
-        near, source = self._near.path, self._source
+        near, source = self.near.path, self.source
         self.training, self.evaluation = Weather(near, "train"), Weather(near, "validation")
         what = "maps data-*.npy"
         self.wanted.check_training(source / "train", len(self.training), what)
         self.wanted.check_evaluation(source / "validation", len(self.evaluation), what)
-
-    @property
-    def _source(self) -> Path:
-        return self._drawn.path if self.setting.scale == "smoke" else self.data_folder
 
     def training_data(self) -> Weather:
         """The maps that `batches` shares out."""

@@ -7,6 +7,7 @@ import socket
 import tempfile
 import time
 import weakref
+from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import torch
 
 from podium.logging_spec import keys
 from podium.reference_runs.engine.ranks import local_rank, ranks_per_node
+from podium.reference_runs.engine.task import C, Task
 
 if TYPE_CHECKING:
     from podium.logging_spec import Logger
@@ -47,11 +49,38 @@ def node_folder(ranks: Ranks) -> Folder:
     return mine
 
 
-def in_place(shared: Path) -> Folder:
-    """The folder itself, where nothing is to be copied."""
-    folder = Folder("shared", make=False)
-    folder.path = shared
-    return folder
+class StagedTask(Task[C]):
+    """A task whose data are brought near when the clock runs; made data, too, at smoke scale."""
+
+    shared: Folder
+    near: Folder
+    """Where the data are read: the node's copy."""
+
+    @abstractmethod
+    def write_made(self, folder: Path) -> None:
+        """Write the data of smoke scale where a parallel file system would have them."""
+
+    def prepare(self) -> None:
+        """Put made data into a folder that stands for the parallel file system."""
+        if self.setting.scale == "smoke":
+            self.shared = shared_folder(self.ranks)  # held: it goes with the task
+            if self.ranks.first:
+                self.write_made(self.source)
+            self.ranks.gather(None)  # no rank reads before all is written
+
+    @property
+    def source(self) -> Path:
+        """Where the data lie at first: the parallel file system, or the folder in its place."""
+        return self.shared.path if self.setting.scale == "smoke" else self.data_folder
+
+    def stage(self, log: Logger) -> None:
+        """Copy the data to the node, on the clock: before HPC 3.0 nothing else is allowed."""
+        self.near = stage(log, self.source, self.ranks, again=self.setting.resume)
+
+    def read_in_place(self) -> None:
+        """Take the shared folder for the node's."""
+        self.near = Folder("shared", make=False)
+        self.near.path = self.source
 
 
 def stage(log: Logger, shared: Path, ranks: Ranks, *, again: bool = False) -> Folder:

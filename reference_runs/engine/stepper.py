@@ -31,11 +31,11 @@ class Stepper:
         self.optimizers = tuple(task.optimizers(self.model))
         self._parameters = [p for p in self.model.parameters() if p.requires_grad]
         self._wrapped = self._wrap()
-        self._type = _TYPES.get(task.setting.precision)
         self.stepped: Callable[[], None] = _do_nothing
         """Called after every step, for a profiler."""
         # bf16 has the range of fp32: only fp16 loses small gradients without a scale
-        self.scaler = torch.amp.GradScaler(task.device.type, enabled=self._type is torch.float16)
+        half = task.setting.precision == "fp16"
+        self.scaler = torch.amp.GradScaler(task.device.type, enabled=half)
 
     def _build(self) -> nn.Module:
         task = self.task
@@ -159,16 +159,21 @@ class Stepper:
         return self.task.device.type == "cpu" or step % 20 == 0
 
     def _autocast(self) -> AbstractContextManager[Any]:
-        if self._type is None:
-            return nullcontext()
-        # Without the cache, which would hold all weights a second time until the pass ends.
-        return torch.autocast(self.task.device.type, dtype=self._type, cache_enabled=False)
+        return autocast(self.task.device, self.task.setting.precision)
 
     def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
         """Leave the ranks' gradients unshared until the last micro-batch."""
         if last or not isinstance(self._wrapped, DistributedDataParallel):
             return nullcontext()
         return self._wrapped.no_sync()
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
+    """Compute in half precision where a run's is one."""
+    if precision not in _TYPES:
+        return nullcontext()
+    # Without the cache, which would hold all weights a second time until the pass ends.
+    return torch.autocast(device.type, dtype=_TYPES[precision], cache_enabled=False)
 
 
 def _do_nothing() -> None:

@@ -243,6 +243,20 @@ class Task(ABC, Generic[C]):
 
         return ZeroRedundancyOptimizer(groups, kind, **settings)
 
+    def adamw(self, groups: Any) -> Optimizer:
+        """AdamW by the config's fields that are named like its log keys.
+
+        A group may have a `weight_decay` of its own.
+        """
+        config: Any = self.config
+        return self.optimizer(
+            torch.optim.AdamW,
+            groups,
+            betas=(config.opt_adamw_beta_1, config.opt_adamw_beta_2),
+            eps=config.opt_adamw_epsilon,
+            weight_decay=config.opt_adamw_weight_decay,
+        )
+
 
 FUSED = (torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD)
 """Optimizers whose step is one kernel on a GPU: faster, without copies as large as the model."""

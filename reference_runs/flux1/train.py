@@ -62,15 +62,7 @@ class Flow(Task[Flux]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW, with the same decay for every tensor."""
-        config = self.config
-        adamw = self.optimizer(
-            torch.optim.AdamW,
-            model.parameters(),
-            betas=(config.opt_adamw_beta_1, config.opt_adamw_beta_2),
-            eps=config.opt_adamw_epsilon,
-            weight_decay=config.opt_adamw_weight_decay,
-        )
-        return [adamw]
+        return [self.adamw(model.parameters())]
 
     def learning_rate(self, step: int) -> float:
         """Linear warm-up, then the same at every step."""

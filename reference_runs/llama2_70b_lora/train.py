@@ -98,15 +98,7 @@ class FineTuning(LanguageModel[Llama2Lora]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on the adapters."""
-        config = self.config
-        adamw = self.optimizer(
-            torch.optim.AdamW,
-            [p for p in model.parameters() if p.requires_grad],
-            betas=(config.opt_adamw_beta_1, config.opt_adamw_beta_2),
-            eps=config.opt_adamw_epsilon,
-            weight_decay=config.opt_adamw_weight_decay,
-        )
-        return [adamw]
+        return [self.adamw([p for p in model.parameters() if p.requires_grad])]
 
     def learning_rate(self, step: int) -> float:
         """A cosine from the base rate to nothing over the training steps."""

@@ -225,20 +225,12 @@ class Pretraining(LanguageModel[Llama31]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW; norms' weights do not decay."""
-        config = self.config
         parameters = [p for p in model.parameters() if p.requires_grad]
         groups: list[dict[str, Any]] = [
             {"params": [p for p in parameters if p.dim() > 1]},
             {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
         ]
-        adamw = self.optimizer(
-            torch.optim.AdamW,
-            [group for group in groups if group["params"]],
-            betas=(config.opt_adamw_beta_1, config.opt_adamw_beta_2),
-            eps=config.opt_adamw_epsilon,
-            weight_decay=config.opt_adamw_weight_decay,
-        )
-        return [adamw]
+        return [self.adamw([group for group in groups if group["params"]])]
 
     def learning_rate(self, step: int) -> float:
         """Linear warm-up, then a cosine down to the end rate."""

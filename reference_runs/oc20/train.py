@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import torch
 
-from podium.reference_runs.engine.staging import Folder, in_place, shared_folder, stage
-from podium.reference_runs.engine.task import Loss, Task
+from podium.reference_runs.engine.staging import StagedTask
+from podium.reference_runs.engine.task import Loss
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.schedule import stepped, warmed_up
 from podium.reference_runs.oc20.config import Oc20
@@ -22,46 +22,30 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from podium.logging_spec import Logger
 
 EVALUATION_BATCH = 16
 
 
-class Catalysis(Task[Oc20]):
+class Catalysis(StagedTask[Oc20]):
     """Tell the forces on the atoms of a structure; the quality is their mean absolute error."""
 
     files: ClassVar[tuple[str, ...]] = PARTS
 
     training: Structures
     evaluation: Structures
-    shared: Folder
-    near: Folder
-    source: Path
-    """Where the dataset lies at first: the parallel file system, or a folder that stands for it."""
 
     def prepare(self) -> None:
-        """Put made structures where a parallel file system would have them.
+        """As every staged task.
 
         Raises RunFault with `--compile`: forces are slopes, and torch compiles no slopes of slopes.
         """
         if self.setting.compile:
             raise RunFault("--compile: oc20 trains on derivatives, which torch.compile cannot take")
-        if self.setting.scale != "smoke":
-            self.source = self.data_folder
-        else:
-            self.shared = shared_folder(self.ranks)  # held: it goes with the task
-            self.source = self.shared.path
-            if self.ranks.first:
-                write_made(self.source, self.config, self.setting.seed)
-            self.ranks.gather(None)  # no rank reads before all is written
+        super().prepare()
 
-    def stage(self, log: Logger) -> None:
-        """Copy the structures to the node's disk."""
-        self.near = stage(log, self.source, self.ranks, again=self.setting.resume)
-
-    def read_in_place(self) -> None:
-        """Take the shared folder for the node's."""
-        self.near = in_place(self.source)
+    def write_made(self, folder: Path) -> None:
+        """Write slabs of atoms."""
+        write_made(folder, self.config, self.setting.seed)
 
     def open_data(self) -> None:
         """List the structures; those that were made are read, with the edges among their atoms."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from podium.reference_runs.engine.stepper import autocast
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import DataMissing, RunFault
 from podium.reference_runs.qwen35_397b_grpo.base import base_weights
@@ -35,7 +36,6 @@ SAMPLES = 4
 """Answers to each evaluation task, of which one must pass."""
 EVALUATED = 64
 """Evaluation tasks that are answered at once."""
-_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class PolicyOptimization(Task[Qwen35]):
@@ -99,15 +99,7 @@ class PolicyOptimization(Task[Qwen35]):
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW on everything."""
-        config = self.config
-        adamw = self.optimizer(
-            torch.optim.AdamW,
-            list(model.parameters()),
-            betas=(config.opt_adamw_beta_1, config.opt_adamw_beta_2),
-            eps=config.opt_adamw_epsilon,
-            weight_decay=config.opt_adamw_weight_decay,
-        )
-        return [adamw]
+        return [self.adamw(list(model.parameters()))]
 
     def learning_rate(self, step: int) -> float:
         """The same at every step."""
@@ -151,18 +143,14 @@ class PolicyOptimization(Task[Qwen35]):
             return rng.random((count, sampling.limit))
 
         prompts = [(number, tasks.prompt(number)) for number in numbers]
-        with torch.no_grad(), self._autocast():
+        with torch.no_grad(), autocast(self.device, self.setting.precision):
             return roll_out(self.model, prompts, draws, sampling, tasks.end)
 
     def _scored(self, batch: Batch) -> Batch:
         """The batch with the log-probabilities that the trainer has for it before the update."""
         batch = Batch(*(part.to(self.device) for part in batch))
-        with torch.no_grad(), self._autocast():
+        with torch.no_grad(), autocast(self.device, self.setting.precision):
             return batch._replace(trained=self.model(batch.tokens, batch.targets))
-
-    def _autocast(self) -> torch.autocast:
-        kind = _TYPES.get(self.setting.precision)
-        return torch.autocast(self.device.type, dtype=kind, enabled=kind is not None)
 
     # --- update and evaluation ---
 

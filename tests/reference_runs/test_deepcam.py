@@ -140,7 +140,7 @@ def test_staging_copies_every_file_between_its_records(tmp_path: Path) -> None:
     task.prepare()
     with Logger(str(tmp_path / "log.txt"), rank=0) as log:
         task.stage(log)
-    far, near = task._drawn.path, task._near.path
+    far, near = task.shared.path, task.near.path
     files = sorted(path.relative_to(far) for path in far.rglob("*.np[yz]"))
     assert len(files) == 2 * (16 + 4) + 1
     assert all((far / each).read_bytes() == (near / each).read_bytes() for each in files)
