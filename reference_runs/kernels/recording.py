@@ -8,12 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from torch.optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
 from podium.reference_runs.kernels.operators import described, kind_of
 from podium.reference_runs.kernels.problems import Call
@@ -21,6 +17,7 @@ from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import Prepared
 from podium.reference_runs.kernels.torch_calls import Place, Unsupported
 from podium.reference_runs.planning.without_numbers import assumed
+from podium.reference_runs.profiling.counts import size_of, storage_of, tensors_in, updates_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,14 +139,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 self._tape.add(problem, func, parts, out)
         return out
 
-    def _note(self, func: Any, name: str, kept: Any, tensors: Any) -> Call:
+    def _note(self, func: Any, name: str, kept: Any, called: Any) -> Call:
         kind = "optimizer" if self._updates else kind_of(name)
         text = _text(kept)
         key = kind, str(func), text
         if key not in self.found:
-            (args, _), out = tensors
+            (args, _), out = called
             flop, sides = described(name, args, out)
-            size = float(sum(_size(each) for each in _tensors(tensors)))
+            size = float(sum(size_of(each) for each in tensors_in(called)))
             problem = Call(kind, name, text, flop, size, tuple(sides.items()))
             self.found[key] = Recorded(problem, func, kept)
         self.found[key].count += 1
@@ -158,16 +155,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Record what is called, and what of it optimizers call."""
-        hooks = [
-            register_optimizer_step_pre_hook(lambda *_: self._update(True)),
-            register_optimizer_step_post_hook(lambda *_: self._update(False)),
-        ]
-        try:
-            with self:
-                yield
-        finally:
-            for hook in hooks:
-                hook.remove()
+        with self, updates_told(self._update):
+            yield
 
     def _update(self, begins: bool) -> None:
         self._updates = begins
@@ -193,23 +182,8 @@ def _works(func: Any, given: Any, out: Any) -> bool:
     """Whether an operator does more than look at its inputs another way."""
     if func._schema.is_mutable:
         return True
-    known = {_storage(each) for each in _tensors(given)}
-    return any(_storage(each) not in known for each in _tensors(out))
-
-
-def _tensors(values: Any) -> list[torch.Tensor]:
-    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except NotImplementedError:  # sparse tensors have none of their own
-        return id(tensor)
-
-
-def _size(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size() if tensor.layout is torch.strided else 0
+    known = {storage_of(each) for each in tensors_in(given)}
+    return any(storage_of(each) not in known for each in tensors_in(out))
 
 
 def _text(kept: Any) -> str:

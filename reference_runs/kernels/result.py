@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from podium.reference_runs.kernels.problems import Kind, Problem
-from podium.reference_runs.profiling.profile import Roof
+from podium.reference_runs.profiling.profile import Clock, Roof
 
 FORMAT = 1
 """Rises when a field is renamed or changes its meaning; new fields do not raise it."""
 
-Clock = Literal["wall", "processor"]
 Status = Literal["measured", "skipped", "failed"]
 
 

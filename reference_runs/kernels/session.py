@@ -17,9 +17,10 @@ from podium.reference_runs.kernels.memory import available, needed
 from podium.reference_runs.kernels.problems import AllReduce, Kind, Problem, bytes_of
 from podium.reference_runs.kernels.ranks import RankGroup, RanksLost
 from podium.reference_runs.kernels.result import KernelRun, Measured, Status, Timing
-from podium.reference_runs.kernels.timing import Prepared, Stopwatch, clock_of
-from podium.reference_runs.kernels.torch_calls import TYPES, Place, Unsupported, prepared
-from podium.reference_runs.profiling.profile import Roof
+from podium.reference_runs.kernels.timing import Prepared, Stopwatch
+from podium.reference_runs.kernels.torch_calls import Place, Unsupported, prepared
+from podium.reference_runs.profiling.clock import clock_of
+from podium.reference_runs.profiling.roof import TYPES, measured_roof
 
 LIMIT_S = 2.0
 """Seconds that a kernel is repeated for at most, after its first calls."""
@@ -30,11 +31,6 @@ MOST_OF_BUDGET = 1 / 10
 """A kernel that would take more of a budget is left out: others would not be measured."""
 KEEP_S = 1.0
 """A run that is killed loses the kernels of so many seconds."""
-
-ROOF_SIZES = {"cpu": (1024, 1 << 24)}
-LARGE_ROOF = 8192, 1 << 28
-"""Side of the product and numbers of the copy that tell what a device can do; of an accelerator."""
-ROOF_CALLS = 7
 
 NO_TIME = "no time left in the budget"
 _UNSUPPORTED = ("not implemented", "not supported", "unsupported", "not available", "only supports")
@@ -122,7 +118,7 @@ class Bench:
         self._place = Place(device, TYPES[precision])
         limit = LIMIT_S if budget_s is None else min(LIMIT_S, budget_s * SHARE_OF_BUDGET)
         self._watch = Stopwatch(device, limit)
-        self.roof = roof_of(self._place, self._watch)
+        self.roof = measured_roof(device, precision)
         self._group = RankGroup(conditions.ranks, device, limit)
 
     def ready(self, items: Sequence[Item]) -> None:
@@ -179,19 +175,6 @@ class Bench:
             # Numbers of all ranks are no traffic of one device's memory
             bandwidth_share=flow / self.roof.bytes_per_s if found.bytes and alone else None,
         )
-
-
-def roof_of(place: Place, watch: Stopwatch) -> Roof:
-    """FLOP/s of a large product, bytes/s of a copy: the best of a few, by the kernels' clock."""
-    side, count = ROOF_SIZES.get(place.device.type, LARGE_ROOF)
-    matrix, data = place.random(side, side), place.random(count)
-    target = torch.empty_like(data)
-    with torch.no_grad():
-        product = watch.best(lambda: matrix @ matrix, ROOF_CALLS)
-        copy = watch.best(lambda: target.copy_(data), ROOF_CALLS)
-    # A copy reads each byte and writes it
-    size = 2 * count * data.element_size()
-    return Roof(flop_per_s=2 * side**3 / product, bytes_per_s=size / copy)
 
 
 def skipped(item: Item, precision: str, reason: str) -> Measured:

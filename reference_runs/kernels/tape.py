@@ -7,13 +7,14 @@ allocator are in the state that a step has them in.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from podium.reference_runs.kernels.timing import CLOCKS, clock_of, wait
+from podium.reference_runs.profiling.clock import CLOCKS, clock_of, wait
+from podium.reference_runs.profiling.counts import tensors_in
 
 EMPTY = 200
 """Calls of an operator that does nothing: what they take is none of a kernel's."""
@@ -80,7 +81,7 @@ class Tape:
     def add(self, kernel: Hashable, function: Any, inputs: Any, out: Any) -> None:
         """Note a call with its inputs as parts, once it has returned."""
         made = []
-        for at, each in enumerate(_tensors(out)):
+        for at, each in enumerate(tensors_in(out)):
             if each.layout is torch.strided:
                 storage = each.untyped_storage()
                 if storage._cdata not in self._numbers:
@@ -138,7 +139,7 @@ class Tape:
                 kwargs = {name: tensor(each) for name, each in call.kwargs.items()}
                 out = clock.timed(call.kernel, call.function, args, kwargs)
                 if call.made:
-                    given = (out,) if isinstance(out, torch.Tensor) else _tensors(out)
+                    given = (out,) if isinstance(out, torch.Tensor) else tensors_in(out)
                     for at, number in call.made:
                         held[number] = given[at].untyped_storage()
                     del given
@@ -156,10 +157,6 @@ def _parts(values: Any) -> list[Part]:
 
 def _is_part(value: Any) -> bool:
     return isinstance(value, Part)
-
-
-def _tensors(values: Any) -> Sequence[torch.Tensor]:
-    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
 
 
 class _Clock:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import torch
 
 from podium.reference_runs.kernels.clocks import clock_mhz
-from podium.reference_runs.kernels.result import Clock, Timing
+from podium.reference_runs.kernels.result import Timing
+from podium.reference_runs.profiling.clock import CLOCKS, clock_of, wait
 
 NARROW = 0.02
 """Width of the median's interval, as a share of it, at which a kernel is known well enough."""
@@ -35,29 +36,6 @@ class Prepared:
 
     call: Callable[[], object]
     restore: Callable[[], object] | None = None
-
-
-def wait(device: torch.device) -> None:
-    """Wait until the device has done what it was given."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
-
-
-def clock_of(device: torch.device) -> Clock:
-    """What a device's calls are timed by.
-
-    One thread on a processor: its own time, which does not count what others do beside it.
-    """
-    alone = device.type == "cpu" and torch.get_num_threads() == 1
-    return "processor" if alone else "wall"
-
-
-CLOCKS: dict[Clock, Callable[[], float]] = {
-    "processor": time.process_time,
-    "wall": time.perf_counter,
-}
 
 
 class Stopwatch:
@@ -105,10 +83,6 @@ class Stopwatch:
             if late or narrow(found):
                 break
         return found
-
-    def best(self, call: Callable[[], object], calls: int) -> float:
-        """Seconds of the fastest of several calls."""
-        return min(self._taken(Prepared(call), 1) for _ in range(calls))
 
     def _taken(self, kernel: Prepared, calls: int) -> float:
         """Seconds of each of several calls."""

@@ -23,13 +23,6 @@ from podium.reference_runs.kernels.timing import Prepared
 if TYPE_CHECKING:
     from torch import Tensor
 
-TYPES = {
-    "fp32": torch.float32,
-    "tf32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-}
-
 DRAWN = (1 << 20) + 7
 """Numbers that are drawn at most; no power of two, so that rows of a matrix differ."""
 

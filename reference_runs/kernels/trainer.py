@@ -17,8 +17,8 @@ from podium.reference_runs.kernels.recording import Recorder
 from podium.reference_runs.kernels.result import KernelRun, Measured, Share, Step
 from podium.reference_runs.kernels.session import Item
 from podium.reference_runs.kernels.tape import Tape
-from podium.reference_runs.kernels.timing import clock_of
 from podium.reference_runs.planning.without_numbers import without_numbers
+from podium.reference_runs.profiling.clock import clock_of
 from podium.reference_runs.profiling.measuring import measuring
 
 if TYPE_CHECKING:

@@ -91,15 +91,12 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     @contextmanager
     def counting(self, model: nn.Module) -> Iterator[None]:
         """Count what is called, with the modules and optimizers that call it."""
-        handles: list[Any] = [
-            register_optimizer_step_pre_hook(lambda *_: self._update(True)),
-            register_optimizer_step_post_hook(lambda *_: self._update(False)),
-        ]
+        handles: list[Any] = []
         for name, module in model.named_modules():
             handles.append(module.register_forward_pre_hook(self._enter(name)))
             handles.append(module.register_forward_hook(self._leave, always_call=True))
         try:
-            with self:
+            with self, updates_told(self._update):
                 yield
         finally:
             for handle in handles:
@@ -124,29 +121,46 @@ class Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._updates = begins
 
 
+@contextmanager
+def updates_told(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Tell when an optimizer's step begins (True) and ends."""
+    hooks = [
+        register_optimizer_step_pre_hook(lambda *_: tell(True)),
+        register_optimizer_step_post_hook(lambda *_: tell(False)),
+    ]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
 def _count(func: Any, args: Any, kwargs: Any, out: Any) -> Count:
-    taken, given = _tensors((args, kwargs)), _tensors(out)
+    taken, given = tensors_in((args, kwargs)), tensors_in(out)
     packet = func._overloadpacket
     flop = flop_registry[packet](*args, **kwargs, out_val=out) if packet in flop_registry else 0
-    known = {_storage(each) for each in taken}
-    new = sum(_size(each) for each in given if _storage(each) not in known)
+    known = {storage_of(each) for each in taken}
+    new = sum(size_of(each) for each in given if storage_of(each) not in known)
     if not new and not func._schema.is_mutable:
         return Count(flop)
-    return Count(flop, sum(map(_size, taken)) + sum(map(_size, given)), new)
+    return Count(flop, sum(map(size_of, taken)) + sum(map(size_of, given)), new)
 
 
-def _tensors(values: Any) -> list[torch.Tensor]:
+def tensors_in(values: Any) -> list[torch.Tensor]:
+    """Those in what an operator is given or returns."""
     return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
 
 
-def _storage(tensor: torch.Tensor) -> int:
+def storage_of(tensor: torch.Tensor) -> int:
+    """A number of what it lies in, which other tensors may share."""
     try:
         return int(tensor.untyped_storage()._cdata)
     except NotImplementedError:  # sparse tensors have none of their own
         return id(tensor)
 
 
-def _size(tensor: torch.Tensor) -> int:
+def size_of(tensor: torch.Tensor) -> int:
+    """Bytes; none of a sparse tensor."""
     if tensor.layout is not torch.strided:
         return 0
     return tensor.numel() * tensor.element_size()

@@ -14,10 +14,10 @@ from podium.reference_runs.catalogue import task_of
 from podium.reference_runs.engine.launch import ROOT
 from podium.reference_runs.engine.loop import log_quality, open_data, start, train_block
 from podium.reference_runs.engine.progress import block_at, position
+from podium.reference_runs.profiling.clock import wait
 from podium.reference_runs.profiling.counts import Counter
 from podium.reference_runs.profiling.kernels import STEPS, WARM_UP, Found, recorded
 from podium.reference_runs.profiling.profile import LevelCost
-from podium.reference_runs.profiling.roof import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Level = Literal["bare", "run", "layers", "kernels"]
+Clock = Literal["wall", "processor"]
 Phase = Literal["forward", "backward", "optimizer", "loader", "communication", "other"]
 
 FORMAT = 1

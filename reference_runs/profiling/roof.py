@@ -1,12 +1,12 @@
-"""What a device can do at best, measured where the profile is taken."""
+"""What a device can do at best, measured where a profile is taken or kernels are."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import torch
 
+from podium.reference_runs.profiling.clock import CLOCKS, clock_of, wait
 from podium.reference_runs.profiling.profile import Roof
 
 if TYPE_CHECKING:
@@ -18,12 +18,15 @@ TYPES = {
     "bf16": torch.bfloat16,
     "fp16": torch.float16,
 }
-TRIES = 5
+SIZES = {"cpu": (1024, 1 << 26)}
+LARGE = 8192, 1 << 30
+"""Side of the product and bytes of the copy; of an accelerator."""
+TRIES = 7
 
 
 def measured_roof(device: torch.device, precision: str) -> Roof:
     """FLOP/s of a square matrix product in this precision, and bytes/s of a copy: best of a few."""
-    side, size = (8192, 1 << 30) if device.type == "cuda" else (768, 1 << 26)
+    side, size = SIZES.get(device.type, LARGE)
     matrix = torch.randn(side, side, device=device).to(TYPES[precision])
     data = torch.zeros(size, dtype=torch.uint8, device=device)
     target = torch.empty_like(data)
@@ -35,9 +38,7 @@ def measured_roof(device: torch.device, precision: str) -> Roof:
 
 
 def _best(work: Callable[[], object], device: torch.device) -> float:
-    # One thread's own time leaves out what others do on its processor
-    alone = device.type == "cpu" and torch.get_num_threads() == 1
-    clock = time.process_time if alone else time.perf_counter
+    clock = CLOCKS[clock_of(device)]
     seconds = []
     for _ in range(TRIES):
         wait(device)
@@ -46,9 +47,3 @@ def _best(work: Callable[[], object], device: torch.device) -> float:
         wait(device)
         seconds.append(clock() - begin)
     return min(seconds)
-
-
-def wait(device: torch.device) -> None:
-    """Wait until the device has done what it was given."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

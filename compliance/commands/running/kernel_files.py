@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from podium.compliance.commands.running.profile_files import json_text, write
 from podium.compliance.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ class Wanted:
         files = {RESULT: _json(run)}
         if run.complete:
             files |= {"kernels.csv": run_csv(run), "deepbench.txt": deepbench_text(run) + "\n"}
-        _write(self.output, files)
+        write(self.output, files)
 
     def show(self, run: KernelRun) -> None:
         """Print a run."""
@@ -119,22 +121,7 @@ def _read(path: Path) -> KernelRun:
 
 
 def _json(run: KernelRun) -> str:
-    import json
-    from dataclasses import asdict
-
-    return json.dumps(asdict(run), indent=1) + "\n"
-
-
-def _write(folder: Path, files: Mapping[str, str]) -> None:
-    from podium.compliance.files.atomic import draft_file
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageFault(f"{folder} cannot be made: {error.strerror}") from None
-    for name, text in files.items():
-        with draft_file(folder / name) as stream:
-            stream.write(text.encode())
+    return json_text(asdict(run))
 
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h)?")

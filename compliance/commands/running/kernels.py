@@ -14,16 +14,17 @@ from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import OutputOption as FileOption
 from podium.compliance.commands.options import QuietOption
 from podium.compliance.commands.running.kernel_files import Form, Wanted, entry
+from podium.compliance.commands.running.meshes import ThreadsOption as TrainerThreadsOption
 from podium.compliance.commands.running.progress import bar
 from podium.compliance.commands.running.run import (
     DataOption,
+    Precision,
     Scale,
     ScaleOption,
     SetOption,
     pairs,
     reported,
 )
-from podium.compliance.commands.running.run import Precision as TrainerPrecision
 from podium.compliance.commands.running.run import PrecisionOption as TrainerPrecisionOption
 from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
@@ -53,15 +54,6 @@ class Kind(StrEnum):
     RECURRENT = "recurrent"
     SPARSE_GEMM = "sparse_gemm"
     ALL_REDUCE = "all_reduce"
-
-
-class Precision(StrEnum):
-    """Types of number; TF32 is single precision whose products a GPU rounds to 10 bits."""
-
-    FP32 = "fp32"
-    TF32 = "tf32"
-    BF16 = "bf16"
-    FP16 = "fp16"
 
 
 ListOption = Annotated[List, typer.Option("--list", help="Which of DeepBench's lists.")]
@@ -103,12 +95,6 @@ TrainerArgument = Annotated[
     str,
     typer.Argument(
         help="A benchmark; podium run --list names them.", metavar="TRAINER", show_default=False
-    ),
-]
-TrainerThreadsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--threads", min=1, help="Threads of torch; default 1 at smoke scale.", metavar="N"
     ),
 ]
 ExportOption = Annotated[
@@ -228,7 +214,7 @@ def from_trainer(
     trainer: TrainerArgument,
     scale: ScaleOption = Scale.SMOKE,
     export: ExportOption = False,
-    precision: TrainerPrecisionOption = TrainerPrecision.FP32,
+    precision: TrainerPrecisionOption = Precision.FP32,
     device: DeviceOption = "auto",
     data: DataOption = None,
     threads: TrainerThreadsOption = None,

@@ -1,4 +1,4 @@
-"""The files of a profile, a study and a plan: JSON, a page, tables; each whole or not at all."""
+"""Files of profiles, studies, plans and kernels: JSON, pages, tables; each whole or not at all."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -10,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from podium.compliance.cli import run as command
 
 torch = pytest.importorskip("torch")
 
@@ -22,16 +19,15 @@ from podium.reference_runs.kernels.problems import Gemm  # noqa: E402
 from podium.reference_runs.kernels.recording import Recorder  # noqa: E402
 from podium.reference_runs.kernels.trainer import recorded  # noqa: E402
 from podium.reference_runs.planning.without_numbers import without_numbers  # noqa: E402
+from tests.compliance import command_line  # noqa: E402
 
 FAST = ("--device", "cpu", "--threads", "1", "--list", "device", "--kind", "gemm")
 BRIEF = (*FAST, "--budget", "0.3s")
 
 
 def podium(*words: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = command([*map(str, words)])
-    return status, out.getvalue(), err.getvalue()
+    done = command_line.podium(*words)
+    return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")

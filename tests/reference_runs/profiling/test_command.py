@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 import json
 import os
 import re
@@ -18,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from podium.compliance.cli import run as command
 from podium.compliance.report.profiled.page import render
 from podium.compliance.report.profiled.study_page import render_schedule, render_study
+from tests.compliance import command_line
 from tests.compliance.web import chromium
 
 torch = pytest.importorskip("torch")
@@ -31,10 +29,8 @@ FAST = ("--device", "cpu", "--turns", "1", "--steps", "4")
 
 
 def podium(*words: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = command([*map(str, words)])
-    return status, out.getvalue(), err.getvalue()
+    done = command_line.podium(*words)
+    return done.exit_code, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
