@@ -21,7 +21,7 @@ from podium.reference_runs.modeling.attention import (
     split_heads,
     yarn_frequencies,
 )
-from podium.reference_runs.modeling.decoder import FeedForward, Stack
+from podium.reference_runs.modeling.decoder import FeedForward, Stack, initialise
 
 if TYPE_CHECKING:
     from podium.reference_runs.deepseekv3_671b.config import DeepSeekV3
@@ -123,12 +123,7 @@ class Decoder(Stack):
         super().__init__(config, blocks, frequencies, EPSILON)
         self.ahead = Ahead(config)
         self.ahead_weight, self.balance_weight = config.ahead_weight, config.moe_aux_loss_coeff
-        for name, parameter in self.named_parameters():
-            if parameter.dim() > 1:
-                # Each block adds twice to the stream: keep its variance independent of depth.
-                deep = name.endswith(("out.weight", "down.weight", "experts.down"))
-                less = math.sqrt(2 * config.layers if deep else 1)
-                nn.init.normal_(parameter, std=config.initial_deviation / less)
+        initialise(self, config.initial_deviation, config.layers)
 
     @property
     def more_blocks(self) -> list[nn.Module]:

@@ -7,7 +7,6 @@ W window, N blocks of a sequence.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,7 +20,7 @@ from podium.reference_runs.modeling.attention import (
     rotate,
     split_heads,
 )
-from podium.reference_runs.modeling.decoder import RMS_EPSILON, Stack
+from podium.reference_runs.modeling.decoder import RMS_EPSILON, Stack, initialise
 from podium.reference_runs.modeling.experts import Mixture
 
 if TYPE_CHECKING:
@@ -116,9 +115,4 @@ class Decoder(Stack):
         frequencies = rotary_frequencies(config.head_width, config.rope_theta)
         blocks = (Block(config, window) for window in windows)
         super().__init__(config, blocks, frequencies)
-        for name, parameter in self.named_parameters():
-            if parameter.dim() > 1:
-                # Each block adds twice to the stream: keep its variance independent of depth.
-                deep = name.endswith(("out.weight", "down"))
-                less = math.sqrt(2 * config.layers if deep else 1)
-                nn.init.normal_(parameter, std=config.initial_deviation / less)
+        initialise(self, config.initial_deviation, config.layers)

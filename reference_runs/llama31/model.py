@@ -14,7 +14,13 @@ from torch import Tensor, nn
 
 from podium.reference_runs.modeling import attention
 from podium.reference_runs.modeling.attention import attend, joined_heads, rotate, split_heads
-from podium.reference_runs.modeling.decoder import RMS_EPSILON, FeedForward, Stack
+from podium.reference_runs.modeling.decoder import (
+    DEEP,
+    RMS_EPSILON,
+    FeedForward,
+    Stack,
+    deviation_of,
+)
 
 if TYPE_CHECKING:
     from podium.reference_runs.llama31.config import Decoder
@@ -84,9 +90,9 @@ class Llama(Stack):
         super().__init__(config, blocks, rotary_frequencies(config))
         self.apply(_initialise)
         for name, parameter in self.named_parameters():
-            if name.endswith(("out.weight", "down.weight")):
-                # Each block adds twice to the stream: keep its variance independent of depth.
-                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers))
+            # Drawn once more, as they always were: a seed keeps its numbers
+            if name.endswith(DEEP):
+                nn.init.normal_(parameter, std=deviation_of(name, 0.02, config.layers))
 
 
 def _initialise(module: nn.Module) -> None:

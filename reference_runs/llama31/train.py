@@ -28,6 +28,7 @@ from podium.reference_runs.llama31.data import (
 )
 from podium.reference_runs.llama31.files import from_files
 from podium.reference_runs.llama31.model import Llama
+from podium.reference_runs.modeling.decoder import deviation_of
 from podium.reference_runs.modeling.schedule import cosine
 from podium.reference_runs.parallel.filling import Drawn
 from podium.reference_runs.weights.layout import LLAMA, Layout
@@ -123,10 +124,8 @@ class LanguageModel(Task[D]):
         """The first numbers of a tensor that is not published."""
         if len(shape) == 1:
             return torch.ones(shape, device=self.device)
-        # Each block adds twice to the stream: keep its variance independent of depth
-        deep = name.endswith(("out.weight", "down.weight", "experts.down"))
-        less = math.sqrt(2 * self.config.layers if deep else 1)
-        return numbers.normal(name, shape, self.deviation / less)
+        deviation = deviation_of(name, self.deviation, self.config.layers)
+        return numbers.normal(name, shape, deviation)
 
     @property
     def deviation(self) -> float:

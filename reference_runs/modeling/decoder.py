@@ -6,6 +6,7 @@ channels that turn with the position.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -19,6 +20,25 @@ if TYPE_CHECKING:
 RMS_EPSILON = 1e-5
 SLICE = 2048
 """Tokens whose scores are held at once: those of 8192 over 128 256 words take 4 GB."""
+
+
+DEEP = ("out.weight", "down.weight", "experts.down")
+"""Ends of the names of tensors whose product is added to the stream."""
+
+
+def deviation_of(name: str, deviation: float, layers: int) -> float:
+    """Of a tensor's first numbers, where that of most is `deviation`.
+
+    Each block adds twice to the stream: its variance is kept independent of depth.
+    """
+    return deviation / math.sqrt(2 * layers if name.endswith(DEEP) else 1)
+
+
+def initialise(model: nn.Module, deviation: float, layers: int) -> None:
+    """Draw all tensors but vectors from normal distributions around 0."""
+    for name, parameter in model.named_parameters():
+        if parameter.dim() > 1:
+            nn.init.normal_(parameter, std=deviation_of(name, deviation, layers))
 
 
 class Sizes(Protocol):
@@ -98,10 +118,15 @@ class Stack(nn.Module):
 
     def entropy(self, x_BLD: Tensor, targets_BL: Tensor, norm: nn.Module) -> Tensor:
         """The cross-entropy of the scores of what the norm makes of x, summed over tokens."""
+        return torch.stack(self.in_slices(self._entropy, x_BLD, targets_BL, norm)).sum()
+
+    def in_slices(
+        self, part: Callable[..., Tensor], x_BLD: Tensor, targets_BL: Tensor, *more: Any
+    ) -> list[Tensor]:
+        """What a part gives for some tokens at a time, so that few scores are held at once."""
         flat = x_BLD.flatten(0, 1), targets_BL.flatten()
         slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
-        parts = [self.checkpointed(self._entropy, x, t, norm) for x, t in slices]
-        return torch.stack(parts).sum()
+        return [self.checkpointed(part, x, t, *more) for x, t in slices]
 
     def positions(self, length: int, device: torch.device) -> Tensor:
         """Where the tokens of a sequence stand, (L,)."""

@@ -19,7 +19,7 @@ from podium.reference_runs.modeling.attention import (
     rotate,
     split_heads,
 )
-from podium.reference_runs.modeling.decoder import SLICE, FeedForward, Stack
+from podium.reference_runs.modeling.decoder import FeedForward, Stack
 from podium.reference_runs.modeling.experts import Mixture
 from podium.reference_runs.qwen35_397b_grpo.deltanet import causal_convolution, delta_rule, unit
 
@@ -192,9 +192,7 @@ class Decoder(Stack):
             x_BLD = self.checkpointed(block, x_BLD, angles_LP, *past)
         if targets_BL is None:
             return self._scores(x_BLD)
-        flat = x_BLD.flatten(0, 1), targets_BL.flatten()
-        slices = zip(*(torch.split(each, SLICE) for each in flat), strict=True)
-        parts = [self.checkpointed(self._log_probability, x, t) for x, t in slices]
+        parts = self.in_slices(self._log_probability, x_BLD, targets_BL)
         return torch.cat(parts).view(targets_BL.shape)
 
     def _scores(self, x: Tensor) -> Tensor:
