@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -193,8 +194,10 @@ def _ended_by_signal() -> Iterator[Event]:
 
     def stop(_number: int, _frame: object) -> None:
         stopped.set()
-        # An exception, not an exit: the open `with` blocks then write run_stop
-        raise RunAborted(STOPPED)
+        # An exception, not an exit: the open `with` blocks then write run_stop. Where another
+        # exception has them do so already, a second one would end run_stop's writing half-way.
+        if sys.exception() is None:
+            raise RunAborted(STOPPED)
 
     try:
         before = signal.signal(signal.SIGTERM, stop)

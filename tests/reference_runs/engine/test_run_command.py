@@ -308,6 +308,28 @@ def test_a_run_that_is_stopped_in_a_destructor_says_aborted(tmp_path: Path) -> N
     assert lines(log)[-1]["metadata"]["status"] == "aborted"
 
 
+def test_a_signal_while_the_log_is_ended_does_not_stop_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another rank's death ends a run, and torchrun's SIGTERM comes upon that."""
+    log, write = tmp_path / "result_0.txt", os.write
+
+    def interrupted(file: int, data: bytes) -> int:
+        if b"run_stop" in data:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.01)
+        return write(file, data)
+
+    def fail(_progress: object) -> None:
+        raise RuntimeError("a rank was lost")
+
+    monkeypatch.setattr(os, "write", interrupted)
+    request = run_request("ncf", Setting(seed=1, device="cpu", cache=tmp_path), {}, (None, None))
+    with pytest.raises(RuntimeError, match="a rank was lost"):
+        run(request, log, fail)
+    assert lines(log)[-1]["metadata"]["status"] == "aborted"
+
+
 @pytest.mark.long
 def test_when_a_rank_dies_the_log_says_aborted(tmp_path: Path) -> None:
     log = tmp_path / "result_0.txt"
