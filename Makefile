@@ -49,7 +49,7 @@ demo: $(STAMP)  ## train, check, score, pack, commit, bundle, unpack, verify; le
 test: $(STAMP)  ## the quick test suite
 	$(BIN)/python -m pytest -m 'not long' -n 2 --dist worksteal
 
-test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from several seeds (PODIUM_EVERY_SEED: five)
+test-long: $(STAMP)  ## what takes minutes: damaged and fuzzed logs, every trainer from a seed or two (more with PODIUM_THOROUGH=1)
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal --durations=25
 
 kills: $(STAMP)  ## kill loggers and commands N times (2000) at random moments

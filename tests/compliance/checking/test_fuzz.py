@@ -20,6 +20,7 @@ from podium.rules.finding import Finding, Profile
 from podium.rules.model.round import Round
 from tests.builders import build_log, cases
 from tests.damage import damages
+from tests.thorough import usually
 
 ROUNDS: list[Round] = [rounds[key] for key in rounds]
 BY_ROUND = {
@@ -96,7 +97,7 @@ def test_no_edit_of_the_bytes_makes_anything_raise() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(usually(3, 5)))
 def test_no_edit_of_the_bytes_makes_anything_raise_in_a_long_run(seed: int) -> None:
     check_bytes(5_000, seed=1000 + seed)
 
@@ -159,7 +160,7 @@ def test_no_value_of_any_record_makes_anything_raise() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(usually(3, 5)))
 def test_no_value_of_any_record_makes_anything_raise_in_a_long_run(seed: int) -> None:
     check_records(4_000, seed=2000 + seed)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from podium.reference_runs.catalogue import find, names
 from podium.reference_runs.engine.launch import run, run_request
 from podium.reference_runs.engine.setting import Setting
 from tests.reference_runs.smoke import Smoke
+from tests.thorough import usually
 
 if TYPE_CHECKING:
     from podium.reference_runs.engine.loop import Outcome
@@ -22,9 +22,12 @@ pytestmark = pytest.mark.long
 
 SEEDS = (1, 2, 3, 4, 5)
 USUALLY = 2
-"""Seeds of each trainer, unless PODIUM_EVERY_SEED is set: the newest round and the oldest."""
-FEWER = {"flux1": 1, "qwen35_397b_grpo": 1, "unet3d": 1}
-"""Seeds of those that take longest: one to two minutes for each."""
+"""Seeds of each trainer, unless PODIUM_THOROUGH is set: the newest round and the oldest."""
+ONE = {
+    *("cosmoflow", "deepcam", "deepseekv3_671b", "flux1", "gpt_oss_20b"),
+    *("minigo", "qwen35_397b_grpo", "retinanet", "rnnt", "unet3d"),
+}
+"""What takes half a minute to two minutes for a seed: only the first."""
 
 PINNED = {
     **{
@@ -68,8 +71,7 @@ def rounds_of(name: str) -> list[str | None]:
     What lies between differs from them in rules that other tests bend one by one.
     """
     known = find(name).rounds
-    every = os.environ.get("PODIUM_EVERY_SEED")
-    return _rounds(name, known)[: None if every else FEWER.get(name, USUALLY)]
+    return _rounds(name, known)[: usually(1 if name in ONE else USUALLY, len(SEEDS))]
 
 
 def _rounds(name: str, known: tuple[str, ...]) -> list[str | None]:
@@ -102,6 +104,11 @@ def has_no_errors(name: str, each: str, path: Path) -> None:
         assert errors == expected, (each, judge)
 
 
+def first(name: str) -> int:
+    """The step of the first evaluation."""
+    return next(find(name).smoke().evaluation_steps())
+
+
 @pytest.mark.parametrize("name", names()[::-1])  # the last take longest, and so begin first
 def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path: Path) -> None:
     steps = []
@@ -110,15 +117,16 @@ def test_every_seed_reaches_the_target_and_only_by_learning(name: str, tmp_path:
         outcome = train(name, seed, path, each)
         assert outcome.converged, f"seed {seed} in {each} ends at {outcome.quality}"
         # A target that is met at once shows nothing of how a run is evaluated
-        assert outcome.step > next(find(name).smoke().evaluation_steps()), f"seed {seed}"
+        assert outcome.step > first(name), f"seed {seed}"
         steps.append(outcome.step)
         if each is not None:
             has_no_errors(name, each, path)
-    # As many steps as the slowest seed needed, but nothing to learn, or nothing to learn by.
+    # As many steps as the slowest seed needed, but nothing to learn
     lost = train(name, 1, tmp_path / "lost.txt", last_step=max(steps), shuffled_labels=True)
     assert lost.quality is not None
     assert not lost.converged, f"with shuffled labels it is at {lost.quality}"
+    # Nothing to learn by: what the first evaluation finds is what any later one would
     rate = find(name).smoke().rate_field
-    still = train(name, 1, tmp_path / "still.txt", last_step=max(steps), **{rate: 0.0})
+    still = train(name, 1, tmp_path / "still.txt", last_step=first(name), **{rate: 0.0})
     assert still.quality is not None
     assert not still.converged, f"without learning it is at {still.quality}"
