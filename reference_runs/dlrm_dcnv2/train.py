@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from podium.reference_runs.dlrm_dcnv2.config import DlrmDcnv2
+from podium.reference_runs.dlrm_dcnv2.config import DENSE_FEATURES, DlrmDcnv2
 from podium.reference_runs.dlrm_dcnv2.data import Clicks, DayFiles, synthetic
 from podium.reference_runs.dlrm_dcnv2.model import DlrmDcn
 from podium.reference_runs.dlrm_dcnv2.ranking import Ranking
@@ -57,6 +57,12 @@ class ClickPrediction(Ranking[DlrmDcnv2]):
     def training_data(self) -> Clicks | DayFiles:
         """The clicks that `batches` shares out."""
         return self.training
+
+    def largest_batch(self) -> Batch:
+        """The shapes of any: at full size, what tells clicks apart takes as much as the tables."""
+        count, config = self.micro_batch_size, self.config
+        ids = [torch.zeros(count, each, dtype=torch.int64) for each in config.ids]
+        return torch.zeros(count, DENSE_FEATURES), ids, torch.zeros(count)
 
     def order(self, epoch: int) -> Sequence[int]:
         """As they are: the files were shuffled when they were made, and the rules allow no more."""

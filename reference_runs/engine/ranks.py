@@ -92,6 +92,13 @@ class Ranks:
         mine = self.share(items)
         return [mine[begin : begin + size] for begin in range(0, len(mine), size)]
 
+    def idle_portions(self, count: int, size: int) -> int:
+        """How many portions fewer this rank has than another; on a mesh, where all work on each."""
+        if self.mesh is None:
+            return 0
+        most = -(-count // self.world)
+        return -(-most // size) - len(self.portions(range(count), size))
+
     def gather(self, mine: Any) -> list[Any]:
         """What every rank has, in the order of ranks, on each of them (small picklable things)."""
         if self.processes == 1:

@@ -174,6 +174,13 @@ class Task(ABC, Generic[C]):
         indices = self._local_indices(self.order(epoch), first)
         yield from self.loaded(self.training_data(), indices, epoch)
 
+    def largest_batch(self) -> Any:
+        """A micro-batch whose numbers mean nothing, of the most samples and the largest shapes.
+
+        None where drawing one takes no more memory than a step; for plans at reference scale.
+        """
+        return None
+
     def loaded(self, data: Any, indices: Iterable[Sequence[int]], epoch: int = 0) -> Iterator[Any]:
         """Batches of a dataset by the indices of each, loaded by `config.workers` processes."""
         known = self._loaders.get(id(data))

@@ -158,6 +158,7 @@ BENCHMARKS = (
         smoke=smoke,
         reference=reference,
         point=POINT,
+        axes=("dp", "fsdp"),
         data=(
             "cc12m_preprocessed/ and coco_preprocessed/ (Arrow files of encoded images and"
             " captions), and empty_encodings/"

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 EPSILON = 1e-6
 """Of all norms."""
+VECTORS = ("time_in.", "pooled_in.")
+"""What makes vectors of times and texts, whose weights begin as normal numbers."""
+DEVIATION = 0.02
+ZERO = ("modulation.linear.weight", "image_out.weight")
+"""How the names of weights that begin at 0 end."""
 TIME_FACTOR = 1000.0
 """Steps that a time from 0 to 1 is embedded as."""
 
@@ -194,19 +199,22 @@ class FluxTransformer(nn.Module):
 
     def _initialise(self) -> None:
         """Nothing comes from blocks and output at first: their gates and the last layer are 0."""
-        vectors = {self.time_in.inner, self.time_in.out, self.pooled_in.inner, self.pooled_in.out}
-        for module in self.modules():
+        for name, module in self.named_modules():
             if not isinstance(module, nn.Linear):
                 continue
             nn.init.zeros_(module.bias)
-            if module in vectors:
-                nn.init.normal_(module.weight, std=0.02)
+            if name.startswith(VECTORS):
+                nn.init.normal_(module.weight, std=DEVIATION)
             else:
                 nn.init.xavier_uniform_(module.weight)
-        for module in self.modules():
-            if isinstance(module, Modulation):
-                nn.init.zeros_(module.linear.weight)
-        nn.init.zeros_(self.image_out.weight)
+        for name, weight in self.named_parameters():
+            if name.endswith(ZERO):
+                nn.init.zeros_(weight)
+
+    @property
+    def blocks(self) -> list[nn.Module]:
+        """All of them, in their order."""
+        return [*self.double_blocks, *self.single_blocks]
 
     def forward(
         self, latents_BCHW: Tensor, text_BTS: Tensor, pooled_BP: Tensor, time_B: Tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -11,12 +12,13 @@ from podium.reference_runs.errors import RunFault
 from podium.reference_runs.flux1.config import TIMES, Flux
 from podium.reference_runs.flux1.data import EVALUATION_SEED, Batch, Pairs, Samples, synthetic
 from podium.reference_runs.flux1.files import EMPTY, EVALUATION, TRAINING, from_files
-from podium.reference_runs.flux1.model import FluxTransformer
+from podium.reference_runs.flux1.model import DEVIATION, VECTORS, ZERO, FluxTransformer
 from podium.reference_runs.modeling.diffusion import flowed
 from podium.reference_runs.modeling.schedule import warmed_up
+from podium.reference_runs.parallel.filling import Drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from torch import Tensor, nn
     from torch.optim import Optimizer
@@ -60,6 +62,21 @@ class Flow(Task[Flux]):
         """The transformer, with random weights."""
         return FluxTransformer(self.config)
 
+    def initial_weights(self, model: nn.Module) -> Callable[[str, torch.Size], Tensor]:
+        """Random numbers as the model's own, which are drawn in another order."""
+        numbers, device = Drawn(self.setting.seed, self.device), self.device
+
+        def first(name: str, shape: torch.Size) -> Tensor:
+            if len(shape) == 1:
+                return torch.full(shape, 0.0 if name.endswith("bias") else 1.0, device=device)
+            if name.endswith(ZERO):
+                return torch.zeros(shape, device=device)
+            if name.startswith(VECTORS):
+                return numbers.normal(name, shape, DEVIATION)
+            return numbers.uniform(name, shape, math.sqrt(6 / sum(shape)))
+
+        return first
+
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW, with the same decay for every tensor."""
         return [self.adamw(model.parameters())]
@@ -86,9 +103,13 @@ class Flow(Task[Flux]):
     def evaluate(self, model: nn.Module) -> float:
         """The loss averaged over the samples of each time, and then over the times."""
         sums = torch.zeros(2, TIMES, dtype=torch.float64, device=self.device)
-        portions = self.ranks.portions(range(len(self.evaluation)), EVALUATION_BATCH)
-        for batch in self.loaded(self._measured, portions):
+        count = len(self.evaluation)
+        portions = self.ranks.portions(range(count), EVALUATION_BATCH)
+        idle = [[0]] * self.ranks.idle_portions(count, EVALUATION_BATCH)
+        for number, batch in enumerate(self.loaded(self._measured, [*portions, *idle])):
             errors = self._errors(model, batch).double()
+            if number >= len(portions):
+                continue
             step = (batch.times.to(self.device) * TIMES).long()
             sums.index_add_(1, step, torch.stack((errors, torch.ones_like(errors))))
         total, count = self.ranks.sum(sums)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import torch
@@ -175,11 +174,9 @@ class LanguageModel(Task[D]):
     def _evaluation_batches(self) -> Iterator[Batch]:
         """The share of this rank; on a mesh as many batches on each, for all work on each."""
         count, ranks = len(self.evaluation), self.ranks
-        portions = ranks.portions(range(count), EVALUATION_BATCH)
-        for indices in portions:
+        for indices in ranks.portions(range(count), EVALUATION_BATCH):
             yield self.evaluation.__getitems__(indices)
-        most = math.ceil(math.ceil(count / ranks.world) / EVALUATION_BATCH)
-        for _ in range(most - len(portions) if ranks.mesh else 0):
+        for _ in range(ranks.idle_portions(count, EVALUATION_BATCH)):
             tokens, targets = self.evaluation.__getitems__([0])
             yield Batch(tokens, torch.full_like(targets, UNSCORED))
 

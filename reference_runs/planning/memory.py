@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -11,7 +12,7 @@ from podium.reference_runs.planning.timeline import Timeline
 from podium.reference_runs.planning.without_numbers import without_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
     from torch import Tensor
     from torch.optim import Optimizer
@@ -65,6 +66,7 @@ def memory(request: RunRequest, world: int) -> Memory:
                     gradients=[*held.get("gradients", ()), *line.note(_gradients(each))]
                 )
             )
+        line.note(_tensors(micro[0]))
         with line, line.resizes():
             stepper.step(1, micro)
             second = len(line.changes)
@@ -72,6 +74,19 @@ def memory(request: RunRequest, world: int) -> Memory:
         held["optimizer"] = line.note(_state(stepper.optimizers))
         held["buffers"] += line.resized
     return _at_the_peak(line.changes, second, held)
+
+
+def _tensors(batch: Any) -> Iterator[Tensor]:
+    """Those of a batch, which may be one, several, or an object with some."""
+    if isinstance(batch, torch.Tensor):
+        yield batch
+    elif is_dataclass(batch):
+        yield from _tensors(vars(batch))
+    elif isinstance(batch, Mapping):
+        yield from _tensors([*batch.values()])
+    elif isinstance(batch, Sequence) and not isinstance(batch, str):
+        for each in batch:
+            yield from _tensors(each)
 
 
 def _gradients(optimizer: Optimizer) -> Iterator[Tensor]:

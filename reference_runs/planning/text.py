@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from podium.reference_runs.errors import RunFault
@@ -51,11 +52,16 @@ def plan_text(request: RunRequest, planned: Sequence[Planned], bytes_each: int) 
 
 
 def _options(planned: Planned, request: RunRequest) -> str:
-    mesh = f" --mesh {planned.mesh}" if planned.mesh else ""
-    usual = request.config().gradient_accumulation_steps
-    micro = planned.micro_batches
-    change = f" --set gradient_accumulation_steps={micro}" if micro != usual else ""
-    return f"podium run {request.benchmark.name} --scale {request.setting.scale}{mesh}{change}"
+    setting, settings = request.setting, dict(request.settings)
+    if planned.micro_batches != request.config().gradient_accumulation_steps:
+        settings["gradient_accumulation_steps"] = str(planned.micro_batches)
+    words = [
+        f"podium run {request.benchmark.name} --scale {setting.scale}",
+        f"--precision {setting.precision}",
+        *([f"--mesh {planned.mesh}"] if planned.mesh else ()),
+        *(f"--set {shlex.quote(f'{name}={value}')}" for name, value in settings.items()),
+    ]
+    return " ".join(words)
 
 
 def _size(count: int) -> str:

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
-from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
+from torch._subclasses.fake_tensor import (
+    FakeTensorMode,
+    UnsupportedOperatorException,
+    unset_fake_temporarily,
+)
 from torch.distributed.device_mesh import DeviceMesh
 from torch.utils._pytree import tree_map
 
@@ -51,8 +55,9 @@ def without_numbers(
 ) -> Iterator[tuple[FakeStepper, list[Any]]]:
     """A model of one of so many ranks, and the micro-batches of its first step, `most` at most.
 
-    Samples are drawn as at smoke scale, of the config's shapes and no more than a step takes.
-    Raises RunFault where the shapes of a step depend on its data.
+    Samples are drawn as at smoke scale, of the config's shapes and no more than a step takes; at
+    reference scale a task may know them without. Raises RunFault where the shapes of a step depend
+    on its data.
     """
     whole = request.config()
     few = whole.global_batch_size
@@ -64,20 +69,40 @@ def without_numbers(
         task: Any = task_of(request.benchmark.name)(config, setting, ranks)
         if task.data_grow:
             raise RunFault(f"{config.name} has no step without a run: its model makes its data")
-        task.prepare()
-        task.read_in_place()
-        task.open_data()
         micro = config.gradient_accumulation_steps
-        drawn = [*islice(task.batches(1, 0), micro if most is None else min(micro, most))]
+        count = micro if most is None else min(micro, most)
+        # An operator without a rule for shapes is computed, which takes the memory of its tensors
+        small = request.setting.scale == "smoke"
+        fake = FakeTensorMode(allow_fallback_kernels=small, allow_non_fake_inputs=True)
+        batches = _known(task, request, fake, count) or _drawn(task, fake, count)
         try:
-            with FakeTensorMode(allow_non_fake_inputs=True) as fake:
+            with fake:
                 stepper = FakeStepper(task)
                 stepper.model.train()
-                yield stepper, tree_map(lambda each: _faked(fake, each), drawn)
+                yield stepper, batches
+        except UnsupportedOperatorException as error:
+            hint = "; try --set sparse_gradients=False" if "sparse" in str(error.func) else ""
+            reason = f"{config.name} has no step without numbers for {error.func}"
+            raise RunFault(f"{reason}{hint}") from None
         # Most often shapes depend on values, which fake tensors have none of
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             raise RunFault(f"{config.name} has no step without --data: {reason}") from None
+
+
+def _known(task: Any, request: RunRequest, fake: FakeTensorMode, count: int) -> list[Any] | None:
+    if request.setting.scale == "smoke":
+        return None  # what a run draws is cheap, and exact where shapes depend on it
+    with fake:
+        return None if (batch := task.largest_batch()) is None else [batch] * count
+
+
+def _drawn(task: Any, fake: FakeTensorMode, count: int) -> list[Any]:
+    task.prepare()
+    task.read_in_place()
+    task.open_data()
+    drawn = [*islice(task.batches(1, 0), count)]
+    return tree_map(lambda each: _faked(fake, each), drawn)  # type: ignore[no-any-return]
 
 
 def assumed(name: str, args: Any, kwargs: Any) -> Any:

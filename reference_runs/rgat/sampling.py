@@ -160,6 +160,29 @@ class Sampler:
         return nodes, block
 
 
+def fullest(
+    relations: Sequence[Relation], fan_outs: Sequence[int], seeds: int, features: int
+) -> Sampled:
+    """A batch larger than any of so many seeds: each node brings all neighbours, each of them new.
+
+    Its numbers are zeros.
+    """
+    ends = {kind for source, _, target in relations for kind in (source, target)}
+    nodes = dict.fromkeys(ends, 0) | {"paper": seeds}
+    blocks: list[Block] = []
+    for most in fan_outs:
+        shapes = {relation: (nodes[relation[2]], most) for relation in relations}
+        targets = {kind: torch.zeros(count, dtype=torch.int64) for kind, count in nodes.items()}
+        rows = {r: torch.zeros(shape, dtype=torch.int64) for r, shape in shapes.items()}
+        there = {r: torch.ones(shape, dtype=torch.bool) for r, shape in shapes.items()}
+        blocks.append(Block(targets, rows, there))
+        for relation, (count, each) in shapes.items():
+            nodes[relation[0]] += count * each
+    inputs = {kind: torch.zeros(count, features) for kind, count in nodes.items()}
+    labels = torch.zeros(seeds, dtype=torch.int64)
+    return Sampled(inputs, tuple(reversed(blocks)), labels)
+
+
 def _with_new(known: Ids, found: list[Ids]) -> Ids:
     """The known nodes, then those found that are not among them, each once."""
     new = np.setdiff1d(np.concatenate(found), known) if found else known[:0]

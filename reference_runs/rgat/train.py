@@ -11,6 +11,7 @@ from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.rgat.config import Rgat
 from podium.reference_runs.rgat.data import Graph, Seeds, from_files, synthetic
 from podium.reference_runs.rgat.model import RGAT
+from podium.reference_runs.rgat.sampling import fullest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +53,12 @@ class Classification(Task[Rgat]):
     def training_data(self) -> Seeds:
         """The seeds that `batches` shares out."""
         return self.training
+
+    def largest_batch(self) -> Sampled:
+        """As if all nodes had neighbours of every kind, and no node were drawn twice."""
+        config = self.config
+        seeds = self.micro_batch_size
+        return fullest(config.relations, config.fan_outs, seeds, config.features)
 
     def batches(self, epoch: int, first: int) -> Iterator[Sampled]:
         """As for every task, each step with a draw of dropout of its own."""

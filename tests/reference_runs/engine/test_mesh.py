@@ -31,6 +31,7 @@ from tests.reference_runs.engine.test_two_ranks import doubled  # noqa: E402
 
 STEPS = 6
 CLICKS, PLAYS, VOLUMES, SCENES = "dlrm_dcnv2", "dlrm_v4_hstu", "unet3d", "retinanet"
+IMAGES = "flux1"
 STAGED = (("layers", 5), ("gradient_accumulation_steps", 4))
 """More stages than two, of unequal length; a micro-batch for each."""
 FEW: dict[str, Any] = {"train_samples": 256, "eval_samples": 66, "recompute": True}
@@ -60,6 +61,7 @@ SMALLER: dict[str, dict[str, Any]] = {
         "validation_input_shape": (8, 8, 8),
     },
     PLAYS: {"days": 1, "train_samples": 2048},
+    IMAGES: {"train_samples": 768, "eval_samples": 18, "global_batch_size": 16},
     "gpt_oss_20b": {"max_sequence_length": 64, "window": 16, "global_batch_size": 8},
 }
 
@@ -113,6 +115,10 @@ def double_numbers(task: Any) -> None:
     if task.config.name == PLAYS:
         of_batch = task.loss
         task.loss = lambda model, batch: of_batch(model, doubled(batch))
+    if task.config.name == IMAGES:
+        # Evaluations load batches, too
+        loaded = task.loaded
+        task.loaded = lambda *args: map(doubled, loaded(*args))
     if task.config.name == SCENES:
         # After so few steps the precision is 0, whatever is detected: add up the detections
         detection.mean_average_precision = lambda _source, found, _classes: float(
@@ -198,6 +204,7 @@ def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) ->
         (VOLUMES, ("sp=4", "dp=2,sp=2")),
         (SCENES, ("sp=4", "dp=2,sp=2")),
         (PLAYS, ("fsdp=4",)),
+        (IMAGES, ("fsdp=4", "dp=2,fsdp=2")),
     ],
 )
 def test_four_ranks_have_the_losses_of_one(
