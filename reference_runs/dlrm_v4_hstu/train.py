@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
 from podium.reference_runs.dlrm_dcnv2.ranking import Ranking
 from podium.reference_runs.dlrm_v4_hstu.config import DlrmV4
-from podium.reference_runs.dlrm_v4_hstu.data import Plays
+from podium.reference_runs.dlrm_v4_hstu.data import Batch, Plays
 from podium.reference_runs.dlrm_v4_hstu.files import CACHE, from_files
 from podium.reference_runs.dlrm_v4_hstu.model import DlrmHstu, first_numbers
 from podium.reference_runs.dlrm_v4_hstu.synthetic import synthetic
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
     from torch.optim import Optimizer
 
-    from podium.reference_runs.dlrm_v4_hstu.data import Batch
 
 LOSS_WEIGHT = 0.2
 """Of the benchmark's only task."""
@@ -61,6 +61,19 @@ class PlayPrediction(Ranking[DlrmV4]):
     def training_data(self) -> Plays:
         """The plays that `batches` shares out."""
         return self.training
+
+    def largest_batch(self) -> Batch:
+        """The shapes of any: histories are padded. A stream of full size would fill the memory."""
+        count, config = self.micro_batch_size, self.config
+        numbers = partial(torch.zeros, dtype=torch.int64)
+        return Batch(
+            contexts=numbers(count, 1 + len(config.cross_rows)),
+            events=numbers(count, config.events, 3),
+            actions=numbers(count, config.events),
+            times=numbers(count, config.events),
+            candidate=numbers(count),
+            labels=torch.zeros(count),
+        )
 
     def order(self, epoch: int) -> Sequence[int]:
         """That of time, which the rules demand."""

@@ -58,6 +58,18 @@ class Flow(Task[Flux]):
         """The samples that `batches` shares out."""
         return self._samples
 
+    def largest_batch(self) -> Batch:
+        """The shapes of any: to draw a full batch, many large images would be encoded."""
+        count, config = self.micro_batch_size, self.config
+        side = config.latent_size
+        return Batch(
+            latents=torch.zeros(count, config.latent_channels, side, side),
+            noise=torch.zeros(count, config.latent_channels, side, side),
+            text=torch.zeros(count, config.text_length, config.text_width),
+            pooled=torch.zeros(count, config.pooled_width),
+            times=torch.zeros(count),
+        )
+
     def build(self) -> nn.Module:
         """The transformer, with random weights."""
         return FluxTransformer(self.config)

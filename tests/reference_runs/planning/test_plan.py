@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 import torch.multiprocessing as mp  # noqa: E402
 
+from podium.reference_runs.catalogue import task_of  # noqa: E402
 from podium.reference_runs.engine.launch import run_request  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, joined  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
@@ -35,6 +36,23 @@ CLOSE = (
 def request(name: str, mesh: str = "", **settings: object) -> RunRequest:
     setting = Setting(device="cpu", mesh=parse(mesh) if mesh else None)
     return run_request(name, setting, {key: str(value) for key, value in settings.items()})
+
+
+def batches(name: str) -> tuple[Any, Any]:
+    """The first micro-batch as a task knows its shapes, and as it is drawn, at smoke scale."""
+    few = {"train_samples": 20_480, "eval_samples": 100} if name == "dlrm_dcnv2" else {}
+    asked = request(name, **few)
+    task = task_of(name)(asked.config(), asked.setting, Ranks(torch.device("cpu")))
+    task.prepare()
+    task.open_data()
+    return task.largest_batch(), next(iter(task.batches(1, 0)))
+
+
+def shapes(batch: Any) -> Any:
+    """Shape and kind of number of each tensor, in the batch's own order."""
+    if isinstance(batch, torch.Tensor):
+        return batch.shape, batch.is_floating_point()
+    return [shapes(each) for each in batch]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +117,39 @@ def test_meshes_are_tried_until_two_fit() -> None:
     assert said == ["the whole model on each", "fsdp=2"]
     too_small = plan(asked, 2, found[1].need.peak, said.append)
     assert [each.fits for each in too_small][1]
+
+
+@pytest.mark.parametrize("name", ["dlrm_dcnv2", "dlrm_v4_hstu", "flux1"])
+def test_the_largest_batch_has_the_shapes_of_those_that_are_drawn(name: str) -> None:
+    known, drawn = batches(name)
+    assert shapes(known) == shapes(drawn)
+
+
+def test_the_largest_neighbourhood_is_larger_than_those_that_are_drawn() -> None:
+    known, drawn = batches("rgat")
+    assert len(known.labels) == len(drawn.labels)
+    for full, real in zip(known.blocks, drawn.blocks, strict=True):
+        assert all(len(full.targets[kind]) >= len(real.targets[kind]) for kind in real.targets)
+        assert full.sources.keys() == real.sources.keys()
+        for relation, rows in real.sources.items():
+            assert full.sources[relation].shape[1] == rows.shape[1]
+            assert len(full.sources[relation]) >= len(rows)
+    for kind, nodes in drawn.features.items():
+        assert known.features[kind].shape[1] == nodes.shape[1]
+        assert len(known.features[kind]) >= len(nodes)
+
+
+@pytest.mark.long
+def test_a_full_model_is_planned_without_its_numbers() -> None:
+    words = ("dlrm_dcnv2", "--scale", "reference", "--accelerators", "8", "--plan")
+    result = podium("run", *words, "--memory", "80GiB")
+    assert result.exit_code == 2
+    assert "aten.sparse_mask.default; try --set sparse_gradients=False" in result.stderr
+    dense = ("--set", "sparse_gradients=False", "--mesh", "fsdp=8", "--precision", "bf16")
+    result = podium("run", *words, *dense, "--memory", "80GiB")
+    assert result.exit_code == 0, result.stderr
+    # What follows must start what was planned
+    assert f"--precision bf16 --mesh fsdp=8 {' '.join(dense[:2])}" in result.stdout
 
 
 def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
