@@ -59,11 +59,6 @@ def rounds_of(name: str, *excepted: str) -> list[str]:
     return [each for each in find(name).rounds if each not in excepted]
 
 
-def ends(name: str) -> list[str]:
-    """The oldest round and the newest: what lies between is tried by dry logs."""
-    return [find(name).rounds[0], find(name).rounds[-1]]
-
-
 def by_policy(keys: Iterable[str], *more: str) -> dict[str, Keys]:
     """What the policy finds too small in a run at smoke scale where others find less."""
     return {"policy": frozenset((*keys, *more))}
@@ -294,9 +289,9 @@ LONG = [
         short=SHORT["deepseekv3_671b"],
         converges=True,
     ),
-    *runs("llama2_70b_lora", "closed", rounds=ends("llama2_70b_lora"), converges=True),
-    *runs("llama31_8b", "open", rounds=ends("llama31_8b")[1:], converges=True),
-    *runs("llama31_8b", "closed", OF_8B, rounds=ends("llama31_8b"), converges=True),
+    *runs("llama2_70b_lora", "closed", converges=True),
+    *runs("llama31_8b", "open", rounds=rounds_of("llama31_8b")[-1:], converges=True),
+    *runs("llama31_8b", "closed", OF_8B, converges=True),
     *runs(
         "llama31_405b",
         "closed",
@@ -309,7 +304,7 @@ LONG = [
         "llama31_405b",
         "closed",
         (*OF_405B, STEPS),
-        rounds=ends("llama31_405b")[1:],
+        rounds=rounds_of("llama31_405b", "5.0"),
         by=by_policy((*OF_405B, STEPS), "opt_end_learning_rate"),
         converges=True,
     ),
