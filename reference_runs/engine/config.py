@@ -70,6 +70,11 @@ class Config:
         return self.train_samples
 
     @property
+    def sample_size(self) -> int:
+        """As how much the log counts one sample (under SAMPLES_AS_EPOCHS): 1, or its tokens."""
+        return 1
+
+    @property
     def steps_per_epoch(self) -> int:
         """Whole global batches in one pass over the training data; the rest is left out."""
         # At least one step: with none there would be no evaluation to end the run

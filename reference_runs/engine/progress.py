@@ -35,7 +35,7 @@ def position(config: Config, setting: Setting, step: int) -> dict[str, Any]:
         case Unit.FRACTIONS:
             return {"epoch_num": samples / config.train_samples}
         case Unit.SAMPLES_AS_EPOCHS:
-            return {"epoch_num": samples}
+            return {"epoch_num": samples * config.sample_size}
         case Unit.STEPS:
             return {"step_num": step}
         case _ if setting.division == "open":
@@ -57,7 +57,8 @@ def block_at(config: Config, setting: Setting, first: int, last: int) -> dict[st
             whole = config.train_samples
             return {"first_epoch_num": samples / whole, "epoch_count": length / whole}
         case Unit.SAMPLES_AS_EPOCHS:
-            return {"first_epoch_num": samples, "epoch_count": length}
+            size = config.sample_size
+            return {"first_epoch_num": samples * size, "epoch_count": length * size}
         case Unit.STEPS:
             return {"step_num": first}
         case _:

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 from podium.reference_runs.catalogue import Benchmark
 from podium.reference_runs.engine.reference_point import ReferencePoint
-from podium.reference_runs.llama31.config import Decoder
+from podium.reference_runs.llama31.config import Rotary
 
 
 @dataclass(frozen=True, kw_only=True)
-class Llama2Lora(Decoder):
+class Llama2Lora(Rotary):
     """One fine-tuning of a Llama 2 model through low-rank adapters."""
 
     name: ClassVar[str] = "llama2_70b_lora"

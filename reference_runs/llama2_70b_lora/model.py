@@ -16,7 +16,7 @@ from podium.reference_runs.modeling.attention import attend, joined_heads, rotat
 
 if TYPE_CHECKING:
     from podium.reference_runs.llama2_70b_lora.config import Llama2Lora
-    from podium.reference_runs.llama31.config import Decoder
+    from podium.reference_runs.llama31.config import Rotary
 
 
 class Adapted(nn.Linear):
@@ -41,7 +41,7 @@ class AdaptedAttention(nn.Module):
 
     attend = staticmethod(attend)
 
-    def __init__(self, config: Decoder) -> None:
+    def __init__(self, config: Rotary) -> None:
         super().__init__()
         lora = cast("Llama2Lora", config)  # the decoder's blocks hand on what they were given
         size = config.width // config.heads

@@ -6,7 +6,7 @@ on another synthetic language before the run, and kept in a cache under the hash
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -36,7 +36,7 @@ VERSION = 4
 def base_weights(
     config: Decoder,
     setting: Setting,
-    build: Callable[[Decoder], nn.Module] = Llama,
+    build: Callable[[Any], nn.Module] = Llama,
     stepped: Callable[[nn.Module], None] = lambda _: None,
 ) -> dict[str, Tensor]:
     """Weights of a decoder that knows the first language; the same for every seed of a run.
@@ -104,7 +104,7 @@ def fitting(weights: Mapping[str, Tensor], name: str, shape: tuple[int, ...], pa
 
 
 def _train(
-    config: Decoder, build: Callable[[Decoder], nn.Module], stepped: Callable[[nn.Module], None]
+    config: Decoder, build: Callable[[Any], nn.Module], stepped: Callable[[nn.Module], None]
 ) -> dict[str, Tensor]:
     # Only the processor's generator: a GPU's would stand elsewhere than if the base was there.
     torch.default_generator.manual_seed(LANGUAGE_SEED)

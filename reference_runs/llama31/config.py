@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Decoder(Config):
-    """The shape of a Llama decoder and the grid on which a language model is evaluated."""
+    """The shape of a decoder and the grid on which a language model is evaluated."""
 
     unit: ClassVar[Unit] = Unit.SAMPLES
     better: ClassVar[Literal["higher", "lower"]] = "lower"
@@ -35,9 +35,6 @@ class Decoder(Config):
     kv_heads: int
     ffn_width: int
     vocabulary: int
-    rope_theta: float = 500_000.0
-    rope_scaling: float = 8.0
-    rope_original_length: int = 8192
     max_sequence_length: int
     recompute: bool = False
     """Keep each block's input alone and compute the block again in the backward pass."""
@@ -77,21 +74,37 @@ class Decoder(Config):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Llama31(Decoder):
-    """One pretraining of a Llama 3.1 model."""
+class Rotary(Decoder):
+    """A decoder whose queries and keys turn with their positions."""
 
-    opt_name: str = "adamw"
+    rope_theta: float = 500_000.0
+    rope_scaling: float = 8.0
+    rope_original_length: int = 8192
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pretrained(Decoder):
+    """What the pretraining of every decoder has: a schedule, clipping, and no dropout."""
+
+    opt_name: str
     opt_base_learning_rate: float
     opt_end_learning_rate: float
     opt_learning_rate_warmup_steps: int
     opt_learning_rate_decay_steps: int
     opt_learning_rate_decay_schedule: str = "cosine with linear warmup"
+    opt_gradient_clip_norm: float = 1.0
+    dropout: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama31(Rotary, Pretrained):
+    """One pretraining of a Llama 3.1 model."""
+
+    opt_name: str = "adamw"
     opt_adamw_beta_1: float = 0.9
     opt_adamw_beta_2: float = 0.95
     opt_adamw_epsilon: float = 1e-5
     opt_adamw_weight_decay: float = 0.1
-    opt_gradient_clip_norm: float = 1.0
-    dropout: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

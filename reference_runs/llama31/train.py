@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 import torch
 
@@ -17,7 +17,7 @@ from podium.reference_runs.llama31.base import (
     published_weights,
     start_place,
 )
-from podium.reference_runs.llama31.config import Decoder, Llama31, Llama31Large
+from podium.reference_runs.llama31.config import Decoder, Llama31, Llama31Large, Pretrained
 from podium.reference_runs.llama31.data import (
     LANGUAGE_SEED,
     UNSCORED,
@@ -181,7 +181,7 @@ class LanguageModel(Task[D]):
             yield Batch(tokens, torch.full_like(targets, UNSCORED))
 
 
-class Pretraining(LanguageModel[Llama31]):
+class Pretraining(LanguageModel[Pretrained]):
     """The whole decoder is trained; 405B goes on from a base, which smoke scale makes itself.
 
     At reference scale the base is the published checkpoint: a folder `base` of safetensors, or
@@ -213,11 +213,11 @@ class Pretraining(LanguageModel[Llama31]):
 
     def base(self) -> dict[str, Tensor]:
         """The weights that smoke scale starts from, made where they are not there."""
-        return base_weights(self.config, self.setting)
+        return base_weights(self.config, self.setting, lambda _: self.decoder())
 
     def decoder(self) -> nn.Module:
         """The model with random weights."""
-        return Llama(self.config)
+        return Llama(cast("Llama31", self.config))  # the catalogue pairs the two
 
     def optimizers(self, model: nn.Module) -> Sequence[Optimizer]:
         """AdamW; norms' weights do not decay."""

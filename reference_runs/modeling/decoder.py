@@ -73,7 +73,7 @@ class FeedForward(nn.Module):
 
 
 class Stack(nn.Module):
-    """An embedding, blocks, a norm and an untied output projection: what all such decoders are.
+    """An embedding, blocks, a norm and an output projection: what all such decoders are.
 
     `blocks` are built here, between the embedding and the norm; each takes (B, L, D) and angles.
     """
@@ -92,7 +92,7 @@ class Stack(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(config.vocabulary, config.width)
         self.blocks = nn.ModuleList(blocks)
-        self.norm = nn.RMSNorm(config.width, eps=epsilon)
+        self.norm: nn.Module = nn.RMSNorm(config.width, eps=epsilon)
         self.output = nn.Linear(config.width, config.vocabulary, bias=False)
         # Not in checkpoints: it follows from the config
         self.register_buffer("frequencies", frequencies, persistent=False)
@@ -101,15 +101,24 @@ class Stack(nn.Module):
     def forward(self, tokens_BL: Tensor, targets_BL: Tensor | None = None) -> Tensor:
         """Scores of each next token, (B, L, V); with targets, their cross-entropy summed."""
         angles_LP = self.angles(tokens_BL)
-        x_BLD: Tensor = self.embedding(tokens_BL)
+        x_BLD = self.embedded(tokens_BL)
         for block in self.blocks:
             x_BLD = self.checkpointed(block, x_BLD, angles_LP)
         if not self.ends:
             return x_BLD
         if targets_BL is None:
-            scores: Tensor = self.output(self.norm(x_BLD))
-            return scores
+            return self.scores(self.norm(x_BLD))
         return self.entropy(x_BLD, targets_BL, self.norm)
+
+    def embedded(self, tokens_BL: Tensor) -> Tensor:
+        """What enters the first block, (B, L, D)."""
+        x_BLD: Tensor = self.embedding(tokens_BL)
+        return x_BLD
+
+    def scores(self, x_TD: Tensor) -> Tensor:
+        """Scores of all words, (..., V), from the stream behind the norm."""
+        scores_TV: Tensor = self.output(x_TD)
+        return scores_TV
 
     def angles(self, tokens_BL: Tensor) -> Tensor:
         """How far the channels of each position turn, (L, P)."""
@@ -133,7 +142,7 @@ class Stack(nn.Module):
         return torch.arange(length, device=device)
 
     def _entropy(self, x_TD: Tensor, targets_T: Tensor, norm: nn.Module) -> Tensor:
-        scores_TV = self.output(norm(x_TD)).float()
+        scores_TV = self.scores(norm(x_TD)).float()
         return F.cross_entropy(scores_TV, targets_T, reduction="sum")
 
     def checkpointed(self, part: Callable[..., Any], *inputs: Any) -> Any:

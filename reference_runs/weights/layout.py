@@ -29,6 +29,8 @@ class Source:
     published: tuple[str, ...]
     interleaved: bool = False
     """Whether two projections alternate in the last dimension: ours has one after the other."""
+    transposed: bool = False
+    """Whether the published matrix has a row for each input: ours has one for each output."""
     experts: int = 0
     """Where not 0, how many experts the published matrices are of, one after the other: ours has
     them stacked, and each transposed."""
@@ -43,7 +45,8 @@ class Source:
         rows = first[0] + sum(other[0] for other in others)
         if self.experts:
             return (self.experts, *first[1:], rows // self.experts)
-        return (rows, *first[1:])
+        whole = (rows, *first[1:])
+        return whole[::-1] if self.transposed else whole
 
     def joined(self, parts: list[Tensor]) -> Tensor:
         """The tensor that the published ones make."""
@@ -55,7 +58,7 @@ class Source:
             return stacked.mT.contiguous()
         if self.interleaved:
             whole = torch.cat((whole[..., ::2], whole[..., 1::2]), dim=-1)
-        return whole
+        return whole.T if self.transposed else whole
 
 
 def _layers(**names: str) -> dict[str, Source]:
@@ -115,6 +118,31 @@ GPT_OSS = {
     ),
 }
 """GPT-OSS with the experts' weights as numbers: the release packs them in four bits."""
+
+_GPT2_PARTS = {
+    "attention_norm": "ln_1",
+    "qkv": "attn.c_attn",
+    "out": "attn.c_proj",
+    "ffn_norm": "ln_2",
+    "up": "mlp.c_fc",
+    "down": "mlp.c_proj",
+}
+
+GPT2 = {
+    "embedding.weight": Source(("transformer.wte.weight",)),
+    "position_embedding.weight": Source(("transformer.wpe.weight",)),
+    "norm.weight": Source(("transformer.ln_f.weight",)),
+    "norm.bias": Source(("transformer.ln_f.bias",)),
+    **{
+        f"blocks.{{n}}.{ours}.{kind}": Source(
+            (f"transformer.h.{{n}}.{theirs}.{kind}",),
+            transposed=kind == "weight" and not theirs.startswith("ln"),
+        )
+        for ours, theirs in _GPT2_PARTS.items()
+        for kind in ("weight", "bias")
+    },
+}
+"""GPT-2 with its output, which is the embedding once more; GPT-3's decoder is of the same parts."""
 
 Layout = dict[str, Source]
 

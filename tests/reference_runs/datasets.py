@@ -32,6 +32,13 @@ class Little:
     short: str = ""
     """The file or folder that is named where the training data are too few."""
     counts: tuple[int, int] = (TRAINING, EVALUATION)
+    tokens: int = 0
+    """What the log counts as `eval_samples` instead of sequences; 0 where it does not."""
+
+    @property
+    def logged(self) -> tuple[int, int]:
+        """Values of `train_samples` and `eval_samples`."""
+        return self.counts[0], self.tokens or self.counts[1]
 
 
 def settings(name: str, **more: Any) -> list[str]:
@@ -63,6 +70,14 @@ def _experts(folder: Path) -> None:
 
     _tokens(folder)
     config: Any = find("deepseekv3_671b").smoke()
+    torch.save(Decoder(config).state_dict(), folder / "base.pt")
+
+
+def _apart(folder: Path) -> None:
+    from podium.reference_runs.gpt3.model import Decoder
+
+    _tokens(folder, over=0)
+    config: Any = find("gpt3").smoke()
     torch.save(Decoder(config).state_dict(), folder / "base.pt")
 
 
@@ -301,6 +316,13 @@ LITTLE = {
         _llama, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"
     ),
     "gpt_oss_20b": Little(_tokens, _STREAM, short="train.bin"),
+    "gpt3": Little(
+        _apart,
+        {**_STREAM, "eval_samples": EVALUATION * 63},
+        ("base.pt",),
+        short="train.bin",
+        tokens=EVALUATION * 63,
+    ),
     "deepseekv3_671b": Little(
         _experts, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"
     ),

@@ -42,7 +42,8 @@ class Smoke:
         """Keys of the errors that podium finds in a log, by profile, and the incumbent's.
 
         A target that was not reached has no key; it is "target" here, and a list of initialised
-        tensors that is not the reference's is "tensors".
+        tensors that is not the reference's is "tensors". Where the incumbent ends without a
+        verdict, it is "verifier-crash", as in the verifier profile.
         """
         usage = find(self.name).usage
         found: dict[str, set[str]] = {}
@@ -52,7 +53,8 @@ class Smoke:
             found[profile] = {f.key or f.id.rpartition(".")[2] for f in errors}
         if (usage, self.round) != ("hpc", "0.7"):  # which has no official verifier
             verdict = judge(path, usage, self.round)
-            assert verdict.crash is None
+            if verdict.crash is not None:
+                return found | {"incumbent": {"verifier-crash"}}
             failed = tuple(f"Failed checks for {quality}" for quality in QUALITIES)
             missed = {"target" for text in verdict.other if any(each in text for each in failed)}
             missed |= {"tensors" for text in verdict.other if "initialized_tensors" in text}

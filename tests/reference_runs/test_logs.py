@@ -92,6 +92,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "last_step": 2,
         "target": 9.0,
     },
+    "gpt3": {"last_step": 16, "evaluation_interval": 256, "eval_samples": 512, "target": 2.69},
     "gpt_oss_20b": {
         "last_step": 1,
         "evaluation_interval": 1,
@@ -137,6 +138,8 @@ SHORT: dict[str, dict[str, Any]] = {
 # --- keys that closed rules fix at the full problem's size, which a smoke run has not ---
 
 SAMPLES = ("train_samples", "eval_samples")
+OF_GPT3 = ("max_sequence_length", *TARGET)
+"""A language as small as the smoke run's is soon below the 2.6 that a result must be above."""
 OF_GPT_OSS = ("opt_learning_rate_decay_steps", "eval_samples", "max_steps")
 OF_DEEPSEEK = ("max_sequence_length", "eval_samples", "global_batch_size")
 OF_8B = ("max_sequence_length", "eval_samples", "max_steps", "opt_learning_rate_decay_steps")
@@ -287,6 +290,31 @@ LONG = [
         (*OF_DEEPSEEK, "opt_base_learning_rate", STEPS, "eval_accuracy"),
         rounds=("6.1",),
         short=SHORT["deepseekv3_671b"],
+        converges=True,
+    ),
+    # The official verifier of 3.0 and 3.1 has no rules for the open division
+    *runs(
+        "gpt3",
+        "open",
+        rounds=("3.0", "3.1"),
+        by=official("verifier-crash"),
+        short=SHORT["gpt3"],
+        converges=True,
+    ),
+    *runs(
+        "gpt3",
+        "open",
+        rounds=("4.0", "4.1"),
+        by=official(*OF_GPT3, "opt_base_learning_rate"),
+        short=SHORT["gpt3"],
+        converges=True,
+    ),
+    *runs(
+        "gpt3",
+        "closed",
+        (*OF_GPT3, "opt_base_learning_rate"),
+        by=by_policy((*OF_GPT3, "eval_samples", "init_checkpoint_step")),
+        short=SHORT["gpt3"],
         converges=True,
     ),
     *runs("llama2_70b_lora", "closed", converges=True),

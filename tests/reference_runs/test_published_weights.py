@@ -185,7 +185,7 @@ def test_without_the_library_the_extra_is_named(
         built("llama31_8b", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["llama31_405b", "llama2_70b_lora"])
+@pytest.mark.parametrize("name", ["llama31_405b", "llama2_70b_lora", "gpt3"])
 def test_reference_scale_wants_weights_to_start_from(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

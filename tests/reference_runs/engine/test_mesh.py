@@ -24,7 +24,6 @@ from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks, divided  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
-from podium.reference_runs.llama31.model import Llama  # noqa: E402
 from podium.reference_runs.parallel.mesh import check, parse  # noqa: E402
 from podium.reference_runs.retinanet import train as detection  # noqa: E402
 from tests.reference_runs.engine.test_two_ranks import doubled  # noqa: E402
@@ -162,7 +161,7 @@ def as_rank(rank: int, legs: tuple[Leg, ...], folder: Path, world: int) -> None:
 
 def results(world: int, folder: Path, *legs: Leg) -> list[list[float]]:
     """What each leg has found, one after the other in the same processes."""
-    for name in {leg.name for leg in legs} & {"llama2_70b_lora", "deepseekv3_671b"}:
+    for name in {leg.name for leg in legs} & {"llama2_70b_lora", "deepseekv3_671b", "gpt3"}:
         # Once for all: every process would train the base
         setting = Setting(cache=folder / "cache")
         task_of(name)(find(name).smoke(), setting, Ranks(torch.device("cpu"))).build()
@@ -200,6 +199,7 @@ def test_stages_and_parts_of_sequences_have_the_losses_of_one(tmp_path: Path) ->
         ("gpt_oss_20b", ("fsdp=4", "dp=2,fsdp=2", "ep=4", "dp=2,ep=2", "fsdp=2,ep=2")),
         ("llama2_70b_lora", ("fsdp=4", "dp=2,fsdp=2", "pp=2,fsdp=2", "fsdp=2,cp=2")),
         ("deepseekv3_671b", ("fsdp=4", "ep=4", "fsdp=2,ep=2")),
+        ("gpt3", ("fsdp=4", "dp=2,fsdp=2")),
         (CLICKS, ("fsdp=4",)),
         (VOLUMES, ("sp=4", "dp=2,sp=2")),
         (SCENES, ("sp=4", "dp=2,sp=2")),
@@ -242,14 +242,19 @@ def test_a_run_goes_on_on_another_mesh_and_in_one_process(
 
 
 @pytest.mark.long
-def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(tmp_path: Path) -> None:
-    name = "llama31_405b"
+@pytest.mark.parametrize(
+    ("name", "meshes"),
+    [("llama31_405b", ("fsdp=2,tp=2", "fsdp=4", "pp=2,cp=2")), ("gpt3", ("fsdp=4",))],
+)
+def test_a_model_that_is_cut_before_it_has_weights_starts_from_the_same(
+    name: str, meshes: tuple[str, ...], tmp_path: Path
+) -> None:
     torch.manual_seed(3)
-    state = Llama(find(name).smoke()).state_dict()  # type: ignore[arg-type]
+    task: Any = task_of(name)(find(name).smoke(), Setting(), Ranks(torch.device("cpu")))
+    state = task.decoder().state_dict()
     torch.save({key: value.double() for key, value in state.items()}, tmp_path / "base.pt")
-    meshes = ("", "fsdp=2,tp=2", "fsdp=4", "pp=2,cp=2")
     more = (("gradient_accumulation_steps", 2),)
-    legs = (Leg(name, mesh, parts=True, more=more) for mesh in meshes)
+    legs = (Leg(name, mesh, parts=True, more=more) for mesh in ("", *meshes))
     alone, *divided = results(4, tmp_path, *legs)
     for found in divided:
         assert_close(found, alone)

@@ -39,7 +39,8 @@ def test_an_order_of_billions_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["deepseekv3_671b", "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b"]
+    "name",
+    ["deepseekv3_671b", "gpt3", "gpt_oss_20b", "llama2_70b_lora", "llama31_405b", "llama31_8b"],
 )
 def test_language_models_read_their_data_in_another_order_for_each_seed(name: str) -> None:
     orders = []

@@ -42,12 +42,13 @@ SMALLER: dict[str, dict[str, Any]] = {
     "llama31_8b": {"train_samples": 1024},
     "llama31_405b": {"train_samples": 1024},
     "deepseekv3_671b": {"train_samples": 1024},
+    "gpt3": {"train_samples": 1024},
     "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
     "qwen35_397b_grpo": {"num_prompts_per_step": 4, "global_batch_size": 64},
 }
 """What makes data sooner, and leaves out what ranks draw by themselves."""
 
-BASED = {"deepseekv3_671b", "llama2_70b_lora", "llama31_405b", "qwen35_397b_grpo"}
+BASED = {"deepseekv3_671b", "gpt3", "llama2_70b_lora", "llama31_405b", "qwen35_397b_grpo"}
 """Benchmarks whose smoke runs begin with a base that is trained."""
 
 APART = {"rnnt": 1e-4}

@@ -1,0 +1,1 @@
+"""Large language model pretraining: GPT-3 175B."""
