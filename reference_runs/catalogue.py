@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from podium.reference_runs.engine.task import Task
 
 HOMES = {
+    "bert": "bert",
     "flux1": "flux1",
     "llama2_70b_lora": "llama2_70b_lora",
     "resnet": "resnet",

@@ -81,6 +81,35 @@ def _apart(folder: Path) -> None:
     torch.save(Decoder(config).state_dict(), folder / "base.pt")
 
 
+def _pairs(folder: Path) -> None:
+    """Files of four sequences, each with its number for a word, eight words and two masked ones."""
+    import h5py  # type: ignore[import-untyped]
+
+    from podium.reference_runs.bert.model import Bert
+    from podium.reference_runs.bert.published import is_transposed, published_names
+
+    config: Any = find("bert").smoke()
+    weights, names = Bert(config).state_dict(), published_names(config.layers)
+    published = {
+        name: weights[own].T if is_transposed(name) else weights[own] for own, name in names.items()
+    }
+    torch.save(published, folder / "base.pt")
+    for part, count in (("train", TRAINING), ("eval", EVALUATION)):
+        (folder / part).mkdir()
+        for begin in range(0, count, 4):
+            number = np.arange(begin, begin + 4)
+            tokens, mask = np.zeros((4, 32), np.int32), np.tile(np.arange(32) < 8, (4, 1))
+            tokens[:, 1] = number
+            words = np.stack((number, np.full(4, 9), *np.zeros((2, 4))), -1)
+            with h5py.File(folder / part / f"{begin}.hdf5", "w") as file:
+                file["input_ids"] = tokens
+                file["segment_ids"] = np.zeros_like(tokens)
+                file["input_mask"] = mask.astype(np.int8)
+                file["masked_lm_positions"] = np.tile([1, 3, 0, 0], (4, 1))
+                file["masked_lm_ids"] = words.astype(np.int32)
+                file["next_sentence_labels"] = (number % 2).astype(np.int8)
+
+
 def _lora(folder: Path) -> None:
     _llama(folder)
     _tokens(folder, over=0)
@@ -311,6 +340,7 @@ def _sentences(folder: Path) -> None:
 _STREAM = {"evaluation_interval": 4, "max_sequence_length": 64, "vocabulary": 128}
 
 LITTLE = {
+    "bert": Little(_pairs, {"evaluation_interval": 4}, ("base.pt",), short="train"),
     "llama31_8b": Little(_tokens, _STREAM, short="train.bin"),
     "llama31_405b": Little(
         _llama, {**_STREAM, "skipped_evaluations": 0}, ("base.pt",), short="train.bin"

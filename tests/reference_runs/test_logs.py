@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from podium.reference_runs.bert import base as phase1
 from podium.reference_runs.catalogue import find, names
 from podium.reference_runs.qwen35_397b_grpo import base as sums
 from podium.reference_runs.qwen35_397b_grpo.config import Qwen35
@@ -75,6 +76,13 @@ TARGET = ("target",)
 # --- runs of a few steps: their configs' changes ---
 
 SHORT: dict[str, dict[str, Any]] = {
+    "bert": {
+        "train_samples": 64,
+        "eval_samples": 32,
+        "evaluation_interval": 32,
+        "last_step": 1,
+        "target": 0.0,
+    },
     "cosmoflow": {"train_samples": 64, "eval_samples": 8, "last_step": 2},
     "deepcam": {"train_samples": 16, "eval_samples": 4, "last_step": 2, "target": 0.0},
     "deepseekv3_671b": {"last_step": 4, "skipped_evaluations": 0, "target": 3.6},
@@ -150,7 +158,7 @@ OF_UNET3D = ("training_input_shape", "validation_input_shape")
 OF_405B = ("max_sequence_length", "eval_samples", "opt_base_learning_rate")
 STEPS = "opt_learning_rate_decay_steps"
 NAMED = ("1.1", "2.0", "2.1")
-"""Rounds in which 3D U-Net's logs name the tensors of the full-size network."""
+"""Rounds in which logs of BERT and 3D U-Net name the tensors of the full-size network."""
 
 
 def early_evaluation(patch: pytest.MonkeyPatch) -> None:
@@ -162,6 +170,14 @@ def early_validation(patch: pytest.MonkeyPatch) -> None:
     """As before, for 3840 rollouts; and a base that has hardly been trained."""
     patch.setattr(Qwen35, "evaluation_steps", lambda _: iter([2]))
     patch.setattr(sums, "STEPS", 1)
+
+
+def hardly_trained_base(patch: pytest.MonkeyPatch) -> None:
+    """What a log holds does not depend on it, and it takes half a minute."""
+    patch.setattr(phase1, "STEPS", 20)
+
+
+BERT: dict[str, Any] = {"short": SHORT["bert"], "prepare": hardly_trained_base}
 
 
 def unet3d_cases() -> Iterator[Case]:
@@ -176,6 +192,10 @@ def unet3d_cases() -> Iterator[Case]:
 
 
 QUICK = [
+    *runs("bert", "open", TARGET, rounds=("0.7",), **BERT),
+    *runs("bert", "open", rounds=rounds_of("bert", "0.7"), **BERT),
+    *runs("bert", "closed", TARGET, rounds=rounds_of("bert", *NAMED), **BERT),
+    *runs("bert", "closed", TARGET, rounds=NAMED, by=official(*TARGET, "tensors"), **BERT),
     *runs("deepcam", "open", TARGET, short=SHORT["deepcam"], converges=True),
     *runs("deepcam", "closed", TARGET, rounds=("0.7",), short=SHORT["deepcam"], converges=True),
     *runs(

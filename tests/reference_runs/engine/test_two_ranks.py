@@ -27,6 +27,7 @@ pytestmark = pytest.mark.long
 STEPS = 20
 
 SMALLER: dict[str, dict[str, Any]] = {
+    "bert": {"train_samples": 1024, "eval_samples": 4},
     # Each rank draws dropout of its own, as in the references
     "llama2_70b_lora": {"lora_dropout": 0.0},
     "gpt_oss_20b": {"max_sequence_length": 256},
@@ -48,7 +49,9 @@ SMALLER: dict[str, dict[str, Any]] = {
 }
 """What makes data sooner, and leaves out what ranks draw by themselves."""
 
-BASED = {"deepseekv3_671b", "gpt3", "llama2_70b_lora", "llama31_405b", "qwen35_397b_grpo"}
+BASED = {
+    *("bert", "deepseekv3_671b", "gpt3", "llama2_70b_lora", "llama31_405b", "qwen35_397b_grpo")
+}
 """Benchmarks whose smoke runs begin with a base that is trained."""
 
 APART = {"rnnt": 1e-4}
