@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "flux1": "flux1",
+    "stable_diffusion": "stable_diffusion",
     "llama2_70b_lora": "llama2_70b_lora",
     "resnet": "resnet",
     "retinanet": "retinanet",
