@@ -118,7 +118,7 @@ def smoke() -> StableDiffusion:
         context_width=32,
         latent_size=8,
         latent_scale=1.0,
-        sampling_steps=8,
+        sampling_steps=16,
         guidance=1.0,
         evaluation_interval=1024,
         global_batch_size=16,
@@ -126,7 +126,7 @@ def smoke() -> StableDiffusion:
         eval_samples=128,
         target=90.0,
         last_step=1024,
-        opt_base_learning_rate=1.2e-4,
+        opt_base_learning_rate=6e-5,
         opt_learning_rate_warmup_steps=32,
     )
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.modeling.attention import joined_heads, split_heads
 from podium.reference_runs.modeling.diffusion import sinusoids
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Attention(nn.Module):
 
     def __init__(self, config: StableDiffusion, width: int, row_width: int) -> None:
         super().__init__()
-        self.heads = width // config.head_width
+        self.size = config.head_width
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(row_width, width, bias=False)
         self.value = nn.Linear(row_width, width, bias=False)
@@ -58,10 +59,10 @@ class Attention(nn.Module):
     def forward(self, x_BLD: Tensor, row: Tensor) -> Tensor:
         """(B, L, D) to (B, L, D)."""
         q, k, v = (
-            each.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            split_heads(each, self.size)
             for each in (self.query(x_BLD), self.key(row), self.value(row))
         )
-        y: Tensor = self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+        y: Tensor = self.out(joined_heads(F.scaled_dot_product_attention(q, k, v)))
         return y
 
 
