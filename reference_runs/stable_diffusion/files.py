@@ -117,4 +117,4 @@ def from_files(folder: Path, config: StableDiffusion, wanted: Wanted) -> tuple[F
             f"{embedded} holds {vectors.dtype.name} of shape {vectors.shape}; expected a vector of"
             f" each of {len(words)} captions"
         )
-    return training, Captions(words, np.asarray(vectors, np.float32), _real(real))
+    return training, Captions(words, np.array(vectors, np.float32), _real(real))

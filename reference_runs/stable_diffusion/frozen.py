@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from podium.reference_runs.stable_diffusion.config import StableDiffusion
 
 JUDGE_SEED = 400
-STEPS, BATCH, RATE = 300, 128, 3e-3
+STEPS, BATCH, RATE = 150, 64, 3e-3
 FEATURES, EMBEDDED = 32, 32
-FEATURE_SCALE = 8.0
+FEATURE_SCALE = 6.5
 """Makes distances as large as those of Inception's features: hundreds from noise to images."""
 BLUR = 0.3
 """Most deviation of noise in what the judging network learns from."""
