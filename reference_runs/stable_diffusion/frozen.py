@@ -90,7 +90,8 @@ class _Features(nn.Module):
         self.judge = judge
 
     def forward(self, images: Tensor) -> Tensor:
-        return FEATURE_SCALE * self.judge.before(images)
+        found: Tensor = FEATURE_SCALE * self.judge.before(images)
+        return found
 
 
 class _Embedding(nn.Module):
