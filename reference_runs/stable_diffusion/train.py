@@ -10,6 +10,7 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.errors import DataMissing, RunFault
+from podium.reference_runs.flux1.shapes import LENGTH, PATCH, SIDE
 from podium.reference_runs.modeling.diffusion import Steps, chances
 from podium.reference_runs.modeling.schedule import warmed_up
 from podium.reference_runs.stable_diffusion.config import Scores, StableDiffusion
@@ -59,8 +60,16 @@ class Diffusion(Task[StableDiffusion]):
             )
         self.process = Steps(config.process_steps, config.first_beta, config.last_beta)
         if self.setting.scale == "smoke":
+            self._check_shapes()
             frozen, judge = made(config, self.setting)
             self._take(*synthetic(config, self.setting.seed, frozen, judge), frozen)
+
+    def _check_shapes(self) -> None:
+        """Raise RunFault where the config wants other shapes than drawings have."""
+        config = self.config
+        for name, drawn in (("latent_size", SIDE // PATCH), ("context_length", LENGTH)):
+            if (given := getattr(config, name)) != drawn:
+                raise RunFault(f"{name} is {given}; encoded drawings, without --data, have {drawn}")
 
     def open_data(self) -> None:
         """Map the encoded images, and read captions and networks."""

@@ -261,6 +261,12 @@ def test_too_many_sampling_steps_are_refused() -> None:
         Diffusion(replace(smoke(), sampling_steps=1000), Setting(), CPU).prepare()
 
 
+@pytest.mark.parametrize("changed", [{"latent_size": 64}, {"context_length": 77}])
+def test_other_shapes_than_drawings_have_are_refused(changed: dict[str, int]) -> None:
+    with pytest.raises(RunFault, match=r"is \d+; encoded drawings, without --data, have 8"):
+        Diffusion(replace(smoke(), **changed), Setting(), CPU).prepare()
+
+
 # --- smoke scale ---
 
 
