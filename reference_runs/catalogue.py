@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 HOMES = {
     "bert": "bert",
     "flux1": "flux1",
+    "stable_diffusion": "stable_diffusion",
     "llama2_70b_lora": "llama2_70b_lora",
     "resnet": "resnet",
     "retinanet": "retinanet",

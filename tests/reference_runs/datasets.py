@@ -321,6 +321,48 @@ def write_arrow(path: Path, rows: list[dict[str, Any]]) -> None:
         stream.write_table(table)
 
 
+class Flat(torch.nn.Module):
+    """A frozen network's place-taker: the first few numbers of what it gets."""
+
+    def __init__(self, numbers: int) -> None:
+        super().__init__()
+        self.numbers = numbers
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.flatten(1)[:, : self.numbers]
+
+
+class Same(torch.nn.Module):
+    """A decoder that decodes nothing."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+class Spelled(torch.nn.Module):
+    """A text encoder: each token's number, again and again."""
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        return words[:, :, None].float().expand(-1, -1, 32) / 10
+
+
+def _latents(folder: Path) -> None:
+    config: Any = find("stable_diffusion").smoke()
+    rng = np.random.default_rng(1)
+    image = (2 * config.latent_channels, config.latent_size, config.latent_size)
+    for part in ("train", "evaluation", "networks"):
+        (folder / part).mkdir()
+    for name, count in (("00000", TRAINING // 2), ("00001", TRAINING - TRAINING // 2)):
+        np.save(folder / "train" / f"{name}-moments.npy", rng.random((count, *image), np.float32))
+        np.save(folder / "train" / f"{name}-tokens.npy", rng.integers(0, 9, (count, 8)))
+    np.save(folder / "evaluation" / "tokens.npy", rng.integers(0, 9, (EVALUATION, 8)))
+    np.save(folder / "evaluation" / "embedded.npy", rng.random((EVALUATION, 5), np.float32))
+    np.savez(folder / "evaluation" / "features.npz", mu=np.zeros(3), sigma=np.eye(3))
+    networks = {"text": Spelled(), "decoder": Same(), "features": Flat(3), "embedding": Flat(5)}
+    for name, network in networks.items():
+        torch.jit.script(network).save(str(folder / "networks" / f"{name}.pt"))
+
+
 def _reviews(folder: Path) -> None:
     for part, count in (("train", TRAINING), ("test", EVALUATION)):
         for opinion in ("pos", "neg"):
@@ -380,6 +422,11 @@ LITTLE = {
         short="cc12m_preprocessed",
     ),
     "rnnt": Little(_speech, {"data_train_num_buckets": 1}, short="wav.json"),
+    "stable_diffusion": Little(
+        _latents,
+        {"evaluation_interval": 4},
+        short="train",
+    ),
     "sentiment": Little(_reviews, {}, short="train"),
     "transformer": Little(_sentences, {}, short="train.en and .de"),
 }

@@ -140,6 +140,13 @@ SHORT: dict[str, dict[str, Any]] = {
         "target": 0.01,
     },
     "rnnt": {"train_samples": 32, "last_step": 1},
+    "stable_diffusion": {
+        "train_samples": 64,
+        "eval_samples": 8,
+        "evaluation_interval": 16,
+        "last_step": 2,
+        "sampling_steps": 2,
+    },
     "unet3d": {"last_step": 2, "target": 0.0},
 }
 
@@ -263,6 +270,15 @@ QUICK = [
         by=by_policy(SAMPLES, *TARGET),
         short=SHORT["rgat"],
         converges=True,
+    ),
+    *runs("stable_diffusion", "open", short=SHORT["stable_diffusion"], converges=False),
+    *runs(
+        "stable_diffusion",
+        "closed",
+        TARGET,
+        by=by_policy(TARGET, "eval_samples"),
+        short=SHORT["stable_diffusion"],
+        converges=False,
     ),
     *unet3d_cases(),
 ]
