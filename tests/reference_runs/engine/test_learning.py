@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 SEEDS = (1, 2, 3, 4, 5)
 USUALLY = 2
 """Seeds of each trainer, unless PODIUM_EVERY_SEED is set: the newest round and the oldest."""
-FEWER = {"flux1": 1, "qwen35_397b_grpo": 1, "unet3d": 1}
+FEWER = {"flux1": 1, "openfold": 1, "qwen35_397b_grpo": 1, "unet3d": 1}
 """Seeds of those that take longest: one to two minutes for each."""
 
 PINNED = {
