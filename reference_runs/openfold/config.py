@@ -119,34 +119,10 @@ def smoke() -> OpenFold:
         max_extra_msa=8,
         max_templates=1,
         model_parameters_count=326_483,
-        row_width=48,
-        pair_width=24,
-        single_width=128,
-        extra_width=16,
-        template_width=16,
-        row_heads=4,
-        row_hidden=8,
-        pair_hidden=8,
-        product_hidden=16,
-        outer_hidden=8,
-        template_hidden=4,
-        template_product_hidden=16,
-        blocks=2,
-        extra_blocks=1,
-        template_blocks=1,
-        relative_positions=length,
-        structure_layers=2,
-        point_heads=4,
-        point_hidden=8,
-        angle_width=32,
-        confidence_width=32,
-        atom_types=6,
-        row_dropout=0.0,
-        pair_dropout=0.0,
-        structure_dropout=0.0,
+        **_small(length),
         num_recycling_iters=1,
-        # With the published weights distances alone shape the pairs in the first hundreds of steps,
-        # and the fold begins to move only long after
+        # With the published weights the small network learns distances and letters first, and its
+        # residues hardly move in the first hundreds of steps
         supervised_chi_loss_weight=0.1,
         distogram_loss_weight=0.02,
         masked_msa_loss_weight=0.1,
@@ -162,7 +138,46 @@ def smoke() -> OpenFold:
     )
 
 
+def _small(length: int) -> dict[str, Any]:
+    """Widths and depths of a network that one core trains, for chains of a length."""
+    return {
+        "row_width": 48,
+        "pair_width": 24,
+        "single_width": 128,
+        "extra_width": 16,
+        "template_width": 16,
+        "row_heads": 4,
+        "row_hidden": 8,
+        "pair_hidden": 8,
+        "product_hidden": 16,
+        "outer_hidden": 8,
+        "template_hidden": 4,
+        "template_product_hidden": 16,
+        "blocks": 2,
+        "extra_blocks": 1,
+        "template_blocks": 1,
+        "relative_positions": length,
+        "structure_layers": 2,
+        "point_heads": 4,
+        "point_hidden": 8,
+        "angle_width": 32,
+        "confidence_width": 32,
+        "atom_types": 6,
+        "row_dropout": 0.0,
+        "pair_dropout": 0.0,
+        "structure_dropout": 0.0,
+    }
+
+
 POINT = ReferencePoint("hpc", "3.0", "openfold", "openfold_ref_128")
+FROM_POINT = (
+    *("val_every_iters", "initial_training_dataloader_type", "global_batch_size"),
+    *("opt_base_learning_rate", "opt_adam_beta_1", "opt_adam_beta_2", "opt_adam_epsilon"),
+    *("opt_weight_decay", "opt_amsgrad", "opt_gradient_clipping", "opt_gradient_clip_norm"),
+    *("opt_learning_rate_warmup_init", "opt_learning_rate_warmup_steps"),
+    *("swa_enabled", "swa_decay_rate"),
+)
+"""Fields that are the convergence point's."""
 
 
 def reference() -> OpenFold:
@@ -174,12 +189,10 @@ def reference() -> OpenFold:
         val_min_cameo_submission_date="2021-09-17",
         val_max_cameo_submission_date="2021-12-11",
         val_max_sequence_length=700,
-        val_every_iters=point["val_every_iters"],
         train_sequence_crop_size=256,
         max_msa_clusters=124,
         max_extra_msa=1024,
         max_templates=4,
-        initial_training_dataloader_type=point["initial_training_dataloader_type"],
         init_checkpoint_sha256sum="b518be4677048f2c0f94889c91e2da73655a73b825a8aa7f8b6f5e580d8ffbed",
         model_parameters_count=93_229_082,
         row_width=256,
@@ -192,24 +205,12 @@ def reference() -> OpenFold:
         template_blocks=2,
         structure_layers=8,
         num_recycling_iters=3,
-        global_batch_size=point["global_batch_size"],
         gradient_accumulation_steps=point["global_batch_size"],
         train_samples=594_595,
         eval_samples=180,
         target=0.8,
         last_step=2000,
-        opt_base_learning_rate=point["opt_base_learning_rate"],
-        opt_adam_beta_1=point["opt_adam_beta_1"],
-        opt_adam_beta_2=point["opt_adam_beta_2"],
-        opt_adam_epsilon=point["opt_adam_epsilon"],
-        opt_weight_decay=point["opt_weight_decay"],
-        opt_amsgrad=point["opt_amsgrad"],
-        opt_gradient_clipping=point["opt_gradient_clipping"],
-        opt_gradient_clip_norm=point["opt_gradient_clip_norm"],
-        opt_learning_rate_warmup_init=point["opt_learning_rate_warmup_init"],
-        opt_learning_rate_warmup_steps=point["opt_learning_rate_warmup_steps"],
-        swa_enabled=point["swa_enabled"],
-        swa_decay_rate=point["swa_decay_rate"],
+        **{name: point[name] for name in FROM_POINT},
     )
 
 

@@ -16,9 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.openfold.geometry import ATOMS, atoms_of, chain
-from podium.reference_runs.openfold.stacks import DISTANCES, PAIR_FEATURES
-from podium.reference_runs.openfold.structure import CHI, PSI, TORSIONS
+from podium.reference_runs.openfold.geometry import ATOMS, CHI, PSI, TORSIONS, atoms_of, chain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from podium.reference_runs.openfold.config import OpenFold
+
+ANGLE_FEATURES = 35
+"""Of seven torsions: sines and cosines, those of the other way round, and which are known."""
+DISTANCES = 39
+PAIR_FEATURES = DISTANCES + 5
+"""Distances in bins, whether they are known, a unit vector, whether the backbone is known."""
 
 TURNS = np.radians([(0.0, 0.0, 15.0), (20.0, 0.0, 50.0)])
 """Of each motif: how a residue turns against the one before, along the axis of the turn. Peptides

@@ -13,6 +13,9 @@ from torch import Tensor
 
 ATOMS = ("N", "CA", "C", "CB", "O", "CG")
 """Of a residue; the toy residues of smoke scale have one atom beyond the beta carbon."""
+TORSIONS = 7
+"""omega, phi, psi and four of a side chain."""
+PSI, CHI = 2, 3
 
 # Ideal geometry of a peptide, rounded (Engh and Huber, 1991)
 N_CA, CA_C, ANGLE_N_CA_C = 1.459, 1.525, 111.0

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.openfold.geometry import ATOMS, Frames, atoms_of, frame_of
+from podium.reference_runs.openfold.geometry import ATOMS, CHI, Frames, atoms_of, frame_of
 from podium.reference_runs.openfold.model import CONFIDENCE_BINS, DISTANCE_BINS
-from podium.reference_runs.openfold.structure import CHI
 
 if TYPE_CHECKING:
     from podium.reference_runs.openfold.config import OpenFold

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from podium.reference_runs.openfold.geometry import ATOMS, Frames, atoms_of
+from podium.reference_runs.openfold.geometry import ATOMS, CHI, PSI, Frames, atoms_of
 from podium.reference_runs.openfold.layers import linear
 from podium.reference_runs.openfold.stacks import Found, Trunk
-from podium.reference_runs.openfold.structure import CHI, PSI, Moved, StructureModule
+from podium.reference_runs.openfold.structure import Moved, StructureModule
 
 if TYPE_CHECKING:
     from podium.reference_runs.openfold.config import OpenFold

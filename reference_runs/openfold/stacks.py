@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.openfold.data import ANGLE_FEATURES, PAIR_FEATURES
 from podium.reference_runs.openfold.layers import (
     Attention,
     ColumnAttention,
@@ -125,13 +126,6 @@ class Templates(nn.Module):
         found = self.norm(found).view(shape).permute(0, 2, 3, 1, 4)
         added = self.attention(pairs_BRRC[..., None, :], found)[..., 0, :]
         return self.angles(batch.template_angles), added
-
-
-ANGLE_FEATURES = 35
-"""Of seven torsions: sines and cosines, those of the other way round, and which are known."""
-DISTANCES = 39
-PAIR_FEATURES = DISTANCES + 5
-"""Distances in bins, whether they are known, a unit vector, whether the backbone is known."""
 
 
 class Block(nn.Module):

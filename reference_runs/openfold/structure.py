@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
-from podium.reference_runs.openfold.geometry import Frames, from_quaternion, identity
+from podium.reference_runs.openfold.geometry import TORSIONS, Frames, from_quaternion, identity
 from podium.reference_runs.openfold.layers import linear
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 UNIT = 10.0
 """Å: the module's own unit of length is a nanometre."""
-TORSIONS = 7
-"""omega, phi, psi and four of a side chain."""
-PSI, CHI = 2, 3
 
 
 class Moved(NamedTuple):

@@ -24,6 +24,7 @@ from podium.reference_runs.openfold.data import (  # noqa: E402
 )
 from podium.reference_runs.openfold.geometry import (  # noqa: E402
     CA_CA,
+    CHI,
     Frames,
     atoms_of,
     chain,
@@ -32,7 +33,7 @@ from podium.reference_runs.openfold.geometry import (  # noqa: E402
 )
 from podium.reference_runs.openfold.losses import CA, fape, lddt, losses  # noqa: E402
 from podium.reference_runs.openfold.model import AlphaFold  # noqa: E402
-from podium.reference_runs.openfold.structure import CHI, PointAttention  # noqa: E402
+from podium.reference_runs.openfold.structure import PointAttention  # noqa: E402
 from podium.reference_runs.openfold.train import Folding  # noqa: E402
 
 if TYPE_CHECKING:
