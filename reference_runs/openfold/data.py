@@ -1,9 +1,9 @@
 """Made proteins: a family of chains whose alignments and relatives tell how they fold.
 
 A chain is a row of motifs. Each motif turns the backbone and the side chains in its own way, and at
-each residue it prefers two letters there. One sequence says little of a motif; the rows of its
-alignment, which have the same motifs, say it together. A template is the structure of a relative
-with some motifs changed.
+each residue it prefers two letters there. A letter is wrong now and then; the rows of the alignment,
+which have the same motifs, say it together. A template is the structure of a relative with some
+motifs changed.
 """
 
 from __future__ import annotations
