@@ -1,15 +1,15 @@
 """Made proteins: a family of chains whose alignments and relatives tell how they fold.
 
 A chain is a row of motifs. Each motif turns the backbone and the side chains in its own way, and at
-each residue it prefers two letters there. A letter is wrong now and then; the rows of the alignment,
-which have the same motifs, say it together. A template is the structure of a relative with some
-motifs changed.
+each residue it prefers two letters there. A letter is wrong now and then; the rows of the
+alignment, which have the same motifs, say it together. A template is the structure of a relative
+with some motifs changed.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -85,8 +85,12 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device) -> Batch:
         """The batch on a device."""
-        *parts, recycles = self
-        return Batch(*(part.to(device, non_blocking=True) for part in parts), recycles)
+        moved: dict[str, Any] = {
+            name: getattr(self, name).to(device, non_blocking=True)
+            for name in self._fields
+            if name != "recycles"
+        }
+        return self._replace(**moved)
 
 
 class Chains:
@@ -203,7 +207,8 @@ def preferences(length: int, kinds: int) -> NDArray[np.float64]:
     ranks = np.argsort(np.argsort(rng.random((length, kinds)), axis=1), axis=1)
     # No letter is preferred by two motifs at one place
     liked = ranks[:, None] // LIKED == np.arange(len(TURNS))[:, None]
-    return PREFERENCE * liked / LIKED + (1 - PREFERENCE) / kinds
+    likely: NDArray[np.float64] = PREFERENCE * liked / LIKED + (1 - PREFERENCE) / kinds
+    return likely
 
 
 def emitted(
@@ -221,9 +226,9 @@ def folded(
     motifs_NR: NDArray[np.int64], sway: float, reach_NR: Tensor, rng: np.random.Generator
 ) -> tuple[Tensor, Tensor]:
     """Atoms, (N, R, A, 3), and sines and cosines of torsions, (N, R, 7, 2), or 0."""
-    drawn = np.concatenate([TURNS, ANGLES], axis=1)[motifs_NR]
-    drawn = torch.from_numpy(drawn + sway * rng.standard_normal(drawn.shape)).float()
-    turns, angles = drawn.split([3, 2], dim=-1)
+    ideal = np.concatenate([TURNS, ANGLES], axis=1)[motifs_NR]
+    drawn = torch.from_numpy(ideal + sway * rng.standard_normal(ideal.shape)).float()
+    turns, angles = drawn[..., :3], drawn[..., 3:]
     torsions = torch.zeros(*motifs_NR.shape, TORSIONS, 2)
     torsions[:, :, [PSI, CHI]] = torch.stack([angles.sin(), angles.cos()], dim=-1)
     _, atoms = atoms_of(chain(turns), torsions[:, :, PSI], torsions[:, :, CHI], reach_NR)

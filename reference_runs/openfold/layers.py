@@ -239,4 +239,5 @@ class PairUpdates(nn.Module):
         pairs = self._products_then_attentions(
             pairs_BRRC, order[::-1] if attention_first else order
         )
-        return pairs + self.transition(pairs)
+        changed: Tensor = pairs + self.transition(pairs)
+        return changed

@@ -55,9 +55,8 @@ class PointAttention(nn.Module):
         query = self.query(single_BRC).unflatten(-1, (self.heads, -1))
         key, value = self.key_value(single_BRC).unflatten(-1, (self.heads, -1)).chunk(2, -1)
         asked = self._points(self.query_points, single_BRC, frames)
-        known, given = self._points(self.key_value_points, single_BRC, frames).split(
-            [self.queries, self.values], dim=-2
-        )
+        points = self._points(self.key_value_points, single_BRC, frames)
+        known, given = points[..., : self.queries, :], points[..., self.queries :, :]
         scores = torch.einsum("bihc,bjhc->bhij", query, key) / math.sqrt(3 * self.hidden)
         scores = scores + self.bias(pairs_BRRC).permute(0, 3, 1, 2) / math.sqrt(3)
         squared = (asked[:, :, None] - known[:, None]).square().sum((-1, -2))  # (B, R, R, H)
