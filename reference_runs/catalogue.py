@@ -40,6 +40,7 @@ HOMES = {
     "sentiment": "sentiment",
     "cosmoflow": "cosmoflow",
     "oc20": "oc20",
+    "openfold": "openfold",
     "transformer": "transformer",
 }
 """Benchmark name on the command line → folder below `reference_runs`."""

@@ -124,6 +124,7 @@ SHORT: dict[str, dict[str, Any]] = {
         "target": 0.0,
     },
     "oc20": {"train_samples": 32, "eval_samples": 8, "last_step": 2},
+    "openfold": {"train_samples": 16, "eval_samples": 4, "val_every_iters": 2, "last_step": 2},
     "qwen35_397b_grpo": {
         "num_prompts_per_step": 2,
         "global_batch_size": 32,
@@ -160,6 +161,14 @@ OF_DEEPSEEK = ("max_sequence_length", "eval_samples", "global_batch_size")
 OF_8B = ("max_sequence_length", "eval_samples", "max_steps", "opt_learning_rate_decay_steps")
 OF_HSTU = ("opt_base_learning_rate", "opt_sparse_base_learning_rate")
 """Rates that the official rules tie to the batch: at smoke scale they would move nothing."""
+OF_OPENFOLD = (
+    *("train_samples", "eval_samples", "model_parameters_count", "init_checkpoint_sha256sum"),
+    *("train_max_pdb_release_date", "val_min_cameo_submission_date"),
+    *("val_max_cameo_submission_date", "val_max_sequence_length", "val_every_iters"),
+    *("train_sequence_crop_size", "num_recycling_iters", "max_msa_clusters", "max_extra_msa"),
+    *("max_templates", "supervised_chi_loss_weight", "distogram_loss_weight"),
+    *("masked_msa_loss_weight", "opt_adam_beta_2"),
+)
 OF_QWEN35 = ("max_sequence_length", "opt_base_learning_rate")
 OF_UNET3D = ("training_input_shape", "validation_input_shape")
 OF_405B = ("max_sequence_length", "eval_samples", "opt_base_learning_rate")
@@ -387,6 +396,13 @@ LONG = [
         TARGET,
         rounds=rounds_of("rnnt", "3.1"),
         short=SHORT["rnnt"],
+        converges=False,
+    ),
+    *runs(
+        "openfold",
+        "closed",
+        (*TARGET, *OF_OPENFOLD),
+        short=SHORT["openfold"],
         converges=False,
     ),
     *runs("rnnt", "closed", rounds=("3.1",), seed=2, converges=True),

@@ -25,7 +25,8 @@ USUALLY = 2
 """Seeds of each trainer, unless PODIUM_THOROUGH is set: the newest round and the oldest."""
 ONE = {
     *("cosmoflow", "deepcam", "deepseekv3_671b", "flux1", "gpt_oss_20b"),
-    *("minigo", "qwen35_397b_grpo", "retinanet", "rnnt", "stable_diffusion", "unet3d"),
+    *("minigo", "openfold", "qwen35_397b_grpo", "retinanet", "rnnt"),
+    *("stable_diffusion", "unet3d"),
 }
 """What takes half a minute to two minutes for a seed: only the first."""
 

@@ -37,6 +37,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "resnet": {"train_samples": 256, "global_batch_size": 32, "model_bn_span": 16},
     "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "oc20": {"train_samples": 160, "eval_samples": 4},
+    "openfold": {"train_samples": 160, "eval_samples": 4},
     "rnnt": {"train_samples": 128, "eval_samples": 4},
     "stable_diffusion": {"train_samples": 512, "eval_samples": 8},
     "dlrm_dcnv2": {"train_samples": 20_000, "eval_samples": 100},

@@ -1,0 +1,1 @@
+"""Protein structure: atoms of a chain from its alignment, by AlphaFold 2 as OpenFold trains it."""
