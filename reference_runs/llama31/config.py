@@ -55,6 +55,12 @@ class Decoder(Config):
                 f"--mesh: pp is {mesh.pp}; must be at most gradient_accumulation_steps, which is"
                 f" {micro}: a stage works on one micro-batch while others work on others"
             )
+        if mesh.tp > 1 and self.max_sequence_length % (mesh.cp * mesh.tp):
+            names, count = ("cp x tp" if mesh.cp > 1 else "tp"), mesh.cp * mesh.tp
+            raise RunFault(
+                f"--mesh: {names} is {count}; must divide max_sequence_length, which is"
+                f" {self.max_sequence_length}"
+            )
         if mesh.cp > 1 and self.max_sequence_length % (2 * mesh.cp):
             raise RunFault(
                 f"--mesh: cp is {mesh.cp}; twice that must divide max_sequence_length, which is"

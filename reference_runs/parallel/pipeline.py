@@ -89,7 +89,7 @@ class Pipeline(nn.Module):
         tokens = torch.empty(rows, length, dtype=torch.long, device="meta")
         stream = torch.empty(
             rows,
-            length // self.mesh["cp"].size(),
+            length // (self.mesh["cp"].size() * self.mesh["tp"].size()),
             self.part.width,
             dtype=weights.dtype,
             device="meta",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import distributed as dist
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, Replicate, distribute_module
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_module
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     ParallelStyle,
+    PrepareModuleInput,
+    PrepareModuleOutput,
     RowwiseParallel,
+    SequenceParallel,
     parallelize_module,
 )
 
@@ -44,21 +47,31 @@ def decoder_plan(blocks: int) -> dict[str, ParallelStyle]:
     """How the parts of a Llama decoder are cut.
 
     Heads and inner widths, so that each block adds up over the ranks twice; the embedding and the
-    output by words.
+    output by words. Between these parts a rank has its share of the positions, which is all that is
+    kept for the backward pass (Korthikanti et al., "Reducing Activation Recomputation in Large
+    Transformer Models", 2022, section 4.2.2).
     """
+    share, whole = Shard(1), Replicate()
     plan: dict[str, ParallelStyle] = {
-        "embedding": RowwiseParallel(input_layouts=Replicate()),
+        "embedding": RowwiseParallel(input_layouts=whole, output_layouts=share),
+        f"blocks.{blocks - 1}": PrepareModuleOutput(
+            output_layouts=share, desired_output_layouts=whole
+        ),
         "norm": Replicated(),
-        "output": ColwiseParallel(output_layouts=Replicate()),
+        "output": ColwiseParallel(output_layouts=whole),
     }
     for number in range(blocks):
         at = f"blocks.{number}"
         for name in ("attention.query", "attention.key", "attention.value", "ffn.gate", "ffn.up"):
             plan[f"{at}.{name}"] = ColwiseParallel()
         for name in ("attention.out", "ffn.down"):
-            plan[f"{at}.{name}"] = RowwiseParallel()
+            plan[f"{at}.{name}"] = RowwiseParallel(output_layouts=share)
         for name in ("attention_norm", "ffn_norm"):
-            plan[f"{at}.{name}"] = Replicated()
+            plan[f"{at}.{name}"] = SequenceParallel(use_local_output=True)
+        plan[f"{at}.attention"] = PrepareModuleInput(
+            input_layouts=(share, None), desired_input_layouts=(whole, None)
+        )
+        plan[f"{at}.ffn"] = PrepareModuleInput(input_layouts=share, desired_input_layouts=whole)
     return plan
 
 
@@ -71,13 +84,17 @@ def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
         cut(model, mesh)
     if mesh["cp"].size() > 1:
         context.divide(model, mesh)
-    every: Any = model.blocks
+    every, positions = cast("Any", model.blocks), cast("Any", model.positions)
     more = getattr(model, "more_blocks", ())
     blocks = [block for block in (*every, *more) if not isinstance(block, Elsewhere)]
     if mesh["tp"].size() > 1:
         there = {at for at, each in model.named_modules() if not isinstance(each, Elsewhere)}
         plan = decoder_plan(len(every))
         parallelize_module(model, mesh["tp"], {at: plan[at] for at in plan if at in there})
+        if isinstance(model.embedding, Elsewhere):
+            # The stage before hands on a share of the positions; heads attend to all of them
+            size = mesh["tp"].size()
+            model.positions = lambda length, device: positions(length * size, device)
     if mesh["ep"].size() > 1:
         # A model's first blocks may have no experts
         for mixture in (each for block in blocks if (each := getattr(block, "mixture", None))):

@@ -321,6 +321,10 @@ def test_a_mesh_that_cannot_be_is_told_before_a_process_starts(
         (("--shard",), "--mesh does not go with --shard"),
         (("--precision", "fp16"), "--mesh does not go with --precision fp16"),
         (("--set", "gradient_accumulation_steps=16"), "try --set gradient_accumulation_steps=8"),
+        (
+            ("--mesh", "tp=2", "--set", "max_sequence_length=63"),
+            "tp is 2; must divide max_sequence_length, which is 63",
+        ),
     ],
 )
 def test_what_does_not_go_with_a_mesh_is_told(
