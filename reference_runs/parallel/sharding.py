@@ -84,7 +84,7 @@ def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
         cut(model, mesh)
     if mesh["cp"].size() > 1:
         context.divide(model, mesh)
-    every, positions = cast("Any", model.blocks), cast("Any", model.positions)
+    every: Any = model.blocks
     more = getattr(model, "more_blocks", ())
     blocks = [block for block in (*every, *more) if not isinstance(block, Elsewhere)]
     if mesh["tp"].size() > 1:
@@ -93,8 +93,9 @@ def shard(model: nn.Module, mesh: DeviceMesh) -> nn.Module:
         parallelize_module(model, mesh["tp"], {at: plan[at] for at in plan if at in there})
         if isinstance(model.embedding, Elsewhere):
             # The stage before hands on a share of the positions; heads attend to all of them
-            size = mesh["tp"].size()
-            model.positions = lambda length, device: positions(length * size, device)
+            decoder, size = cast("Any", model), mesh["tp"].size()
+            positions = decoder.positions
+            decoder.positions = lambda length, device: positions(length * size, device)
     if mesh["ep"].size() > 1:
         # A model's first blocks may have no experts
         for mixture in (each for block in blocks if (each := getattr(block, "mixture", None))):
