@@ -33,7 +33,7 @@ ELSEWHERE = {
 
 MADE = {"commands.md": commands.page, "symptoms.md": symptoms.page, "python.md": python.page}
 
-SHIM = "https://unpkg.com/iframe-worker/shim"
+SHIM = re.compile(r"https://[^\"'\s]+/iframe-worker/shim")
 """What the theme loads so that its search works from file://; `worker.js` stands in for it."""
 
 _LINK = re.compile(r"(\]\()([^)#:\s]+)(#[^)\s]*)?(\))")
@@ -69,9 +69,9 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 def on_post_page(output: str, page: Page, **_: object) -> str:
     """Let no page ask for anything from elsewhere."""
     here = posixpath.dirname(page.file.dest_uri) or "."
-    return output.replace(SHIM, posixpath.relpath("assets/worker.js", here))
+    return SHIM.sub(posixpath.relpath("assets/worker.js", here), output)
 
 
 def on_post_template(output: str, **_: object) -> str:
     """The page for addresses that are not there lies at the top."""
-    return output.replace(SHIM, "assets/worker.js")
+    return SHIM.sub("assets/worker.js", output)

@@ -239,7 +239,7 @@ SECRETS = {
     "Stripe Access Key": "sk_live_" + WORD[:24],
     "SendGrid API Key": "SG." + WORD[:22] + "." + (WORD * 2)[:43],
     "PyPI Token": "pypi-AgEIcHlwaS5vcmc" + WORD * 2,
-    "NPM tokens": "//registry.npmjs.org/:_authToken=npm_" + WORD[:36],
+    "NPM tokens": "//npm.example/:_authToken=npm_" + WORD[:36],
     "JSON Web Token": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9."
     "eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 }
