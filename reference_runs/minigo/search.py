@@ -7,7 +7,7 @@ G games, K nodes of each game's tree (0 is its root), A moves with the pass, T b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,6 +35,14 @@ class Search:
     komi: float = 7.5
     noise_mix: float = 0.25
     """Share of a root's priors that is noise, where there is any (AlphaGo Zero)."""
+
+
+class Moves(NamedTuple):
+    """One step down the trees: in which games, at which of their nodes, by which moves; (N,)."""
+
+    games: Array
+    nodes: Array
+    moves: Array
 
 
 class Forest:
@@ -77,11 +85,11 @@ class Forest:
         worth: Array = self.total[self.roots, best] / np.maximum(self.visits[self.roots, best], 1)
         return worth
 
-    def _descend(self) -> tuple[Array, list[tuple[Array, Array, Array]]]:
+    def _descend(self) -> tuple[Array, list[Moves]]:
         """Follow the best moves down to one leaf of each game; make it a node.
 
-        Returns the leaves (G,) and the path: games, nodes and moves of each step. What was passed
-        counts as lost until the leaf's value is known, so that the next descent goes elsewhere.
+        Returns the leaves (G,) and the steps to them. What was passed counts as lost until the
+        leaf's value is known, so that the next descent goes elsewhere.
         """
         # The trees grow in step: a descent makes the same node number in every game
         new = self._size
@@ -95,13 +103,13 @@ class Forest:
             if not len(going):
                 break
             move = self._best(here)
-            path.append((going, here, move))
+            path.append(Moves(going, here, move))
             self.visits[here, move] += 1
             self.total[here, move] -= 1
             # The root is nobody's child, so that 0 can stand for none
             fresh = self.child[here, move] == 0
             if fresh.any():
-                self._add(going[fresh], here[fresh], move[fresh], new, path)
+                self._add(Moves(going[fresh], here[fresh], move[fresh]), new)
             node[going] = going * self.nodes + self.child[here, move]
         return node, path
 
@@ -139,21 +147,13 @@ class Forest:
         pruned[each, best] = visits[each, best]
         return pruned
 
-    def _add(
-        self,
-        games: Array,
-        parents: Array,
-        moves: Array,
-        new: int,
-        path: list[tuple[Array, Array, Array]],
-    ) -> None:
-        self.child[parents, moves] = new
-        made = self._goban.play(self.at.take(parents), moves)
-        self.at.put(games * self.nodes + new, made)
+    def _add(self, played: Moves, new: int) -> None:
+        """Make what moves lead to the node of this number, in each of their games."""
+        self.child[played.nodes, played.moves] = new
+        made = self._goban.play(self.at.take(played.nodes), played.moves)
+        self.at.put(played.games * self.nodes + new, made)
 
-    def _learn(
-        self, leaves: Array, paths: list[list[tuple[Array, Array, Array]]], evaluate: Evaluate
-    ) -> None:
+    def _learn(self, leaves: Array, paths: list[list[Moves]], evaluate: Evaluate) -> None:
         """Evaluate leaves, (paths * G,), and add the values to the moves that led to them."""
         at = self.at.take(leaves)
         history = self._histories(paths)
@@ -174,7 +174,7 @@ class Forest:
                 # The 1 takes back the loss that the way down has lent
                 self.total[nodes, moves] += 1 + same * mine[games]
 
-    def _histories(self, paths: list[list[tuple[Array, Array, Array]]]) -> Array:
+    def _histories(self, paths: list[list[Moves]]) -> Array:
         """Hashes of the boards before each leaf: those of its game, and those of its path."""
         depth = max(len(path) for path in paths)
         on_path = np.full((len(paths), self.games, depth + 1), np.nan)
