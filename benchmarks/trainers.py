@@ -1,7 +1,8 @@
-"""What logging costs a training step: the same steps with the log and without, in turns.
+"""What a trainer's step costs beside a plain torch loop of the same model, and what logging adds.
 
-Blocks of steps alternate between a logger that writes a file and one that writes nothing, so that
-whatever else the machine does falls on both. Prints processor time per step and the ratio.
+Blocks of steps take turns, so that whatever else the machine does falls on all of them: as the
+trainer takes them with a log in a file, the same with a logger that makes no lines, and as a loop
+of a few lines takes them. Prints processor time per step and the ratios.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import argparse
 import statistics
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -35,19 +38,6 @@ class Nowhere:
     sync = close = retry
 
 
-def block(stepper: Stepper, log: Logger, steps: tuple[int, int]) -> float:
-    """Processor seconds per step of a block, logged as the loop logs it."""
-    config, setting = stepper.task.config, stepper.task.setting
-    began = time.process_time()
-    with log.block(**block_at(config, setting, *steps)):
-        mean = train_block(stepper, log, steps, lambda _: None)
-    at = position(config, setting, steps[1])
-    log.event("tracked_stats", {"train_loss": mean}, metadata={"step": steps[1]})
-    with log.evaluation(**at) as evaluation:
-        evaluation.accuracy(mean)
-    return (time.process_time() - began) / (steps[1] - steps[0])
-
-
 class Quiet(Logger):
     """A logger that makes no lines at all."""
 
@@ -55,32 +45,70 @@ class Quiet(Logger):
         super().__init__(Nowhere(), rank=1)
 
 
+def as_trained(stepper: Stepper, log: Logger, steps: tuple[int, int]) -> None:
+    """A block as the trainer's loop takes and logs it, with a quality instead of an evaluation."""
+    config, setting = stepper.task.config, stepper.task.setting
+    with log.block(**block_at(config, setting, *steps)):
+        mean = train_block(stepper, log, steps, lambda _: None)
+    at = position(config, setting, steps[1])
+    log.event("tracked_stats", {"train_loss": mean}, metadata={"step": steps[1]})
+    with log.evaluation(**at) as evaluation:
+        evaluation.accuracy(mean)
+
+
+def plainly(stepper: Stepper, steps: tuple[int, int]) -> None:
+    """The same steps, written as a loop of torch alone; the sum of losses is read at the end."""
+    task: Any = stepper.task
+    model, optimizers = stepper.model, stepper.optimizers
+    parameters = [each for each in model.parameters() if each.requires_grad]
+    epoch, place = divmod(steps[0], task.config.steps_per_epoch)
+    total = torch.zeros(())
+    for batch in islice(task.batches(epoch + 1, place), steps[1] - steps[0]):
+        loss, items = task.loss(model, batch)
+        loss = loss / items
+        loss.backward()
+        task.clip(parameters)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        total += loss.detach()
+    float(total)
+
+
 def main() -> None:
     """Print one line for each benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["llama31_8b", "rgat"])
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--steps", type=int, default=20, help="steps of a block")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for name in options.names:
         task = task_of(name)(find(name).smoke(), Setting(), Ranks(torch.device("cpu")))
+        if task.config.steps_per_epoch % options.steps:
+            parser.error(f"--steps must divide {task.config.steps_per_epoch}, an epoch of {name}")
         task.prepare()
         stepper, done = Stepper(task), 0
-        times: dict[bool, list[float]] = {True: [], False: []}
         with tempfile.TemporaryDirectory() as scratch:
-            logs = {True: Logger(str(Path(scratch) / "log.txt"), rank=0), False: Quiet()}
-            for pair in range(options.pairs):
-                for logged in (True, False) if pair % 2 else (False, True):
+            log, quiet = Logger(str(Path(scratch) / "log.txt"), rank=0), Quiet()
+            ways = {
+                "logged": lambda steps, of=stepper, log=log: as_trained(of, log, steps),
+                "quiet": lambda steps, of=stepper, log=quiet: as_trained(of, log, steps),
+                "plain": lambda steps, of=stepper: plainly(of, steps),
+            }
+            times: dict[str, list[float]] = {way: [] for way in ways}
+            for turn in range(options.turns):
+                for way in [*ways][:: -1 if turn % 2 else 1]:
                     steps = done, done + options.steps
-                    times[logged].append(block(stepper, logs[logged], steps))
+                    began = time.process_time()
+                    ways[way](steps)
+                    times[way].append((time.process_time() - began) / options.steps * 1000)
                     done = steps[1]
-        ratios = [a / b for a, b in zip(times[True], times[False], strict=True)]
-        with_log, without = (statistics.median(times[logged]) * 1000 for logged in (True, False))
-        print(
-            f"{name}: {with_log:.3f} ms per step with the log, {without:.3f} without;"
-            f" ratio of pairs {statistics.median(ratios):.4f}"
-        )
+        print(f"{name}: {statistics.median(times['logged']):.3f} ms per step", end="")
+        for way, said in (("plain", "a plain loop"), ("quiet", "the same without a log")):
+            ratios = [a / b for a, b in zip(times["logged"], times[way], strict=True)]
+            print(f"; {statistics.median(ratios):.4f} of {said}", end="")
+        print()
 
 
 if __name__ == "__main__":
