@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from podium.reference_runs.bert.data import Batch
-from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.errors import DataMissing, LibraryMissing
 from podium.reference_runs.llama31.data import UNSCORED
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _opened(path: Path) -> Any:
     try:
         import h5py  # type: ignore[import-untyped]
     except ModuleNotFoundError:
-        raise DataMissing(
+        raise LibraryMissing(
             f"{path} is in HDF5, which needs the extra: pip install 'podium[data]'"
         ) from None
     try:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
-from torch.utils.checkpoint import checkpoint
 
 from podium.reference_runs.modeling.attention import joined_heads, split_heads
+from podium.reference_runs.modeling.recompute import recomputed
 
 if TYPE_CHECKING:
     from podium.reference_runs.bert.config import Bert as Config
@@ -103,10 +103,7 @@ class Bert(nn.Module):
         x_BLD = self.embeddings(tokens_BL, segments_BL)
         mask_B11L = attended_BL[:, None, None]
         for block in self.blocks:
-            if self.recompute and torch.is_grad_enabled():
-                x_BLD = checkpoint(block, x_BLD, mask_B11L, use_reentrant=False)
-            else:
-                x_BLD = block(x_BLD, mask_B11L)
+            x_BLD = recomputed(self.recompute, block, x_BLD, mask_B11L)
         rows = torch.arange(len(x_BLD), device=x_BLD.device)[:, None]
         masked = F.gelu(self.transform(x_BLD[rows, positions_BM]), approximate="tanh")
         words = F.linear(self.transform_norm(masked), self.embeddings.words.weight, self.word_bias)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
-from torch.utils.checkpoint import checkpoint
 
 from podium.reference_runs.dlrm_v4_hstu.config import CONTEXTS, POOLS
+from podium.reference_runs.modeling.recompute import recomputed
 from podium.reference_runs.modeling.tables import Tables, table
 
 if TYPE_CHECKING:
@@ -189,10 +189,7 @@ class DlrmHstu(nn.Module):
         x_BSD = torch.cat((before_BCD, x_BLD), dim=1)
         x_BSD = self.dropout(self.positions(x_BSD, times_BL, candidate_B))
         for layer in self.layers:
-            if self.recompute and torch.is_grad_enabled():
-                x_BSD = checkpoint(layer, x_BSD, use_reentrant=False)
-            else:
-                x_BSD = layer(x_BSD)
+            x_BSD = recomputed(self.recompute, layer, x_BSD)
         rows = torch.arange(len(candidate_B), device=candidate_B.device)
         listener_BD = self.asked(x_BSD[rows, CONTEXTS + candidate_B], times_BL[rows, candidate_B])
         track = torch.cat([each[rows, candidate_B] for each in (item, artist, album)], dim=-1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from podium.reference_runs.flux1.config import TIMES
@@ -17,11 +16,9 @@ from podium.reference_runs.flux1.shapes import (
     TextEncoder,
     draw,
 )
-from podium.reference_runs.modeling.diffusion import chances
+from podium.reference_runs.modeling.diffusion import DrawnSamples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from podium.reference_runs.flux1.config import Flux
@@ -105,32 +102,19 @@ def synthetic(config: Flux, seed: int) -> tuple[Drawn, Drawn]:
     return Drawn(config, training), Drawn(config, evaluation)
 
 
-class Samples(torch.utils.data.Dataset[Batch]):
+class Samples(DrawnSamples[Batch]):
     """Pairs with noise, latents and times drawn by seed, epoch and sample alone.
 
     In evaluation (`measured`) each pair has its own fixed time, and its caption.
     """
 
     def __init__(self, pairs: Pairs, config: Flux, seed: int, *, measured: bool = False) -> None:
-        self._pairs, self._config, self._seed, self._measured = pairs, config, seed, measured
-        self._epoch = 0
+        super().__init__(Batch, len(pairs), seed)
+        self._pairs, self._config, self._measured = pairs, config, measured
 
-    def set_epoch(self, epoch: int) -> None:
-        """Draw other numbers from now on."""
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Samples by index."""
-        rows = zip(*(self._sample(index) for index in indices), strict=True)
-        return Batch(*(torch.from_numpy(np.stack(row)) for row in rows))
-
-    def _sample(self, index: int) -> tuple[Floats, ...]:
+    def sample(self, index: int, rng: np.random.Generator) -> tuple[Floats, ...]:
         """What `Batch` has, of one sample."""
         config, pair = self._config, self._pairs.pair(index)
-        rng = chances(self._seed, self._epoch, index)
         time, without = rng.random(2)
         latents, noise = rng.standard_normal((2, *pair.mean.shape), np.float32)
         latents = pair.mean + pair.deviation * latents

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
-from torch.utils.checkpoint import checkpoint
 
 from podium.reference_runs.modeling.diffusion import sinusoids
+from podium.reference_runs.modeling.recompute import recomputed
 
 if TYPE_CHECKING:
     from podium.reference_runs.flux1.config import Flux
@@ -234,9 +234,7 @@ class FluxTransformer(nn.Module):
 
     def _run(self, block: nn.Module, *inputs: Tensor) -> Tensor:
         """What a block gives; where it is computed again, its inputs alone are kept."""
-        if self.config.recompute and torch.is_grad_enabled():
-            return cast("Tensor", checkpoint(block, *inputs, use_reentrant=False))
-        return cast("Tensor", block(*inputs))
+        return cast("Tensor", recomputed(self.config.recompute, block, *inputs))
 
     def _tokens(self, latents_BCHW: Tensor) -> Tensor:
         """Square patches in rows, (B, I, channels · patch²)."""

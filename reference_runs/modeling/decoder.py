@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
-from torch.utils.checkpoint import checkpoint
+
+from podium.reference_runs.modeling.recompute import recomputed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -147,6 +148,4 @@ class Stack(nn.Module):
 
     def checkpointed(self, part: Callable[..., Any], *inputs: Any) -> Any:
         """What a part gives; of its work only the inputs are kept for the backward pass."""
-        if self.recompute and torch.is_grad_enabled():
-            return checkpoint(part, *inputs, use_reentrant=False)
-        return part(*inputs)
+        return recomputed(self.recompute, part, *inputs)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
     from torch import Tensor
+
+B = TypeVar("B")
 
 
 def chances(seed: int, epoch: int, index: int) -> np.random.Generator:
@@ -20,6 +23,30 @@ def chances(seed: int, epoch: int, index: int) -> np.random.Generator:
     They depend on neither rank nor loading process, so that a run is the same on any of them.
     """
     return np.random.default_rng([seed, epoch, index])
+
+
+class DrawnSamples(torch.utils.data.Dataset[B]):
+    """What a diffusion model learns from: encoded data, and numbers drawn for each sample."""
+
+    def __init__(self, batch: Callable[..., B], count: int, seed: int) -> None:
+        self._batch, self._count, self._seed, self._epoch = batch, count, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw other numbers from now on."""
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitems__(self, indices: Sequence[int]) -> B:
+        """Samples by index."""
+        each = (self.sample(at, chances(self._seed, self._epoch, at)) for at in indices)
+        rows = zip(*each, strict=True)
+        return self._batch(*(torch.from_numpy(np.stack(row)) for row in rows))
+
+    def sample(self, index: int, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+        """What a batch has of one sample, with numbers of its generator."""
+        raise NotImplementedError
 
 
 def sinusoids(time_B: Tensor, channels: int, longest: float = 10_000.0) -> Tensor:

@@ -9,13 +9,11 @@ import torch
 from torch import Tensor
 
 from podium.reference_runs.flux1.shapes import Drawings, ImageEncoder, draw
-from podium.reference_runs.modeling.diffusion import chances
+from podium.reference_runs.modeling.diffusion import DrawnSamples
 from podium.reference_runs.stable_diffusion.frozen import tensors
 from podium.reference_runs.stable_diffusion.quality import Gaussian, gaussian, sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from podium.reference_runs.stable_diffusion.config import StableDiffusion
@@ -101,26 +99,16 @@ def synthetic(
     return Drawn(config, training), Captions(words.numpy(), embedded, features)
 
 
-class Samples(torch.utils.data.Dataset[Batch]):
+class Samples(DrawnSamples[Batch]):
     """Pairs with latents, noise and steps drawn by seed, epoch and sample alone."""
 
     def __init__(self, pairs: Pairs, config: StableDiffusion, seed: int) -> None:
-        self._pairs, self._config, self._seed, self._epoch = pairs, config, seed, 0
+        super().__init__(Batch, len(pairs), seed)
+        self._pairs, self._config = pairs, config
 
-    def set_epoch(self, epoch: int) -> None:
-        """Draw other numbers from now on."""
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        return len(self._pairs)
-
-    def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Samples by index."""
-        rows = zip(*(self._sample(index) for index in indices), strict=True)
-        return Batch(*(torch.from_numpy(np.stack(row)) for row in rows))
-
-    def _sample(self, index: int) -> tuple[NDArray[np.generic], ...]:
-        pair, rng = self._pairs.pair(index), chances(self._seed, self._epoch, index)
+    def sample(self, index: int, rng: np.random.Generator) -> tuple[NDArray[np.generic], ...]:
+        """What `Batch` has, of one sample."""
+        pair = self._pairs.pair(index)
         step = rng.integers(self._config.process_steps)
         chance, noise = rng.standard_normal((2, *pair.mean.shape), np.float32)
         latents = (pair.mean + pair.deviation * chance) * self._config.latent_scale
