@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import torch
+from torch.utils._pytree import tree_map
 from torch.utils.data import DataLoader, Dataset
 
 from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+COPIED = 2
+"""Steps' batches that lie on a GPU at once: the one that it computes, and the next."""
 
 
 class Loader:
@@ -35,6 +41,39 @@ class Loader:
             if isinstance(batch, _Fault):
                 raise DataMissing(batch.text)
             yield batch
+
+
+def moved(shares: Iterable[Any], device: torch.device) -> Iterator[Any]:
+    """What each step takes, on the device; a GPU copies it while it computes the step before.
+
+    The copies have a stream of their own, which the step's own waits for. What was copied is let go
+    of when the step after has been queued and the device is through with it: two are there at most.
+    """
+    if device.type != "cuda":
+        yield from shares
+        return
+    copying = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    computing = torch.cuda.current_stream(device)
+    used: deque[tuple[Any, torch.cuda.Event]] = deque()
+    try:
+        for share in shares:
+            if len(used) == COPIED:
+                used.popleft()[1].synchronize()
+            with torch.cuda.stream(copying):
+                near = tree_map(lambda part: _on(part, device), share)
+            computing.wait_stream(copying)
+            yield near
+            # The step has been queued by now
+            used.append((near, computing.record_event()))
+    finally:
+        # The allocator knows of the copies' stream alone: it would give away what is still read
+        computing.synchronize()
+
+
+def _on(part: Any, device: torch.device) -> Any:
+    if isinstance(part, torch.Tensor):
+        return part.to(device, non_blocking=True)
+    return part.to(device) if hasattr(part, "to") else part
 
 
 class _Order(NamedTuple):
