@@ -39,6 +39,7 @@ class MaskedWords(Task[Config]):
     """
 
     files: ClassVar[tuple[str, ...]] = ("train", "eval", FILE)
+    fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
 
     training: Pairs | Files
     evaluation: Pairs | Files

@@ -88,6 +88,7 @@ def _check_mesh(request: RunRequest, mesh: Mesh) -> None:
         ("--compile", setting.compile),
         ("--trace", setting.trace is not None),
         ("--precision fp16", setting.precision == "fp16"),
+        ("--precision fp8 along tp", setting.precision == "fp8" and mesh.tp > 1),
     ):
         if given:
             raise RunFault(f"--mesh does not go with {option}")
@@ -164,6 +165,10 @@ def _train(request: RunRequest, path: Path, watch: Watch, ranks: Ranks) -> Outco
     task = task_of(request.benchmark.name)(config, setting, ranks)
     if setting.weights is not None:
         task.check_takes_weights()
+    if setting.precision == "fp8":
+        from podium.reference_runs.modeling.fp8 import check as check_fp8
+
+        check_fp8(config.name, task.fp8_parts, ranks.device)
     sink: LegacySink | str = str(path)
     if ranks.first:
         _prepare_log(path, setting)

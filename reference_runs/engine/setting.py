@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 Scale = Literal["smoke", "reference"]
 Division = Literal["closed", "open"]
-Precision = Literal["fp32", "tf32", "bf16", "fp16"]
+Precision = Literal["fp32", "tf32", "bf16", "fp16", "fp8"]
+CompileMode = Literal["default", "reduce-overhead", "max-autotune"]
 
 ORG = "podium reference trainers"
 """The organisation that a log names, unless an option names another."""
@@ -25,9 +26,10 @@ class Setting:
     `data` is the folder of the real dataset (reference scale only); `cache` keeps what smoke scale
     generates at some cost, such as a pre-trained base; `allow_subset` takes a dataset of another
     size than the benchmark's, in the open division; `threads` is torch's intra-op threads (the
-    small models of smoke scale are fastest with one). `weights` is a folder of published weights to
-    start from. `shard` spreads the optimizer's state over the ranks; `mesh` divides the model, too.
-    `resume` goes on from the run's checkpoint. `trace` is where a trace of some steps is written.
+    small models of smoke scale are fastest with one). `compile_mode` is torch.compile's. `weights`
+    is a folder of published weights to start from. `shard` spreads the optimizer's state over the
+    ranks; `mesh` divides the model, too. `resume` goes on from the run's checkpoint. `trace` is
+    where a trace of some steps is written.
     """
 
     scale: Scale = "smoke"
@@ -38,6 +40,7 @@ class Setting:
     precision: Precision = "fp32"
     device: str = "auto"
     compile: bool = False
+    compile_mode: CompileMode = "default"
     shard: bool = False
     mesh: Mesh | None = None
     threads: int | None = None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from podium.reference_runs.engine.loading import moved
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
     from podium.reference_runs.engine.task import Loss, Task
 
-_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+_TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp8": torch.bfloat16}
+"""Of autocast; what is not of 8 bits is in bf16."""
 
 
 class Stepper:
@@ -44,7 +47,7 @@ class Stepper:
         if full and task.ranks.mesh is not None and not task.keeps_whole:
             return self._build_in_parts(task.ranks.mesh)
         with task.device if full else nullcontext():
-            model = task.build()
+            model = self._fresh()
         # Fake tensors cannot be moved, even to where they are
         if any(each.device != task.device for each in (*model.parameters(), *model.buffers())):
             model = model.to(task.device)
@@ -58,15 +61,24 @@ class Stepper:
         from podium.reference_runs.parallel.filling import fill_parts
 
         with torch.device("meta"):
-            model = self.task.divided(self.task.build(), mesh)
+            model = self.task.divided(self._fresh(), mesh)
         fill_parts(model, self.task.device, self.task.initial_weights(model))
+        return model
+
+    def _fresh(self) -> nn.Module:
+        task = self.task
+        model = task.build()
+        if task.setting.precision == "fp8":
+            from podium.reference_runs.modeling.fp8 import with_fp8
+
+            return with_fp8(model, task.fp8_parts)
         return model
 
     def _wrap(self) -> nn.Module:
         task = self.task
         model: nn.Module = self.model
         if task.setting.compile:
-            model = torch.compile(model)  # type: ignore[assignment]
+            model = torch.compile(model, mode=task.setting.compile_mode)  # type: ignore[assignment]
         if self._pipelined and task.ranks.mesh is not None:
             return task.pipelined(model, task.ranks.mesh)
         if task.ranks.processes == 1 or (task.ranks.mesh is not None and not task.keeps_whole):
@@ -83,14 +95,19 @@ class Stepper:
         Yields each step's mean loss over all ranks, a detached scalar on the device.
         """
         config = self.task.config
-        batches = self.task.batches(epoch, begin)
+        batches = moved(self._shares(epoch, begin, count), self.task.device)
         # An evaluation before this block has left the model in evaluation mode
         self.model.train()
         done = (epoch - 1) * config.steps_per_epoch + begin
-        for step in range(done + 1, done + count + 1):
-            micro = list(islice(batches, config.gradient_accumulation_steps))
+        for step, micro in enumerate(batches, done + 1):
             yield self.step(step, micro)
             self.stepped()
+
+    def _shares(self, epoch: int, begin: int, count: int) -> Iterator[list[Any]]:
+        """The local micro-batches of each step."""
+        batches = self.task.batches(epoch, begin)
+        for _ in range(count):
+            yield list(islice(batches, self.task.config.gradient_accumulation_steps))
 
     def step(self, step: int, micro: list[Any]) -> Tensor:
         """One optimizer step, counted from 1, on the local micro-batches of a global batch."""

@@ -57,7 +57,8 @@ class Task(ABC, Generic[C]):
     """What must lie in `data_folder`, by name: files of the dataset and weights to begin with."""
     data_grow: ClassVar[bool] = False
     """Whether the training data change from epoch to epoch other than by `set_epoch`."""
-
+    fp8_parts: ClassVar[tuple[str, ...]] = ()
+    """Beginnings of the names of layers whose products can be of 8 bits (`--precision fp8`)."""
     keeps_whole: ClassVar[bool] = False
     """Whether every rank of a mesh holds all weights, whose gradients DDP then averages."""
 

@@ -30,6 +30,7 @@ class Flow(Task[Flux]):
     """Rectified flow from text; the quality is the loss averaged over eight times."""
 
     files: ClassVar[tuple[str, ...]] = (TRAINING, EVALUATION, *EMPTY)
+    fp8_parts: ClassVar[tuple[str, ...]] = ("double_blocks.", "single_blocks.")
     training: Pairs
     evaluation: Pairs
 

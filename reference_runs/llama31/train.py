@@ -58,6 +58,7 @@ class LanguageModel(Task[D]):
     """Next-token prediction; the quality is the mean loss on held-out sequences, in nats."""
 
     files: ClassVar[tuple[str, ...]] = ("train.bin", "validation.bin")
+    fp8_parts: ClassVar[tuple[str, ...]] = ("blocks.",)
     layout: ClassVar[Layout] = LLAMA
     """How the published model names its tensors."""
 

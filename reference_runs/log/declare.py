@@ -65,10 +65,12 @@ def submission(log: Logger, config: Config, setting: Setting, ranks: Ranks) -> N
 def disclosures(config: Config, setting: Setting, ranks: Ranks) -> dict[str, str | int]:
     """What rounds from 6.0 on want disclosed: precisions, parallelism, and the config's file."""
     lowest = {"bf16": "bfloat16"}.get(setting.precision, setting.precision)
+    # With fp8, linear layers alone have it
+    attention = "bfloat16" if setting.precision == "fp8" else lowest
     parts = config.gradient_accumulation_steps * ranks.world
     return {
         "lowest_numerical_precision_in_linear": lowest,
-        "lowest_numerical_precision_in_attn": lowest,
+        "lowest_numerical_precision_in_attn": attention,
         "lowest_numerical_precision_in_comm": "fp32",  # DDP sums the gradients of fp32 weights
         "tensor_parallelism": setting.mesh.tp if setting.mesh else 1,
         "pipeline_parallelism": setting.mesh.pp if setting.mesh else 1,

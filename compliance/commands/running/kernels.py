@@ -14,18 +14,18 @@ from podium.compliance.commands.help import examples, group
 from podium.compliance.commands.options import OutputOption as FileOption
 from podium.compliance.commands.options import QuietOption
 from podium.compliance.commands.running.kernel_files import Form, Wanted, entry
+from podium.compliance.commands.running.machine import Precision
+from podium.compliance.commands.running.machine import PrecisionOption as TrainerPrecisionOption
 from podium.compliance.commands.running.meshes import ThreadsOption as TrainerThreadsOption
 from podium.compliance.commands.running.progress import bar
 from podium.compliance.commands.running.run import (
     DataOption,
-    Precision,
     Scale,
     ScaleOption,
     SetOption,
     pairs,
     reported,
 )
-from podium.compliance.commands.running.run import PrecisionOption as TrainerPrecisionOption
 from podium.compliance.errors import UsageFault
 from podium.reference_runs.engine.setting import Setting
 

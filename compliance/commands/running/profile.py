@@ -10,14 +10,16 @@ from typing import Annotated, NamedTuple, cast
 import typer
 
 from podium.compliance.commands.help import DefaultGroup, examples, group
-from podium.compliance.commands.running.meshes import ProcessesOption, ThreadsOption
-from podium.compliance.commands.running.profile_files import Call, keep_profile, quiet_recorder
-from podium.compliance.commands.running.run import (
+from podium.compliance.commands.running.machine import (
     CompileOption,
-    DataOption,
     DeviceOption,
     Precision,
     PrecisionOption,
+)
+from podium.compliance.commands.running.meshes import ProcessesOption, ThreadsOption
+from podium.compliance.commands.running.profile_files import Call, keep_profile, quiet_recorder
+from podium.compliance.commands.running.run import (
+    DataOption,
     Scale,
     ScaleOption,
     SetOption,

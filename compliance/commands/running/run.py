@@ -18,6 +18,14 @@ import typer
 from podium.compliance.commands.delivery import warn
 from podium.compliance.commands.help import examples
 from podium.compliance.commands.options import Division
+from podium.compliance.commands.running.machine import (
+    CompileMode,
+    CompileModeOption,
+    CompileOption,
+    DeviceOption,
+    TrainingPrecision,
+    TrainingPrecisionOption,
+)
 from podium.compliance.commands.running.meshes import (
     AcceleratorsOption,
     MemoryOption,
@@ -57,15 +65,6 @@ class Scale(StrEnum):
 
     SMOKE = "smoke"
     REFERENCE = "reference"
-
-
-class Precision(StrEnum):
-    """Types of number that the forward pass computes in."""
-
-    FP32 = "fp32"
-    TF32 = "tf32"
-    BF16 = "bf16"
-    FP16 = "fp16"
 
 
 def _list(wanted: bool) -> None:
@@ -114,13 +113,6 @@ OutputOption = Annotated[
         metavar="DIR",
     ),
 ]
-PrecisionOption = Annotated[
-    Precision, typer.Option("--precision", help="Number type of the forward pass.")
-]
-CompileOption = Annotated[bool, typer.Option("--compile", help="Compile the model with torch.")]
-DeviceOption = Annotated[
-    str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.", metavar="DEVICE")
-]
 DataOption = Annotated[
     Path | None,
     typer.Option("--data", help="Folder of the real dataset (reference scale).", metavar="DIR"),
@@ -167,6 +159,7 @@ class _Machine(NamedTuple):
     precision: str
     device: str
     compile: bool
+    compile_mode: CompileMode | None
     shard: bool
     mesh: str | None
     threads: int | None
@@ -192,8 +185,9 @@ def run(
     seed: SeedOption = 1,
     runs: RunsOption = 1,
     output: OutputOption = None,
-    precision: PrecisionOption = Precision.FP32,
+    precision: TrainingPrecisionOption = TrainingPrecision.FP32,
     compile: CompileOption = False,  # noqa: A002 - the option's name
+    compile_mode: CompileModeOption = None,
     device: DeviceOption = "auto",
     data: DataOption = None,
     allow_subset: SubsetOption = False,
@@ -221,18 +215,19 @@ def run(
     """
     files = _Files(data, allow_subset, cache, weights, checkpoint, resume, trace)
     with reported():
-        machine = _Machine(precision.value, device, compile, shard, mesh, threads)
+        machine = _Machine(precision.value, device, compile, compile_mode, shard, mesh, threads)
         setting = _setting(scale, seed, org, machine, files)
         request = _request(benchmark, setting, settings or [], (round, division))
         if plan:
             print_plan(request, accelerators, memory)
-        with ranks_started(processes if dry_log else ranks_wanted(setting.mesh, processes)):
-            raise typer.Exit(_run(request, output, runs, dry_log=dry_log, quiet=quiet))
+        raise typer.Exit(_run(request, output, runs, processes, dry_log=dry_log, quiet=quiet))
 
 
 def _setting(scale: Scale, seed: int, org: str, machine: _Machine, files: _Files) -> Setting:
     made = machine._asdict() | files._asdict()
     made["mesh"] = parse(machine.mesh) if machine.mesh else None
+    made["compile"] |= machine.compile_mode is not None
+    made["compile_mode"] = machine.compile_mode or CompileMode.DEFAULT
     return Setting(scale=scale.value, seed=seed, org=org, **made)
 
 
@@ -283,14 +278,21 @@ def _from_plugin(named: str) -> str:
 
 
 def _run(
-    request: RunRequest, output: Path | None, runs: int, *, dry_log: bool, quiet: bool
+    request: RunRequest,
+    output: Path | None,
+    runs: int,
+    processes: int,
+    *,
+    dry_log: bool,
+    quiet: bool,
 ) -> Exit:
     # Declares hyperparameters only, so that there is nothing to converge and no folder of runs
     if dry_log:
         _dry_log(request, output)
         return Exit.CLEAN
     folder = output or Path("runs", request.benchmark.name)
-    return Exit.CLEAN if _train(request, folder, runs, quiet=quiet) else Exit.FOUND
+    with ranks_started(ranks_wanted(request.setting.mesh, processes)):
+        return Exit.CLEAN if _train(request, folder, runs, quiet=quiet) else Exit.FOUND
 
 
 def _start_ranks(processes: int) -> int:
