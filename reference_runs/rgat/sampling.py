@@ -99,10 +99,14 @@ class Sampler:
     def _layer(
         self, targets: Mapping[str, Ids], most: int, key: Sequence[int]
     ) -> tuple[dict[str, Ids], Block]:
-        """Input nodes of each kind, the targets first, and the edges that were drawn from them."""
+        """Input nodes of each kind, the targets first, and the edges from them to the targets."""
         drawn = self._draw(targets, most, key)
         nodes = {kind: _with_sources(ids, kind, drawn) for kind, ids in targets.items()}
-        rows = {relation: _rows(nodes[relation[0]], *drawn[relation]) for relation in drawn}
+        order = {kind: np.argsort(ids) for kind, ids in nodes.items()}
+        rows = {
+            (kind, name, target): _rows(nodes[kind], order[kind], sources, there)
+            for (kind, name, target), (sources, there) in drawn.items()
+        }
         block = Block(
             targets={kind: torch.from_numpy(ids) for kind, ids in targets.items()},
             sources={relation: torch.from_numpy(row_TK) for relation, row_TK in rows.items()},
@@ -113,7 +117,7 @@ class Sampler:
     def _draw(
         self, targets: Mapping[str, Ids], most: int, key: Sequence[int]
     ) -> dict[Relation, Drawn]:
-        # A key for each relation: the same node draws other places in each
+        # A key for each relation: the same node draws other neighbours in each
         keys = np.random.SeedSequence(key).generate_state(len(self.edges), np.uint64)
         return {
             relation: csr.draw(targets[relation[2]], most, int(own))
@@ -128,9 +132,8 @@ def _with_sources(targets: Ids, kind: str, drawn: Mapping[Relation, Drawn]) -> I
     return np.concatenate([targets, new])
 
 
-def _rows(nodes: Ids, source_TK: Ids, there_TK: NDArray[np.bool_]) -> Ids:
-    """Where each source stands among the nodes; 0 where there is none."""
-    order = np.argsort(nodes)
+def _rows(nodes: Ids, order: Ids, source_TK: Ids, there_TK: NDArray[np.bool_]) -> Ids:
+    """Where each source stands among the nodes, which `order` would sort; 0 where there is none."""
     row_TK = np.zeros(source_TK.shape, dtype=np.int64)
     row_TK[there_TK] = order[np.searchsorted(nodes, source_TK[there_TK], sorter=order)]
     return row_TK
