@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from podium.reference_runs.minigo.board import BLACK, HISTORY
+from podium.reference_runs.minigo.layout import BLACK
+from podium.reference_runs.minigo.positions import HISTORY
 
 if TYPE_CHECKING:
-    from podium.reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.board import Goban
+    from podium.reference_runs.minigo.layout import Array
+    from podium.reference_runs.minigo.positions import Positions
 
 PLANES = 2 * HISTORY + 1 + 3 + 1
 

@@ -12,7 +12,9 @@ from podium.reference_runs.minigo.features import planes
 if TYPE_CHECKING:
     from torch import nn
 
-    from podium.reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.board import Goban
+    from podium.reference_runs.minigo.layout import Array
+    from podium.reference_runs.minigo.positions import Positions
 
 
 class Network:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from podium.reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.board import Goban
+    from podium.reference_runs.minigo.layout import Array
+    from podium.reference_runs.minigo.positions import Positions
 
 
 class Evaluate(Protocol):

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from podium.reference_runs.minigo.board import BLACK, WHITE
 from podium.reference_runs.minigo.features import PLANES, planes
+from podium.reference_runs.minigo.layout import BLACK, WHITE
 from podium.reference_runs.minigo.search import Forest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from podium.reference_runs.minigo.board import Array, Goban, Positions
+    from podium.reference_runs.minigo.board import Goban
     from podium.reference_runs.minigo.config import MiniGo
+    from podium.reference_runs.minigo.layout import Array
+    from podium.reference_runs.minigo.positions import Positions
     from podium.reference_runs.minigo.search import Evaluate, Search
 
 

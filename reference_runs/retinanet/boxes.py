@@ -82,20 +82,23 @@ def _centre(boxes: Tensor) -> tuple[Tensor, Tensor]:
     return (boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]
 
 
-def suppress(boxes: Tensor, scores: Tensor, classes: Tensor, most: float) -> Tensor:
+def suppress(boxes_N4: Tensor, scores_N: Tensor, classes_N: Tensor, most_overlap: float) -> Tensor:
     """Indices of the boxes that stay, best first, after non-maximum suppression by class.
 
-    A box goes if a better one that stays, of its class, overlaps it by more than `most`. Instead of
-    box after box, all are judged at once by who stays so far, until nothing changes: whoever is
-    judged right stays right, best first, so the end is that of the loop, in few rounds.
+    A box goes if a better one that stays, of its class, overlaps it by more than `most_overlap`.
+    The usual loop judges box after box, best first. Here each round judges all boxes at once, by
+    those that stay so far. A box depends on better ones only, so round n and all after it are right
+    about the n best boxes, and what no longer changes is the loop's result, mostly in few rounds.
     """
-    order = scores.argsort(descending=True, stable=True)
-    boxes, classes = boxes[order], classes[order]
-    covers = (overlaps(boxes, boxes) > most) & (classes[:, None] == classes)
-    covers = covers.triu(diagonal=1).float()  # row covers column, and is better
-    stays = torch.ones_like(scores, dtype=covers.dtype)
+    order_N = scores_N.argsort(descending=True, stable=True)
+    boxes_N4, classes_N = boxes_N4[order_N], classes_N[order_N]
+    rivals_NN = (overlaps(boxes_N4, boxes_N4) > most_overlap) & (classes_N[:, None] == classes_N)
+    # A row's box is better than a column's above the diagonal; numbers, for the product below
+    beats_NN = rivals_NN.triu(diagonal=1).float()
+    stays_N = torch.ones_like(scores_N, dtype=beats_NN.dtype)
     while True:
-        now = ((stays @ covers) == 0).float()
-        if torch.equal(now, stays):
-            return order[stays > 0]
-        stays = now
+        beaten_by_N = stays_N @ beats_NN  # how many of those that stay
+        judged_N = (beaten_by_N == 0).float()
+        if torch.equal(judged_N, stays_N):
+            return order_N[stays_N > 0]
+        stays_N = judged_N

@@ -10,8 +10,9 @@ import torch
 
 from podium.reference_runs.engine.arrays import mapped_array, saved_tensors
 from podium.reference_runs.errors import DataMissing
+from podium.reference_runs.rgat.batch import Sampled
 from podium.reference_runs.rgat.config import CITES, Rgat
-from podium.reference_runs.rgat.sampling import Csr, Sampled, Sampler
+from podium.reference_runs.rgat.sampling import Csr, Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,11 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - torch's own custom
 
+from podium.reference_runs.rgat.hashing import uniform_tensor
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from podium.reference_runs.rgat.batch import Block, Sampled
     from podium.reference_runs.rgat.config import Relation, Rgat
-    from podium.reference_runs.rgat.sampling import Block, Sampled
 
 SLOPE = 0.2
 """Of the leaky rectifier that attention scores go through."""
@@ -110,7 +112,7 @@ class RGAT(nn.Module):
         if not self.training or self.dropout == 0:
             return x_TD
         channels_D = torch.arange(x_TD.shape[1], device=x_TD.device)
-        kept = _uniform(ids_T[:, None] * x_TD.shape[1] + channels_D, draw) >= self.dropout
+        kept = uniform_tensor(ids_T[:, None] * x_TD.shape[1] + channels_D, draw) >= self.dropout
         return x_TD * kept / (1 - self.dropout)
 
 
@@ -121,11 +123,3 @@ def _with_empty_kinds(nodes: Mapping[str, Tensor], block: Block, width: int) -> 
         kind: nodes[kind] if kind in nodes else like.new_zeros(len(ids), width)
         for kind, ids in block.targets.items()
     }
-
-
-def _uniform(number: Tensor, key: int) -> Tensor:
-    """A number from 0 to 1 that looks random, for each number (mixing as in MurmurHash3)."""
-    x = (number * 0x9E3779B1 + (key * 0x85EBCA77 & 0xFFFFFFFF)) & 0xFFFFFFFF
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        x = ((x ^ (x >> shift)) * factor) & 0xFFFFFFFF
-    return (x ^ (x >> 16)).double() * 2.0**-32

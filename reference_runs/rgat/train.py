@@ -10,8 +10,8 @@ from torch.nn import functional as F  # noqa: N812 - torch's own custom
 from podium.reference_runs.engine.task import Loss, Task
 from podium.reference_runs.rgat.config import Rgat
 from podium.reference_runs.rgat.data import Graph, Seeds, from_files, synthetic
+from podium.reference_runs.rgat.largest import largest_neighbourhood
 from podium.reference_runs.rgat.model import RGAT
-from podium.reference_runs.rgat.sampling import fullest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.optim import Optimizer
 
-    from podium.reference_runs.rgat.sampling import Sampled
+    from podium.reference_runs.rgat.batch import Sampled
 
 EVALUATION_BATCH = 512
 
@@ -58,7 +58,7 @@ class Classification(Task[Rgat]):
         """As if all nodes had neighbours of every kind, and no node were drawn twice."""
         config = self.config
         seeds = self.micro_batch_size
-        return fullest(config.relations, config.fan_outs, seeds, config.features)
+        return largest_neighbourhood(config.relations, config.fan_outs, seeds, config.features)
 
     def batches(self, epoch: int, first: int) -> Iterator[Sampled]:
         """As for every task, each step with a draw of dropout of its own."""

@@ -13,10 +13,11 @@ torch = pytest.importorskip("torch")
 
 from podium.compliance import check  # noqa: E402
 from podium.reference_runs.errors import DataMissing  # noqa: E402
-from podium.reference_runs.minigo.board import BLACK, Goban  # noqa: E402
+from podium.reference_runs.minigo.board import Goban  # noqa: E402
 from podium.reference_runs.minigo.config import reference, smoke  # noqa: E402
 from podium.reference_runs.minigo.data import SYMMETRIES, Window, load_network, turned  # noqa: E402
 from podium.reference_runs.minigo.features import PLANES, planes  # noqa: E402
+from podium.reference_runs.minigo.layout import BLACK  # noqa: E402
 from podium.reference_runs.minigo.model import DualNet  # noqa: E402
 from podium.reference_runs.minigo.players import Territory  # noqa: E402
 from podium.reference_runs.minigo.search import Forest, Search  # noqa: E402

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain, product
+
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-from podium.reference_runs.minigo.board import BLACK, WHITE, Goban, Positions
+from podium.reference_runs.minigo.board import Goban
+from podium.reference_runs.minigo.layout import BLACK, WHITE
+from podium.reference_runs.minigo.positions import Positions
 
 Board = tuple[tuple[int, ...], ...]
 
@@ -155,6 +159,26 @@ def plain_play(board: Board, move: int, color: int) -> Board | None:
     return after if group_of(after, row, column)[1] else None
 
 
+def plain_area(board: Board) -> int:
+    """Black's points less white's, region by region."""
+    size, area = len(board), 0
+    for row, column in product(range(size), range(size)):
+        region, _ = group_of(board, row, column)
+        beside = {
+            board[v][u]
+            for y, x in region
+            for v, u in ((y + 1, x), (y - 1, x), (y, x + 1), (y, x - 1))
+            if 0 <= v < size and 0 <= u < size
+        }
+        reached = {board[row][column]} if board[row][column] else beside - {0}
+        area += sum(reached) if len(reached) == 1 else 0
+    return area
+
+
+def count(board: Board) -> int:
+    return sum(map(abs, chain(*board)))
+
+
 @pytest.mark.parametrize(("size", "seed"), [(3, 1), (4, 2), (5, 3), (5, 4), (9, 5)])
 def test_random_games_agree_with_a_plain_implementation(size: int, seed: int) -> None:
     goban, rng = Goban(size), np.random.default_rng(seed)
@@ -164,6 +188,9 @@ def test_random_games_agree_with_a_plain_implementation(size: int, seed: int) ->
         after = [plain_play(board, move, color) for move in range(goban.points)]
         legal = [each is not None and each not in seen for each in after]
         assert goban.legal(at, np.array([history]))[0].tolist() == [*legal, True]
+        takes = [each is not None and count(each) <= count(board) for each in after]
+        assert goban.captures(at)[0].tolist() == takes
+        assert goban.area(at)[0] == plain_area(board)
         move = int(rng.choice(np.flatnonzero(legal))) if any(legal) else goban.points
         board, color = after[move] or board if move < goban.points else board, -color
         at = played(goban, at, move)

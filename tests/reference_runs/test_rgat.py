@@ -18,7 +18,7 @@ from podium.reference_runs.errors import DataMissing  # noqa: E402
 from podium.reference_runs.rgat.config import BENCHMARKS, reference, smoke  # noqa: E402
 from podium.reference_runs.rgat.data import Seeds, from_files, synthetic  # noqa: E402
 from podium.reference_runs.rgat.model import RGAT  # noqa: E402
-from podium.reference_runs.rgat.sampling import Csr  # noqa: E402
+from podium.reference_runs.rgat.sampling import Csr, Sampler  # noqa: E402
 from podium.reference_runs.rgat.train import Classification  # noqa: E402
 
 (BENCHMARK,) = BENCHMARKS
@@ -73,6 +73,30 @@ def test_every_neighbour_is_drawn_equally_often() -> None:
     drawn = [csr.draw(np.zeros(1, np.int64), 3, key)[0] for key in range(6000)]
     share = np.bincount(np.concatenate(drawn).ravel(), minlength=10) / 6000
     assert np.allclose(share, 0.3, atol=0.03)
+
+
+def test_a_layer_names_its_sources_by_their_rows_among_its_input_nodes() -> None:
+    cites, writes = ("paper", "cites", "paper"), ("author", "writes", "paper")
+    edges = {
+        cites: Csr.of(np.array([90, 40, 40, 20]), np.array([70, 70, 90, 40]), 100),
+        writes: Csr.of(np.array([6, 5]), np.array([90, 90]), 100),
+    }
+    nodes, (inner, outer) = Sampler(edges, ("author", "paper"), (2, 2)).around(
+        np.array([70, 90]), (1, 1)
+    )
+    assert {kind: ids.tolist() for kind, ids in nodes.items()} == {
+        "author": [5, 6],
+        "paper": [70, 90, 40, 20],
+    }
+    assert outer.targets["paper"].tolist() == [70, 90]
+    assert outer.sources[cites].tolist() == [[1, 2], [2, 0]]
+    assert outer.there[cites].tolist() == [[True, True], [True, False]]
+    assert outer.sources[writes].tolist() == [[0, 0], [1, 0]]
+    assert outer.there[writes].tolist() == [[False, False], [True, True]]
+    assert inner.targets["paper"].tolist() == [70, 90, 40]
+    assert inner.targets["author"].tolist() == [5, 6]
+    assert inner.sources[cites].tolist() == [[1, 2], [2, 0], [3, 0]]
+    assert inner.there[cites].tolist() == [[True, True], [True, False], [True, False]]
 
 
 def test_what_is_drawn_for_a_seed_does_not_depend_on_the_rest_of_its_batch() -> None:

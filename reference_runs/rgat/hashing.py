@@ -1,0 +1,36 @@
+"""Random numbers that follow from what they are for, so that no order of drawing decides them.
+
+A hash function mixes a number and a key; equal ones give the same random number on every rank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+
+def uniform(number: NDArray[np.int64], key: int) -> NDArray[np.float64]:
+    """One from 0 to 1 for each number, of 53 bits (the mixing of SplitMix64)."""
+    # Products are meant to wrap around: that is the mixing
+    with np.errstate(over="ignore"):
+        x = number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def uniform_tensor(number: Tensor, key: int) -> Tensor:
+    """One from 0 to 1 for each number, on its device, of 32 bits (the mixing of MurmurHash3).
+
+    torch cannot multiply and shift unsigned numbers of 64 bits, as `uniform` does.
+    """
+    x = (number * 0x9E3779B1 + (key * 0x85EBCA77 & 0xFFFFFFFF)) & 0xFFFFFFFF
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        x = ((x ^ (x >> shift)) * factor) & 0xFFFFFFFF
+    return (x ^ (x >> 16)).double() * 2.0**-32
