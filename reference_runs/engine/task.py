@@ -212,7 +212,7 @@ class Task(ABC, Generic[C]):
         for step in range(first, self.config.steps_per_epoch):
             for part in range(parts):
                 begin = step * size + (part * self.ranks.world + self.ranks.rank) * share
-                yield [int(index) for index in order[begin : begin + share]]
+                yield np.asarray(order[begin : begin + share]).tolist()
 
     def clip(self, parameters: Sequence[nn.Parameter]) -> None:
         """Limit the gradient's norm where the config has `opt_gradient_clip_norm`."""
