@@ -198,6 +198,6 @@ BENCHMARKS = (
         reference=reference,
         point=POINT,
         rounds=("0.7", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"),
-        data="train/ and val/, each with a folder of JPEG files for each class, as ImageNet has it",
+        data="train/ and val/, each with a folder of JPEG files for each class, or tar archives",
     ),
 )

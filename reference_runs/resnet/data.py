@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from podium.reference_runs.datasets.archives import IMAGES, Member, archives, members, read_image
 from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
@@ -66,17 +67,49 @@ class Files:
         ]
         if not found:
             raise DataMissing(f"the folders in {folder} hold no file that is named *.JPEG")
-        self.paths = [path for path, _ in found]
+        self.paths: list[Path] = [path for path, _ in found]
         self.labels = np.array([label for _, label in found], dtype=np.int64)
 
     def image(self, index: int) -> Image.Image:
         """One image, in RGB."""
-        path = self.paths[index]
-        try:
-            with Image.open(path) as opened:
-                return opened.convert("RGB")
-        except OSError as error:
-            raise DataMissing(f"{path} cannot be read as an image: {error}") from None
+        return read_image(self.paths[index])
+
+
+class Shards:
+    """A folder of tar archives with an image and its class in `.cls`, as webdataset has them."""
+
+    def __init__(self, folder: Path, classes: int) -> None:
+        found: dict[tuple[Path, str], Member] = {}
+        labels: dict[tuple[Path, str], int] = {}
+        for member in (each for path in archives(folder) for each in members(path)):
+            sample = member.archive, member.key
+            if member.kind in IMAGES:
+                found[sample] = member
+            elif member.kind == "cls":
+                labels[sample] = _label(member, classes)
+        for sample, member in found.items():
+            if sample not in labels:
+                raise DataMissing(f"{member} has no class; {member.key}.cls is missing")
+        if not found:
+            raise DataMissing(f"the archives in {folder} hold no file that is named *.jpg")
+        self.members = [*found.values()]
+        self.labels = np.array([labels[sample] for sample in found], dtype=np.int64)
+
+    def image(self, index: int) -> Image.Image:
+        """One image, in RGB."""
+        return read_image(self.members[index])
+
+
+def _label(member: Member, classes: int) -> int:
+    text = member.read().decode("ascii", errors="replace").strip()
+    if not text.isdigit() or int(text) >= classes:
+        raise DataMissing(f"{member} holds {text[:20]!r}; expected a class from 0 to {classes - 1}")
+    return int(text)
+
+
+def images_in(folder: Path, classes: int) -> Files | Shards:
+    """The images of a folder, in archives where it has any; raises DataMissing."""
+    return Shards(folder, classes) if archives(folder) else Files(folder, classes)
 
 
 class Crops(torch.utils.data.Dataset["tuple[Tensor, Tensor]"]):

@@ -13,7 +13,14 @@ from podium.reference_runs.errors import RunFault
 from podium.reference_runs.modeling.optimizers import LARS
 from podium.reference_runs.modeling.schedule import polynomial
 from podium.reference_runs.resnet.config import ResNet
-from podium.reference_runs.resnet.data import Centres, Crops, Files, Source, normalise, synthetic
+from podium.reference_runs.resnet.data import (
+    Centres,
+    Crops,
+    Source,
+    images_in,
+    normalise,
+    synthetic,
+)
 from podium.reference_runs.resnet.model import ResidualNet
 
 if TYPE_CHECKING:
@@ -45,13 +52,13 @@ class Classification(Task[ResNet]):
             self._learn_from(training, evaluation)
 
     def open_data(self) -> None:
-        """List ImageNet's files."""
+        """List ImageNet's images."""
         if self.setting.scale == "smoke":
             return
         folder, classes, wanted = self.data_folder, self.config.classes, self.wanted
-        training, evaluation = Files(folder / "train", classes), Files(folder / "val", classes)
-        wanted.check_training(folder / "train", len(training.labels), "*.JPEG files")
-        wanted.check_evaluation(folder / "val", len(evaluation.labels), "*.JPEG files")
+        training, evaluation = (images_in(folder / part, classes) for part in self.files)
+        wanted.check_training(folder / "train", len(training.labels), "images")
+        wanted.check_evaluation(folder / "val", len(evaluation.labels), "images")
         self._learn_from(training, evaluation)
 
     def _learn_from(self, training: Source, evaluation: Source) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from PIL import Image
 
+from podium.reference_runs.datasets.archives import Member, archives, members, read_image
 from podium.reference_runs.errors import DataMissing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -75,14 +76,17 @@ class Drawn:
 
 
 class Files:
-    """A folder with `data/` (JPEG) and annotations in COCO's format; images of a fixed side."""
+    """A folder with `data/` and annotations in COCO's format; images of a fixed side.
+
+    `data/` has the images as files, or in tar archives under the same names.
+    """
 
     def __init__(self, folder: Path, side: int, classes: int) -> None:
         self.path = folder / "labels" / "openimages-mlperf.json"
         self.folder, self.side = folder / "data", side
         try:
             read = json.loads(self.path.read_text(encoding="utf-8"))
-            self.images = [(each["id"], self.folder / each["file_name"]) for each in read["images"]]
+            named = [(each["id"], str(each["file_name"])) for each in read["images"]]
             numbers = sorted(category["id"] for category in read["categories"])
             class_of = {number: at for at, number in enumerate(numbers)}
             self._of_image: dict[object, list[tuple[int, list[float]]]] = {}
@@ -98,18 +102,23 @@ class Files:
             ) from None
         if len(numbers) > classes:
             raise DataMissing(f"{self.path} holds {len(numbers)} categories; expected {classes}")
+        self.images = [*self._found(named)]
+
+    def _found(self, named: Sequence[tuple[object, str]]) -> Iterator[tuple[object, Path | Member]]:
+        """The number and the place of each image."""
+        packed = {each.name: each for path in archives(self.folder) for each in members(path)}
+        for number, name in named:
+            if packed and name not in packed:
+                raise DataMissing(f"{self.folder}: no archive there holds {name}")
+            yield number, packed[name] if packed else self.folder / name
 
     def __len__(self) -> int:
         return len(self.images)
 
     def scene(self, index: int) -> Scene:
         """One scene, its sides stretched to the fixed one."""
-        number, path = self.images[index]
-        try:
-            with Image.open(path) as opened:
-                image = opened.convert("RGB")
-        except OSError as error:
-            raise DataMissing(f"{path} cannot be read as an image: {error}") from None
+        number, place = self.images[index]
+        image = read_image(place)
         stretch = np.array([self.side / image.width, self.side / image.height] * 2)
         notes = self._of_image.get(number, [])
         boxes = np.array([box for _, box in notes], dtype=np.float32).reshape(-1, 4)

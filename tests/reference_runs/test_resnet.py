@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections import Counter
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -17,7 +20,14 @@ from podium.reference_runs.engine.setting import Setting  # noqa: E402
 from podium.reference_runs.errors import DataMissing, RunFault  # noqa: E402
 from podium.reference_runs.modeling.normalization import GroupNormedBatch  # noqa: E402
 from podium.reference_runs.resnet.config import BENCHMARKS, reference, smoke  # noqa: E402
-from podium.reference_runs.resnet.data import Centres, Crops, Files, crop_box, synthetic  # noqa: E402
+from podium.reference_runs.resnet.data import (  # noqa: E402
+    Centres,
+    Crops,
+    Files,
+    crop_box,
+    images_in,
+    synthetic,
+)
 from podium.reference_runs.resnet.model import ResidualNet, logged_name  # noqa: E402
 from podium.reference_runs.resnet.train import Classification  # noqa: E402
 from podium.rules.training.shared.tensors import tensor_names  # noqa: E402
@@ -203,3 +213,69 @@ def test_imagenets_files_are_read_in_the_order_of_their_folders(tmp_path: Path) 
     (tmp_path / "n02" / "a.JPEG").write_bytes(b"no image")
     with pytest.raises(DataMissing, match=r"n02/a\.JPEG cannot be read as an image"):
         Centres(files, 16).__getitems__([1])
+
+
+# --- tar archives ---
+
+
+def shards(folder: Path, count: int = 6) -> list[Path]:
+    """Archives of two images each as webdataset writes them; image and class are the number."""
+    webdataset = pytest.importorskip("webdataset")
+    folder.mkdir()
+    with webdataset.ShardWriter(str(folder / "part-%04d.tar"), maxcount=2, verbose=0) as writer:
+        for number in range(count):
+            image = np.full((30, 40, 3), 40 * number, np.uint8)
+            writer.write({"__key__": f"a/n{number:02}", "jpg": image, "cls": number})
+    return sorted(folder.glob("*.tar"))
+
+
+def test_archives_are_read_in_place_like_files(tmp_path: Path) -> None:
+    paths = shards(tmp_path / "train")
+    source = images_in(tmp_path / "train", 6)
+    images, labels = Centres(source, 16).__getitems__([4, 1, 5])
+    assert len(paths) == 3
+    assert source.labels.tolist() == [0, 1, 2, 3, 4, 5]
+    assert labels.tolist() == [4, 1, 5]
+    assert images.float().mean((1, 2, 3)).tolist() == pytest.approx([160, 40, 200], abs=3)
+
+
+def archive(path: Path, files: dict[str, bytes], mode: Literal["w", "w:gz"] = "w") -> None:
+    path.parent.mkdir(exist_ok=True)
+    with tarfile.open(path, mode) as opened:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            opened.addfile(member, io.BytesIO(content))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.jpg": b""}, r"one\.tar: a\.jpg has no class; a\.cls is missing"),
+        ({"a.jpg": b"", "a.cls": b"9"}, r"a\.cls holds '9'; expected a class from 0 to 5"),
+        ({"a.jpg": b"", "a.cls": b"cat"}, r"a\.cls holds 'cat'; expected a class"),
+        ({"a.txt": b""}, "hold no file that is named"),
+    ],
+)
+def test_archives_that_do_not_fit_are_told(
+    files: dict[str, bytes], said: str, tmp_path: Path
+) -> None:
+    archive(tmp_path / "train" / "one.tar", files)
+    with pytest.raises(DataMissing, match=said):
+        images_in(tmp_path / "train", 6)
+
+
+def test_damaged_archives_are_told(tmp_path: Path) -> None:
+    paths = shards(tmp_path / "train")
+    source = images_in(tmp_path / "train", 6)
+    paths[0].write_bytes(paths[0].read_bytes()[:700])
+    with pytest.raises(DataMissing, match=r"part-0000\.tar: n00\.jpg has .* the archive ends"):
+        source.image(0)
+    with pytest.raises(DataMissing, match=r"part-0000\.tar cannot be read as an archive"):
+        images_in(tmp_path / "train", 6)
+    archive(tmp_path / "other" / "one.tar", {"a.jpg": b"no image", "a.cls": b"1"})
+    with pytest.raises(DataMissing, match=r"one\.tar: a\.jpg cannot be read as an image"):
+        images_in(tmp_path / "other", 6).image(0)
+    archive(tmp_path / "packed" / "one.tar", {"a.jpg": b"", "a.cls": b"1"}, "w:gz")
+    with pytest.raises(DataMissing, match=r"one\.tar cannot be read as an archive"):
+        images_in(tmp_path / "packed", 6)

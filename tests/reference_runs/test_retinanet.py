@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -245,6 +246,21 @@ def test_files_in_cocos_format_are_read_and_stretched(tmp_path: Path) -> None:
         (tmp_path / "labels" / "openimages-mlperf.json").write_text(json.dumps(changed))
         with pytest.raises(DataMissing, match="no annotation file"):
             Files(tmp_path, 80, 2)
+
+
+def test_images_may_lie_in_archives_under_the_same_names(tmp_path: Path) -> None:
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "data").mkdir()
+    with tarfile.open(tmp_path / "data" / "part-0.tar", "w") as archive:
+        Image.new("RGB", (40, 20), (255, 0, 0)).save(tmp_path / "a.jpg")
+        archive.add(tmp_path / "a.jpg", "images/a.jpg")
+    notes = {"images": [{"id": 7, "file_name": "a.jpg"}], "categories": [], "annotations": []}
+    path = tmp_path / "labels" / "openimages-mlperf.json"
+    path.write_text(json.dumps(notes))
+    assert Files(tmp_path, 80, 2).scene(0).pixels[..., 0].min() > 200
+    path.write_text(json.dumps({**notes, "images": [{"id": 7, "file_name": "b.jpg"}]}))
+    with pytest.raises(DataMissing, match=r"data: no archive there holds b\.jpg"):
+        Files(tmp_path, 80, 2)
 
 
 def test_a_backbone_is_loaded_whole_or_refused(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""Images that lie in tar archives, as webdataset has them, or in files of their own.
+
+An archive is read in place: where its members begin is found once, from their headers.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from io import BytesIO
+from typing import TYPE_CHECKING, NamedTuple
+
+from PIL import Image
+
+from podium.reference_runs.errors import DataMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+IMAGES = ("jpg", "jpeg")
+
+
+class Member(NamedTuple):
+    """A file in an archive, and where its bytes are."""
+
+    archive: Path
+    name: str
+    """Without the folders in the archive."""
+    begin: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.archive}: {self.name}"
+
+    @property
+    def key(self) -> str:
+        """What the files of one sample share: all up to the first dot."""
+        return self.name.partition(".")[0]
+
+    @property
+    def kind(self) -> str:
+        """What follows, in lower case."""
+        return self.name.partition(".")[2].lower()
+
+    def read(self) -> bytes:
+        """Its content; raises DataMissing where the archive ends before."""
+        try:
+            with self.archive.open("rb") as stream:
+                stream.seek(self.begin)
+                content = stream.read(self.size)
+        except OSError as error:
+            raise DataMissing(f"{self} cannot be read: {error.strerror}") from None
+        if len(content) < self.size:
+            raise DataMissing(
+                f"{self} has {self.size} bytes; the archive ends after {len(content)}"
+            )
+        return content
+
+
+def archives(folder: Path) -> list[Path]:
+    """The tar archives in a folder, by name."""
+    return sorted(folder.glob("*.tar"))
+
+
+def members(archive: Path) -> Iterator[Member]:
+    """The files in an archive that is not compressed, in its order; raises DataMissing."""
+    try:
+        with tarfile.open(archive, "r:") as opened:
+            for each in opened:
+                if each.isfile():
+                    name = each.name.rpartition("/")[2]
+                    yield Member(archive, name, each.offset_data, each.size)
+                # Else each header is kept until the end: of an ImageNet, gigabytes
+                opened.members = []  # type: ignore[attr-defined]
+    except (OSError, tarfile.TarError) as error:
+        reason = str(error).partition("\n")[0]
+        raise DataMissing(f"{archive} cannot be read as an archive: {reason}") from None
+
+
+def read_image(place: Path | Member) -> Image.Image:
+    """An image in RGB; raises DataMissing."""
+    source = BytesIO(place.read()) if isinstance(place, Member) else place
+    try:
+        with Image.open(source) as opened:
+            return opened.convert("RGB")
+    except OSError as error:
+        raise DataMissing(f"{place} cannot be read as an image: {error}") from None
