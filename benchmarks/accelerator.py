@@ -231,7 +231,13 @@ def recurrent_flops(inputs: Any, weights: Any, *_: Any, **__: Any) -> int:
     return 2 * inputs[0] * inputs[1] * sum(math.prod(w) for w in weights if len(w) == 2)
 
 
+def grouped_flops(rows: Any, weights: Any, *_: Any, **__: Any) -> int:
+    """Of rows in groups, each times a matrix of its own."""
+    return 2 * math.prod(rows) * int(weights[-1])
+
+
 UNCOUNTED = {
+    torch.ops.aten._grouped_mm: grouped_flops,
     torch.ops.aten._scaled_dot_product_flash_attention: attention_flops,
     torch.ops.aten._scaled_dot_product_efficient_attention: attention_flops,
     torch.ops.aten._scaled_dot_product_cudnn_attention: attention_flops,

@@ -40,7 +40,7 @@ class Balanced(Mixture):
             scores_BLE = self.router(x_BLD.float()).sigmoid()
         weights_BLA, chosen_BLA = self.route(scores_BLE)
         if self.training:
-            load = torch.bincount(chosen_BLA.flatten(), minlength=self.count)
+            load = self.counted(chosen_BLA, self.count)
             self.load = load if self.load is None else self.load + load
         return self.routed(x_BLD, weights_BLA, chosen_BLA), imbalance(scores_BLE, self.active)
 

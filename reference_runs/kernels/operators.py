@@ -9,7 +9,8 @@ from podium.reference_runs.kernels.problems import Kind
 
 Sides = dict[str, int]
 
-PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
+GROUPED = "_grouped_mm"
+PRODUCTS = ("mm", "addmm", "bmm", "baddbmm", GROUPED)
 CONVOLUTIONS = ("convolution", "convolution_backward")
 
 _PARTS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
@@ -41,6 +42,8 @@ def described(operator: str, args: Any, out: Any) -> tuple[float, Sides]:
     An operator on one number at a time has no FLOP here, as torch's own counter has it.
     """
     name = operator.partition("::")[2]
+    if name == GROUPED:
+        return _grouped(args)
     if name in PRODUCTS:
         return _product(name, args)
     if name in CONVOLUTIONS:
@@ -59,6 +62,16 @@ def _product(name: str, args: Any) -> tuple[float, Sides]:
     if len(a.shape) == 3:
         sides = {"batch": batch, **sides}
     return 2.0 * batch * m * n * k, sides
+
+
+def _grouped(args: Any) -> tuple[float, Sides]:
+    """Rows in groups times a matrix for each; or, for these matrices' gradients, group by group.
+
+    The sides are those of all groups together, however these are cut.
+    """
+    a, b, ends = args[:3]
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    return 2.0 * m * k * n, {"groups": ends.shape[0], "m": m, "n": n, "k": k}
 
 
 def _transposed(matrix: Any) -> int:

@@ -16,7 +16,7 @@ from podium.reference_runs.kernels.problems import Call
 from podium.reference_runs.kernels.tape import Tape
 from podium.reference_runs.kernels.timing import Prepared
 from podium.reference_runs.kernels.torch_calls import Place, Unsupported
-from podium.reference_runs.planning.without_numbers import assumed
+from podium.reference_runs.planning.without_numbers import called
 from podium.reference_runs.profiling.counts import size_of, storage_of, tensors_in, updates_told
 
 if TYPE_CHECKING:
@@ -122,17 +122,14 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call an operator and record it."""
         name, kwargs = func._overloadpacket._qualified_op_name, kwargs or {}
-        if self._tape is None:
-            told = assumed(name, args, kwargs)
-            if told is not None:
-                return told
+        call = called if self._tape is None else _plainly
         if name.startswith((_MARKS, *_SILENT)):
-            return func(*args, **kwargs)
+            return call(func, args, kwargs)
         # Looked at before the call, which may change them
         given = args, kwargs
         kept = tree_map(_shaped, given)
         parts = self._tape.parts(given) if self._tape else None
-        out = func(*args, **kwargs)
+        out = call(func, args, kwargs)
         if _works(func, given, out):
             problem = self._note(func, name, kept, (given, out))
             if self._tape:
@@ -160,6 +157,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _update(self, begins: bool) -> None:
         self._updates = begins
+
+
+def _plainly(func: Any, args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs)
 
 
 def _shaped(value: Any) -> Any:

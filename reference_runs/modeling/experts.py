@@ -1,7 +1,7 @@
 """Mixtures of experts: SwiGLU layers of which each token goes through a few.
 
 Shape letters: B batch, L sequence length, D model width, E experts, A experts that a token goes
-through, T tokens times those.
+through, T tokens times those, I and O what goes into a product and comes out.
 """
 
 from __future__ import annotations
@@ -28,22 +28,44 @@ class Experts(nn.Module):
         self.here: Callable[[Tensor], Tensor] = _whole
         """Of a weight, the part for the experts that are here."""
 
-    def forward(self, x_TD: Tensor, sizes: list[int]) -> Tensor:
-        """(T, D) to (T, D): `sizes` tokens for each expert that is here, one after the other."""
-        gate_up, down = self.here(self.gate_up), self.here(self.down)
-        parts = torch.split(x_TD, sizes)
-        return torch.cat([_expert(*each) for each in zip(parts, gate_up, down, strict=True)])
+    def forward(self, x_TD: Tensor, sizes_E: Tensor) -> Tensor:
+        """(T, D) to (T, D): `sizes_E` tokens for each expert that is here, one after the other."""
+        gate, up = grouped(x_TD, self.here(self.gate_up), sizes_E).chunk(2, dim=-1)
+        return grouped(F.silu(gate) * up, self.here(self.down), sizes_E)
 
 
 def _whole(weight: Tensor) -> Tensor:
     return weight
 
 
-def _expert(x: Tensor, gate_up: Tensor, down: Tensor) -> Tensor:
-    """What one expert makes of the tokens that chose it."""
-    gate, up = (x @ gate_up).chunk(2, dim=-1)
-    y: Tensor = (F.silu(gate) * up) @ down
-    return y
+def grouped(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
+    """Each expert's tokens times its weight, (T, O); the first `sizes_E[0]` are the first one's.
+
+    In one product that reads the sizes on the device, where torch has one: else the host waits for
+    them, once for each weight.
+    """
+    device = x_TI.device.type
+    # Autocast knows no grouped products
+    if torch.is_autocast_enabled(device):
+        dtype = torch.get_autocast_dtype(device)
+        x_TI, weight_EIO = x_TI.to(dtype), weight_EIO.to(dtype)
+    if _can_be_grouped(weight_EIO):
+        return F.grouped_mm(x_TI, weight_EIO, offs=sizes_E.cumsum(0, dtype=torch.int32))
+    parts = torch.split(x_TI, sizes_E.tolist())
+    return torch.cat([x @ weight for x, weight in zip(parts, weight_EIO, strict=True)])
+
+
+def _can_be_grouped(weight_EIO: Tensor) -> bool:
+    """Whether torch (from 2.10 on) groups products of such weights, on the device and in plans."""
+    size = weight_EIO.element_size()
+    aligned = all(length * size % 16 == 0 for length in weight_EIO.shape[1:])
+    return hasattr(F, "grouped_mm") and weight_EIO.dtype is torch.bfloat16 and aligned
+
+
+def counted(chosen: Tensor, count: int) -> Tensor:
+    """How often each number below `count` was chosen, (count,); the host does not wait for it."""
+    chosen = chosen.flatten()
+    return chosen.new_zeros(count).scatter_add_(0, chosen, torch.ones_like(chosen))
 
 
 class Mixture(nn.Module):
@@ -60,6 +82,8 @@ class Mixture(nn.Module):
         self.experts = Experts(width, inner, count)
         self.group: ProcessGroup | None = None
         """The ranks that the experts are divided among."""
+        self.counted = counted
+        """A plan, which has no numbers, puts its own in place."""
 
     def route(self, scores_BLE: Tensor) -> tuple[Tensor, Tensor]:
         """Weights and numbers of the experts that each token goes through, (B, L, A) each."""
@@ -77,15 +101,14 @@ class Mixture(nn.Module):
         # Stable, so that sums over an expert's tokens have the same order in every run
         order_T = chosen_T.argsort(stable=True)
         token_T = order_T // self.active
-        sizes_E = torch.bincount(chosen_T, minlength=self.count)
-        done = self._through_experts(x[token_T], sizes_E)
+        done = self._through_experts(x[token_T], self.counted(chosen_T, self.count))
         weighted = done * weight_T[order_T, None].type_as(done)
         y = torch.zeros_like(x, dtype=done.dtype).index_add(0, token_T, weighted)
         return y.view(x_BLD.shape)
 
     def _through_experts(self, x_TD: Tensor, sizes_E: Tensor) -> Tensor:
         if self.group is None:
-            done: Tensor = self.experts(x_TD, sizes_E.tolist())
+            done: Tensor = self.experts(x_TD, sizes_E)
             return done
         from podium.reference_runs.parallel.experts import through
 

@@ -35,7 +35,7 @@ def through(experts: nn.Module, x_TD: Tensor, sizes_E: Tensor, group: ProcessGro
     # They come by rank, and within that by expert
     number = torch.arange(len(sizes_E) // ranks, device=x_TD.device).repeat(ranks)
     order = number.repeat_interleave(come_E).argsort(stable=True)
-    done: Tensor = experts(here[order], come_E.view(ranks, -1).sum(0).tolist())
+    done: Tensor = experts(here[order], come_E.view(ranks, -1).sum(0))
     return exchanged(done[order.argsort()], coming, going, group)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 from torch._subclasses.fake_tensor import (
+    FakeTensor,
     FakeTensorMode,
     UnsupportedOperatorException,
     unset_fake_temporarily,
@@ -17,13 +18,14 @@ from torch._subclasses.fake_tensor import (
 from torch.distributed.device_mesh import DeviceMesh
 from torch.nn.attention.bias import CausalBias
 from torch.utils._python_dispatch import _disable_current_modes
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from podium.reference_runs.catalogue import task_of
 from podium.reference_runs.engine.loop import seed_everything
 from podium.reference_runs.engine.ranks import Ranks, divided
 from podium.reference_runs.engine.stepper import Stepper
 from podium.reference_runs.errors import RunFault
+from podium.reference_runs.modeling.experts import Mixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +46,10 @@ class FakeStepper(Stepper):
             return _on_processor(model)
 
         self.task.build = build  # type: ignore[method-assign]
-        return super()._build()
+        model = super()._build()
+        for mixture in (each for each in model.modules() if isinstance(each, Mixture)):
+            mixture.counted = _evenly
+        return model
 
     def _wrap(self) -> torch.nn.Module:
         ranks = self.task.ranks
@@ -138,24 +143,27 @@ def _drawn(task: Any, fake: FakeTensorMode, count: int) -> list[Any]:
     return tree_map(lambda each: _faked(fake, each), drawn)  # type: ignore[no-any-return]
 
 
-def assumed(name: str, args: Any, kwargs: Any) -> Any:
-    """What a program is told that asks fake tensors for numbers; None of other operators.
+def called(func: Any, args: Any, kwargs: Any) -> Any:
+    """What an operator gives; the value of a fake tensor's number is 1.
 
-    The value of a number is 1; where it counts how often each number comes, all come alike, as
-    routers are trained to use all experts alike.
+    Numbers that are there, as few are, are computed with.
     """
-    if name == "aten::_local_scalar_dense":
-        return True if args[0].dtype is torch.bool else 1.0 if args[0].is_floating_point() else 1
-    if name == "aten::bincount":
-        return _evenly(*args, **kwargs)
-    return None
+    tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
+    if tensors and not any(isinstance(each, FakeTensor) for each in tensors):
+        with unset_fake_temporarily():
+            return func(*args, **kwargs)
+    if func is torch.ops.aten._local_scalar_dense.default:
+        number = args[0]
+        return True if number.dtype is torch.bool else 1.0 if number.is_floating_point() else 1
+    return func(*args, **kwargs)
 
 
-def _evenly(values: torch.Tensor, _weights: object = None, minlength: int = 0) -> torch.Tensor:
+def _evenly(chosen: torch.Tensor, count: int) -> torch.Tensor:
+    """Tokens of each expert where all are used alike, which routers are trained for; (count,)."""
     with unset_fake_temporarily():
-        counts = torch.full((minlength,), values.numel() // minlength)
-        counts[: values.numel() % minlength] += 1
-        return counts
+        sizes = torch.full((count,), chosen.numel() // count)
+        sizes[: chosen.numel() % count] += 1
+        return sizes
 
 
 @contextmanager

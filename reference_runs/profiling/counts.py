@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from torch import nn
 
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
 
 _LEAF = "torch::autograd::AccumulateGrad"
 """Nodes that add up the gradient of a weight; they have no number of their own."""
+
+
+def grouped_flop(a: Any, b: Any, *_: Any, **__: Any) -> int:
+    """Of rows in groups, each times a matrix of its own: each row meets one."""
+    return int(2 * a.numel() * b.shape[-1])
+
+
+FORMULAS: dict[Any, Callable[..., int]] = {
+    **flop_registry,
+    getattr(torch.ops.aten, "_grouped_mm", None): grouped_flop,
+}
+"""FLOP of operators: torch's own formulas, and of what it has none for."""
 
 
 class Place(NamedTuple):
@@ -138,7 +151,8 @@ def updates_told(tell: Callable[[bool], None]) -> Iterator[None]:
 def _count(func: Any, args: Any, kwargs: Any, out: Any) -> Count:
     taken, given = tensors_in((args, kwargs)), tensors_in(out)
     packet = func._overloadpacket
-    flop = flop_registry[packet](*args, **kwargs, out_val=out) if packet in flop_registry else 0
+    formula = FORMULAS.get(packet)
+    flop = formula(*args, **kwargs, out_val=out) if formula else 0
     known = {storage_of(each) for each in taken}
     new = sum(size_of(each) for each in given if storage_of(each) not in known)
     if not new and not func._schema.is_mutable:

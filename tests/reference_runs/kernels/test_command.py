@@ -97,15 +97,21 @@ def test_a_run_goes_on_under_its_own_conditions_only(folder: Path) -> None:
 # --- a trainer's own ---
 
 
-def flop_of_step(name: str) -> tuple[float, float, dict[str, float]]:
-    """A smoke step's FLOP by its exported list and by torch, and those of the list by kind."""
+def flop_of_step(
+    name: str, listed: str = "fp32", **settings: str
+) -> tuple[float, float, dict[str, float]]:
+    """A smoke step's FLOP by its exported list and by torch, and those of the list by kind.
+
+    `listed` is the precision of the list; torch counts in single precision.
+    """
     from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
     from podium.reference_runs.engine.launch import joined_ranks
     from podium.reference_runs.profiling.session import measuring
 
-    request = run_request(name, Setting(device="cpu"), {})
-    with recorded(request, 2, timed=False) as recording:
+    request = run_request(name, Setting(device="cpu"), settings)
+    other = run_request(name, Setting(device="cpu", precision=listed), settings)
+    with recorded(other, 2, timed=False) as recording:
         kinds: dict[str, float] = {}
         for each in recording.items:
             flop = each.count * each.problem.flop
@@ -130,6 +136,12 @@ def test_the_list_of_a_decoder_has_the_flop_of_its_step() -> None:
     listed, counted, kinds = flop_of_step("llama31_8b")
     assert listed == pytest.approx(counted, rel=0.01)
     assert kinds["gemm"] > kinds["attention"] > 0
+
+
+def test_grouped_products_have_the_flop_of_the_products_they_stand_for() -> None:
+    few = {"max_sequence_length": "128", "window": "32", "layers": "1"}
+    listed, counted, _ = flop_of_step("gpt_oss_20b", "bf16", **few)
+    assert listed == pytest.approx(counted, rel=0.01)
 
 
 @pytest.mark.long
