@@ -9,6 +9,7 @@ from podium.reference_runs.errors import RunFault
 from podium.reference_runs.parallel.mesh import Mesh, check
 from podium.reference_runs.parallel.pipeline import layers_of
 from podium.reference_runs.planning.memory import Memory, memory
+from podium.reference_runs.planning.quiet import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +55,8 @@ def plan(
     for mesh in meshes:
         said(str(mesh or "the whole model on each"))
         micro = _micro_batches(request, mesh, accelerators)
-        need = _most(_with(request, mesh, micro), mesh.world if mesh else accelerators)
+        with quiet():
+            need = _most(_with(request, mesh, micro), mesh.world if mesh else accelerators)
         found.append(Planned(mesh, micro, need, need.peak <= bytes_each))
         if sum(each.fits for each in found) == ENOUGH:
             break

@@ -88,8 +88,6 @@ def without_numbers(
     with _one_of(world, rank) as alone:
         ranks = divided(alone, setting.mesh)
         task: Any = task_of(request.benchmark.name)(config, setting, ranks)
-        if task.data_grow:
-            raise RunFault(f"{config.name} has no step without a run: its model makes its data")
         count = config.gradient_accumulation_steps
         # An operator without a rule for shapes is computed, which takes the memory of its tensors
         small = request.setting.scale == "smoke"
@@ -129,13 +127,16 @@ def _small(whole: Config, most: int | None) -> Config:
 
 
 def _known(task: Any, request: RunRequest, fake: FakeTensorMode, count: int) -> list[Any] | None:
-    if request.setting.scale == "smoke":
-        return None  # what a run draws is cheap, and exact where shapes depend on it
+    # At smoke scale what a run draws is cheap, and exact where shapes depend on it
+    if request.setting.scale == "smoke" and not task.data_grow:
+        return None
     with fake:
         return None if (batch := task.largest_batch()) is None else [batch] * count
 
 
 def _drawn(task: Any, fake: FakeTensorMode, count: int) -> list[Any]:
+    if task.data_grow:
+        raise RunFault(f"{task.config.name} has no step without a run: its model makes its data")
     task.prepare()
     task.read_in_place()
     task.open_data()

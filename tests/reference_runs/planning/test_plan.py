@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,6 +47,7 @@ def batches(name: str) -> tuple[Any, Any]:
     task = task_of(name)(asked.config(), asked.setting, Ranks(torch.device("cpu")))
     task.prepare()
     task.open_data()
+    task.build()  # GRPO's model makes its batches
     return task.largest_batch(), next(iter(task.batches(1, 0)))
 
 
@@ -86,6 +89,7 @@ def as_rank(number: int, asked: RunRequest, folder: str) -> None:
         ("llama31_8b", "tp=2", 1),
         ("llama31_8b", "cp=2", 1),
         ("llama31_8b", "pp=2", 4),
+        ("gpt_oss_20b", "ep=2", 1),
         ("retinanet", "sp=2", 2),
         ("unet3d", "sp=2", 1),
     ],
@@ -153,6 +157,34 @@ def test_meshes_are_tried_until_two_fit() -> None:
     assert said == ["the whole model on each", "fsdp=2"]
     too_small = plan(asked, 2, found[1].need.peak, said.append)
     assert [each.fits for each in too_small][1]
+
+
+@pytest.mark.long
+def test_a_plan_is_quiet() -> None:
+    """In a process of its own: torch warns once of what a model returns, and of sums over axes."""
+    words = ("run", "llama31_8b", "--plan", "--mesh", "fsdp=2,tp=2")
+    result = subprocess.run(
+        [sys.executable, "-m", "podium", *words], capture_output=True, text=True, check=True
+    )
+    assert result.stderr == "… fsdp=2,tp=2\n"
+
+
+def test_encoded_captions_stand_for_words_in_the_largest_batch() -> None:
+    known, drawn = batches("stable_diffusion")
+    assert shapes(known[:3]) == shapes(drawn[:3])
+    config = request("stable_diffusion").config()
+    assert known.words.shape == (*drawn.words.shape, config.context_width)
+
+
+@pytest.mark.long
+def test_the_largest_rollouts_are_as_long_as_those_that_are_drawn_or_longer() -> None:
+    known, drawn = batches("qwen35_397b_grpo")
+    longest = request("qwen35_397b_grpo").config().max_sequence_length - 1
+    for largest, real in zip(known, drawn, strict=True):
+        assert largest.dtype == real.dtype
+        assert len(largest) == len(real)
+        assert largest.dim() == real.dim()
+        assert real.dim() == 1 or real.shape[1] <= largest.shape[1] == longest
 
 
 @pytest.mark.parametrize("name", ["dlrm_dcnv2", "dlrm_v4_hstu", "flux1"])
