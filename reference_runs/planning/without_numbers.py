@@ -16,6 +16,7 @@ from torch._subclasses.fake_tensor import (
     unset_fake_temporarily,
 )
 from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor.debug import _clear_sharding_prop_cache
 from torch.nn.attention.bias import CausalBias
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
@@ -58,7 +59,7 @@ class FakeStepper(Stepper):
         # Stands for DistributedDataParallel, which needs numbers
         self._last, self._buckets = True, dict[torch.Tensor, torch.Tensor]()
         for parameter in self._parameters:
-            parameter.register_post_accumulate_grad_hook(self._averaged)
+            parameter.register_post_accumulate_grad_hook(self._averaged)  # type: ignore[no-untyped-call]
         return self.model
 
     def _averaged(self, parameter: torch.Tensor) -> None:
@@ -181,6 +182,8 @@ def _one_of(world: int, rank: int) -> Iterator[Ranks]:
     try:
         yield Ranks(device, rank, world)
     finally:
+        # Kept for meshes that are alike: the next one's groups have other names
+        _clear_sharding_prop_cache()
         dist.destroy_process_group()
 
 

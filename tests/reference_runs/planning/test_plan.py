@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -126,6 +127,14 @@ def test_the_stage_that_needs_most_is_told() -> None:
         (found,) = plan(asked, 2, 1 << 40, str)
         needs = [memory(asked, 2, each) for each in range(2)]
         assert found.need == max(needs, key=lambda each: each.peak) == needs[stage]
+
+
+def test_stages_whose_tensors_are_cut_are_planned_one_after_the_other() -> None:
+    """torch keeps how tensors are cut, with the names of groups that are gone by the next plan."""
+    asked = request("llama31_8b", "pp=2,tp=2", gradient_accumulation_steps=2)
+    (cut,) = plan(asked, 4, 1 << 40, str)
+    (whole,) = plan(replace(asked, setting=replace(asked.setting, mesh=parse("pp=2"))), 2, 1, str)
+    assert cut.need.weights < 0.6 * whole.need.weights
 
 
 def test_weights_gradients_and_state_are_those_of_the_parameters() -> None:
