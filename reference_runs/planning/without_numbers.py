@@ -183,7 +183,7 @@ def _one_of(world: int, rank: int) -> Iterator[Ranks]:
         yield Ranks(device, rank, world)
     finally:
         # Kept for meshes that are alike: the next one's groups have other names
-        _clear_sharding_prop_cache()
+        _clear_sharding_prop_cache()  # type: ignore[no-untyped-call]
         dist.destroy_process_group()
 
 

@@ -35,8 +35,9 @@ def peak(request: RunRequest, ranks: Ranks) -> int:
     stepper = Stepper(task)
     stepper.model.train()
     micro = [*islice(task.batches(1, 0), config.gradient_accumulation_steps)]
-    total = _size([stepper.model.state_dict(), micro])
-    # The first step makes what stays: the optimizers' state, buffers of messages
+    # Adagrad has its state already
+    total = _size([stepper.model.state_dict(), [each.state for each in stepper.optimizers], micro])
+    # The first step makes what stays besides: other optimizers' state, buffers of messages
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
         stepper.step(1, micro)
         for step in STEPS:
