@@ -37,8 +37,7 @@ def cut(model: Any, mesh: DeviceMesh) -> None:
         raise RunFault(f"--mesh: pp needs a newer torch than {torch.__version__}")
     stage, stages = mesh["pp"].get_local_rank(), mesh["pp"].size()
     count = len(model.blocks)
-    here = range(stage * count // stages, (stage + 1) * count // stages)
-    for number in {*range(count)} - {*here}:
+    for number in {*range(count)} - {*layers_of(stage, stages, count)}:
         model.blocks[number] = Elsewhere()
     if stage > 0:
         model.embedding = Elsewhere()
@@ -48,6 +47,11 @@ def cut(model: Any, mesh: DeviceMesh) -> None:
     else:
         # Stages' outputs are joined along their first axis, which a scalar has not
         model.register_forward_hook(lambda _, _inputs, total: torch.stack((total,)))
+
+
+def layers_of(stage: int, stages: int, count: int) -> range:
+    """The layers that a stage has, of so many."""
+    return range(stage * count // stages, (stage + 1) * count // stages)
 
 
 class Pipeline(nn.Module):

@@ -49,14 +49,35 @@ class Memory:
         return self.weights + self.gradients + self.optimizer
 
 
-def memory(request: RunRequest, world: int) -> Memory:
+def memory(request: RunRequest, world: int, rank: int = 0) -> Memory:
     """What one of so many ranks needs for a step, after the first, which makes the state.
 
     Nothing is computed and no such memory is taken. Left out is what lies outside of tensors: the
     device's context, its libraries' scratch space, what its allocator cannot use. Raises RunFault
     where shapes depend on data.
     """
-    with without_numbers(request, world, MICRO_BATCHES) as (stepper, micro):
+    mesh = request.setting.mesh
+    if mesh is None or mesh.pp == 1:
+        return _of_step(request, world, rank, MICRO_BATCHES)
+    # A stage holds the activations of one micro-batch for each stage from it on at most. What more
+    # of them add is the same for each: their tokens, and buffers for what stages send, which
+    # torch's stages keep for every micro-batch.
+    micro, few = request.config().gradient_accumulation_steps, mesh.pp + 1
+    need = _of_step(request, world, rank, few)
+    if micro <= few:
+        return need
+    one_more = _of_step(request, world, rank, few + 1)
+    return Memory(
+        **{
+            name: size + (micro - few) * (getattr(one_more, name) - size)
+            for name, size in vars(need).items()
+        }
+    )
+
+
+def _of_step(request: RunRequest, world: int, rank: int, micro_batches: int) -> Memory:
+    """The same for a step of so many micro-batches at most."""
+    with without_numbers(request, world, micro_batches, rank) as (stepper, micro):
         line = Timeline()
         held = {"weights": line.note(stepper.model.parameters())}
         held["buffers"] = line.note(stepper.model.buffers())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from podium.reference_runs.errors import RunFault
 from podium.reference_runs.parallel.mesh import Mesh, check
+from podium.reference_runs.parallel.pipeline import layers_of
 from podium.reference_runs.planning.memory import Memory, memory
+from podium.reference_runs.planning.quiet import quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,10 +18,6 @@ if TYPE_CHECKING:
 
 TENSOR = (1, 8)
 """Ranks along `tp` that are tried: all of a node's share a tensor, or none."""
-
-PLANNED = ("dp", "fsdp", "tp")
-"""Axes along which what a rank holds follows from shapes; tokens of experts (`ep`) come by numbers,
-stages (`pp`), pieces of sequences (`cp`) and parts of images (`sp`) by messages."""
 
 ENOUGH = 2
 """Meshes that fit: others are not looked at."""
@@ -47,9 +45,6 @@ def plan(
     where the shapes of a step depend on data.
     """
     asked = request.setting.mesh
-    for axis, size in asked.sizes().items() if asked else ():
-        if size > 1 and axis not in PLANNED:
-            raise RunFault(f"--plan: what a rank along {axis} needs is not known without a run")
     meshes = [asked] if asked is not None else [*_meshes(request, accelerators)]
     if not meshes:
         batch = request.config().global_batch_size
@@ -60,11 +55,37 @@ def plan(
     for mesh in meshes:
         said(str(mesh or "the whole model on each"))
         micro = _micro_batches(request, mesh, accelerators)
-        need = memory(_with(request, mesh, micro), mesh.world if mesh else accelerators)
+        with quiet():
+            need = _most(_with(request, mesh, micro), mesh.world if mesh else accelerators)
         found.append(Planned(mesh, micro, need, need.peak <= bytes_each))
         if sum(each.fits for each in found) == ENOUGH:
             break
     return found
+
+
+def _most(request: RunRequest, world: int) -> Memory:
+    """What the rank needs that needs most."""
+    ranks = _unlike(request.setting.mesh, request.config())
+    return max((memory(request, world, rank) for rank in ranks), key=lambda each: each.peak)
+
+
+def _unlike(mesh: Mesh | None, config: Any) -> Iterator[int]:
+    """Ranks that may need other memory than those before them.
+
+    Parts of images differ by their rows and their neighbours; stages by what they have besides
+    layers, and by how many these are. Of like stages the first has most micro-batches at a time.
+    """
+    if mesh is None:
+        yield 0
+        return
+    stages = mesh.pp
+    first: dict[Any, int] = {}
+    for stage in range(stages):
+        count = len(layers_of(stage, stages, config.layers)) if stages > 1 else 0
+        first.setdefault((stage == 0, stage == stages - 1, count), stage)
+    for stage in first.values():
+        for part in range(mesh.sp):
+            yield stage * (mesh.world // stages) + part * mesh.tp
 
 
 def _meshes(request: RunRequest, ranks: int) -> Iterator[Mesh | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,9 @@ from torch._subclasses.fake_tensor import (
     unset_fake_temporarily,
 )
 from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor.debug import _clear_sharding_prop_cache
+from torch.nn.attention.bias import CausalBias
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
 from podium.reference_runs.catalogue import task_of
@@ -28,6 +31,7 @@ from podium.reference_runs.modeling.experts import Mixture
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from podium.reference_runs.engine.config import Config
     from podium.reference_runs.engine.launch import RunRequest
 
 
@@ -43,20 +47,35 @@ class FakeStepper(Stepper):
             return _on_processor(model)
 
         self.task.build = build  # type: ignore[method-assign]
-        with _real_meshes():
-            model = super()._build()
+        model = super()._build()
         for mixture in (each for each in model.modules() if isinstance(each, Mixture)):
             mixture.counted = _evenly
         return model
 
     def _wrap(self) -> torch.nn.Module:
-        # What would sum gradients needs numbers; it holds none of its own besides
-        return self.model if self.task.ranks.mesh is None else super()._wrap()
+        ranks = self.task.ranks
+        if ranks.processes == 1 or (ranks.mesh is not None and not self.task.keeps_whole):
+            return super()._wrap()
+        # Stands for DistributedDataParallel, which needs numbers
+        self._last, self._buckets = True, dict[torch.Tensor, torch.Tensor]()
+        for parameter in self._parameters:
+            parameter.register_post_accumulate_grad_hook(self._averaged)  # type: ignore[no-untyped-call]
+        return self.model
+
+    def _averaged(self, parameter: torch.Tensor) -> None:
+        """Have a gradient lie in a bucket, which stays when the gradient goes."""
+        grad = parameter.grad
+        if self._last and grad is not None and not grad.is_sparse:
+            parameter.grad = self._buckets.setdefault(parameter, grad)
+
+    def _without_sync(self, *, last: bool) -> AbstractContextManager[Any]:
+        self._last = last
+        return super()._without_sync(last=last)
 
 
 @contextmanager
 def without_numbers(
-    request: RunRequest, world: int = 1, most: int | None = None
+    request: RunRequest, world: int = 1, most: int | None = None, rank: int = 0
 ) -> Iterator[tuple[FakeStepper, list[Any]]]:
     """A model of one of so many ranks, and the micro-batches of its first step, `most` at most.
 
@@ -64,24 +83,22 @@ def without_numbers(
     reference scale a task may know them without. Raises RunFault where the shapes of a step depend
     on its data.
     """
-    whole = request.config()
-    few = whole.global_batch_size
-    config = replace(whole, train_samples=few, eval_samples=min(whole.eval_samples, few), workers=0)
+    config = _small(request.config(), most)
     setting = replace(request.setting, scale="smoke", device="cpu", data=None)
     seed_everything(setting.seed)
-    with _one_of(world) as alone:
+    with _one_of(world, rank) as alone:
         ranks = divided(alone, setting.mesh)
         task: Any = task_of(request.benchmark.name)(config, setting, ranks)
-        if task.data_grow:
-            raise RunFault(f"{config.name} has no step without a run: its model makes its data")
-        micro = config.gradient_accumulation_steps
-        count = micro if most is None else min(micro, most)
+        count = config.gradient_accumulation_steps
         # An operator without a rule for shapes is computed, which takes the memory of its tensors
         small = request.setting.scale == "smoke"
         fake = FakeTensorMode(allow_fallback_kernels=small, allow_non_fake_inputs=True)
         batches = _known(task, request, fake, count) or _drawn(task, fake, count)
         try:
-            with fake:
+            # Meshes find their place among the ranks by numbers; a mask that is a name for one,
+            # of another class than tensors, cannot be fake
+            real = _with_numbers(DeviceMesh, "__init__"), _with_numbers(CausalBias, "__new__")
+            with fake, real[0], real[1]:
                 stepper = FakeStepper(task)
                 stepper.model.train()
                 yield stepper, batches
@@ -95,14 +112,32 @@ def without_numbers(
             raise RunFault(f"{config.name} has no step without --data: {reason}") from None
 
 
+def _small(whole: Config, most: int | None) -> Config:
+    """A config whose step has so many of its micro-batches, and whose data are those of a step."""
+    micro = whole.gradient_accumulation_steps
+    count = micro if most is None else min(micro, most)
+    few = whole.global_batch_size // micro * count
+    return replace(
+        whole,
+        global_batch_size=few,
+        gradient_accumulation_steps=count,
+        train_samples=few,
+        eval_samples=min(whole.eval_samples, few),
+        workers=0,
+    )
+
+
 def _known(task: Any, request: RunRequest, fake: FakeTensorMode, count: int) -> list[Any] | None:
-    if request.setting.scale == "smoke":
-        return None  # what a run draws is cheap, and exact where shapes depend on it
+    # At smoke scale what a run draws is cheap, and exact where shapes depend on it
+    if request.setting.scale == "smoke" and not task.data_grow:
+        return None
     with fake:
         return None if (batch := task.largest_batch()) is None else [batch] * count
 
 
 def _drawn(task: Any, fake: FakeTensorMode, count: int) -> list[Any]:
+    if task.data_grow:
+        raise RunFault(f"{task.config.name} has no step without a run: its model makes its data")
     task.prepare()
     task.read_in_place()
     task.open_data()
@@ -134,8 +169,8 @@ def _evenly(chosen: torch.Tensor, count: int) -> torch.Tensor:
 
 
 @contextmanager
-def _one_of(world: int) -> Iterator[Ranks]:
-    """The first rank of so many, which are there by name only."""
+def _one_of(world: int, rank: int) -> Iterator[Ranks]:
+    """A rank of so many, where the others are there by name only."""
     device = torch.device("cpu")
     if world == 1:
         yield Ranks(device)
@@ -143,27 +178,33 @@ def _one_of(world: int) -> Iterator[Ranks]:
     # Makes the backend `fake` known, whose messages go nowhere
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
-    dist.init_process_group("fake", rank=0, world_size=world, store=FakeStore())
+    dist.init_process_group("fake", rank=rank, world_size=world, store=FakeStore())
     try:
-        yield Ranks(device, 0, world)
+        yield Ranks(device, rank, world)
     finally:
+        # Kept for meshes that are alike: the next one's groups have other names
+        _clear_sharding_prop_cache()  # type: ignore[no-untyped-call]
         dist.destroy_process_group()
 
 
 @contextmanager
-def _real_meshes() -> Iterator[None]:
-    """Meshes find their place among the ranks by numbers, which must be there."""
-    plain = DeviceMesh.__init__
+def _with_numbers(kind: type, name: str) -> Iterator[None]:
+    """Have a method of a class called as if no tensors were fake."""
+    inherited = name not in vars(kind)
+    plain = getattr(kind, name)
 
-    def real(mesh: DeviceMesh, *args: Any, **kwargs: Any) -> None:
-        with unset_fake_temporarily():
-            plain(mesh, *args, **kwargs)
+    def real(*args: Any, **kwargs: Any) -> Any:
+        with _disable_current_modes():
+            return plain(*args, **kwargs)
 
-    DeviceMesh.__init__ = real  # type: ignore[method-assign, assignment]
+    setattr(kind, name, real)
     try:
         yield
     finally:
-        DeviceMesh.__init__ = plain  # type: ignore[method-assign]
+        if inherited:
+            delattr(kind, name)
+        else:
+            setattr(kind, name, plain)
 
 
 def _on_processor(model: torch.nn.Module) -> torch.nn.Module:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import torch
@@ -40,6 +40,8 @@ EVALUATED = 64
 
 class PolicyOptimization(Task[Qwen35]):
     """A policy answers tasks, and learns from which answers pass; the quality is pass@4."""
+
+    data_grow: ClassVar[bool] = True
 
     training: Tasks
     evaluation: Tasks
@@ -112,6 +114,13 @@ class PolicyOptimization(Task[Qwen35]):
         steps = self.config.steps_per_epoch
         for step in range(first, steps):
             yield from self._rolled_out(step, (epoch - 1) * steps + step)
+
+    def largest_batch(self) -> Batch:
+        """Rollouts that are cut off at the most tokens: whatever is drawn is as long or shorter."""
+        rows, length = self.micro_batch_size, self.config.max_sequence_length - 1
+        tokens = torch.zeros(rows, length, dtype=torch.long)
+        scored, generated, trained = (torch.zeros(rows, length) for _ in range(3))
+        return Batch(tokens, tokens, scored, generated, trained, torch.zeros(rows))
 
     def _rolled_out(self, place: int, step: int) -> Iterator[Batch]:
         """The micro-batches of this rank in a step; `place` is the step's in its epoch."""

@@ -60,7 +60,10 @@ class Captions(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Latents and noise (B, C, H, W), steps of the process (B,), and words (B, L)."""
+    """Latents and noise (B, C, H, W), steps of the process (B,), and words (B, L).
+
+    For plans, which have no networks, words are encoded already, (B, L, D).
+    """
 
     latents: Tensor
     noise: Tensor

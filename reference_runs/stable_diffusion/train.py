@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -50,6 +51,12 @@ class Diffusion(Task[StableDiffusion]):
     evaluation: Captions
     frozen: Frozen
 
+    @cached_property
+    def process(self) -> Steps:
+        """How noise is added."""
+        config = self.config
+        return Steps(config.process_steps, config.first_beta, config.last_beta)
+
     def prepare(self) -> None:
         """Check the settings; draw shapes, and have the networks that judge them learn."""
         config = self.config
@@ -58,7 +65,6 @@ class Diffusion(Task[StableDiffusion]):
                 f"sampling_steps is {config.sampling_steps}; must be 1 or more, below"
                 f" {config.process_steps}"
             )
-        self.process = Steps(config.process_steps, config.first_beta, config.last_beta)
         if self.setting.scale == "smoke":
             self._check_shapes()
             frozen, judge = made(config, self.setting)
@@ -85,6 +91,17 @@ class Diffusion(Task[StableDiffusion]):
         """The samples that `batches` shares out."""
         return self._samples
 
+    def largest_batch(self) -> Batch:
+        """The shapes of any, with encoded captions (B, L, D): what encodes them is in files."""
+        count, config = self.micro_batch_size, self.config
+        image = (count, config.latent_channels, config.latent_size, config.latent_size)
+        return Batch(
+            latents=torch.zeros(image),
+            noise=torch.zeros(image),
+            steps=torch.zeros(count, dtype=torch.long),
+            words=torch.zeros(count, config.context_length, config.context_width),
+        )
+
     def build(self) -> nn.Module:
         """The U-Net, with random weights."""
         return UNet(self.config)
@@ -103,8 +120,11 @@ class Diffusion(Task[StableDiffusion]):
         """Mean squared error of v, summed over samples."""
         latents, noise, steps, words = (part.to(self.device, non_blocking=True) for part in batch)
         noisy, v = self.process.noised(latents, noise, steps)
-        with torch.no_grad():
-            text = self.frozen.text(words).type_as(latents)
+        if words.is_floating_point():
+            text = words  # encoded already
+        else:
+            with torch.no_grad():
+                text = self.frozen.text(words).type_as(latents)
         found = model(noisy, steps, text)
         return Loss((found.float() - v).square().mean((1, 2, 3)).sum(), len(words))
 

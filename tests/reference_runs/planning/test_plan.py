@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,6 +48,7 @@ def batches(name: str) -> tuple[Any, Any]:
     task = task_of(name)(asked.config(), asked.setting, Ranks(torch.device("cpu")))
     task.prepare()
     task.open_data()
+    task.build()  # GRPO's model makes its batches
     return task.largest_batch(), next(iter(task.batches(1, 0)))
 
 
@@ -65,13 +69,12 @@ def test_a_step_needs_what_was_planned(name: str) -> None:
     assert abs(planned.peak - measured) <= NEAR * measured
 
 
-def as_rank(number: int, mesh: str, folder: str) -> None:
+def as_rank(number: int, asked: RunRequest, folder: str) -> None:
     import os
 
     os.environ |= {"RANK": str(number), "WORLD_SIZE": "2", "LOCAL_RANK": str(number)}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29617"}
     torch.set_num_threads(1)
-    asked = request("llama31_8b", mesh)
     with joined("cpu", asked.setting.mesh) as ranks:
         found = peak(asked, ranks)
     with open(f"{folder}/{number}", "w") as stream:
@@ -79,13 +82,59 @@ def as_rank(number: int, mesh: str, folder: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mesh", ["fsdp=2", "tp=2"])
-def test_a_rank_of_a_mesh_needs_what_was_planned(mesh: str, tmp_path: Path) -> None:
-    mp.spawn(as_rank, (mesh, str(tmp_path)), nprocs=2)
-    planned = memory(request("llama31_8b", mesh), 2).peak
+@pytest.mark.parametrize(
+    ("name", "mesh", "micro_batches"),
+    [
+        ("llama31_8b", "", 1),
+        ("llama31_8b", "fsdp=2", 1),
+        ("llama31_8b", "tp=2", 1),
+        ("llama31_8b", "cp=2", 1),
+        ("llama31_8b", "pp=2", 4),
+        ("gpt_oss_20b", "ep=2", 1),
+        ("retinanet", "sp=2", 2),
+        ("unet3d", "sp=2", 1),
+    ],
+)
+def test_a_rank_of_a_mesh_needs_what_was_planned(
+    name: str, mesh: str, micro_batches: int, tmp_path: Path
+) -> None:
+    asked = request(name, mesh, gradient_accumulation_steps=micro_batches)
+    mp.spawn(as_rank, (asked, str(tmp_path)), nprocs=2)
     for number in range(2):
+        planned = memory(asked, 2, number).peak
         measured = int((tmp_path / str(number)).read_text())
         assert abs(planned - measured) <= NEAR * measured
+
+
+def test_what_micro_batches_of_a_pipeline_add_is_the_same_for_each() -> None:
+    """More than are at a stage at a time are not planned one by one."""
+    three, four, six = (
+        memory(
+            request(
+                "llama31_8b", "pp=2", gradient_accumulation_steps=count, global_batch_size=2 * count
+            ),
+            2,
+        ).peak
+        for count in (3, 4, 6)
+    )
+    assert six - four == 2 * (four - three) > 0
+
+
+def test_the_stage_that_needs_most_is_told() -> None:
+    """The first of two, which holds two micro-batches, unless the last one has more layers."""
+    for layers, stage in ((2, 0), (3, 1)):
+        asked = request("llama31_8b", "pp=2", layers=layers, gradient_accumulation_steps=4)
+        (found,) = plan(asked, 2, 1 << 40, str)
+        needs = [memory(asked, 2, each) for each in range(2)]
+        assert found.need == max(needs, key=lambda each: each.peak) == needs[stage]
+
+
+def test_stages_whose_tensors_are_cut_are_planned_one_after_the_other() -> None:
+    """torch keeps how tensors are cut, with the names of groups that are gone by the next plan."""
+    asked = request("llama31_8b", "pp=2,tp=2", gradient_accumulation_steps=2)
+    (cut,) = plan(asked, 4, 1 << 40, str)
+    (whole,) = plan(replace(asked, setting=replace(asked.setting, mesh=parse("pp=2"))), 2, 1, str)
+    assert cut.need.weights < 0.6 * whole.need.weights
 
 
 def test_weights_gradients_and_state_are_those_of_the_parameters() -> None:
@@ -117,6 +166,34 @@ def test_meshes_are_tried_until_two_fit() -> None:
     assert said == ["the whole model on each", "fsdp=2"]
     too_small = plan(asked, 2, found[1].need.peak, said.append)
     assert [each.fits for each in too_small][1]
+
+
+@pytest.mark.long
+def test_a_plan_is_quiet() -> None:
+    """In a process of its own: torch warns once of what a model returns, and of sums over axes."""
+    words = ("run", "llama31_8b", "--plan", "--mesh", "fsdp=2,tp=2")
+    result = subprocess.run(
+        [sys.executable, "-m", "podium", *words], capture_output=True, text=True, check=True
+    )
+    assert result.stderr == "… fsdp=2,tp=2\n"
+
+
+def test_encoded_captions_stand_for_words_in_the_largest_batch() -> None:
+    known, drawn = batches("stable_diffusion")
+    assert shapes(known[:3]) == shapes(drawn[:3])
+    config = request("stable_diffusion").config()
+    assert known.words.shape == (*drawn.words.shape, config.context_width)
+
+
+@pytest.mark.long
+def test_the_largest_rollouts_are_as_long_as_those_that_are_drawn_or_longer() -> None:
+    known, drawn = batches("qwen35_397b_grpo")
+    longest = request("qwen35_397b_grpo").config().max_sequence_length - 1
+    for largest, real in zip(known, drawn, strict=True):
+        assert largest.dtype == real.dtype
+        assert len(largest) == len(real)
+        assert largest.dim() == real.dim()
+        assert real.dim() == 1 or real.shape[1] <= largest.shape[1] == longest
 
 
 @pytest.mark.parametrize("name", ["dlrm_dcnv2", "dlrm_v4_hstu", "flux1"])
@@ -167,7 +244,6 @@ def test_the_command_prints_a_table_and_how_to_start(tmp_path: Path) -> None:
     [
         (("sentiment", "--memory", "80"), "must be a size like 80GiB"),
         (("sentiment", "--mesh", "tp=2"), "cannot be divided along tp"),
-        (("gpt_oss_20b", "--mesh", "ep=2"), "along ep needs is not known without a run"),
         (("llama31_8b", "--mesh", "tp=2", "--accelerators", "4"), "is 2 ranks; there are 4"),
         (("minigo",), "its model makes its data"),
         (("sentiment", "--accelerators", "7"), "cannot be shared out among 7 ranks"),

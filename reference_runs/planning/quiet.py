@@ -1,0 +1,40 @@
+"""A plan without torch's own warnings, which concern a run and not what it is told."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WARNINGS = (
+    "Sparse invariant checks are implicitly disabled",
+    r"`torch\.distributed\.\w+` is deprecated",
+    r"FSDP2-wrapped module \(\w+\) returned a view tensor",
+    "Mismatch dtype between input and weight",
+)
+"""How they begin, as regular expressions."""
+LOGGED = "While redistributing from"
+"""What torch logs where a sum over two axes takes a message for each."""
+LOGGER = "torch.distributed.tensor._redistribute"
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave these out, and no others."""
+    logger = logging.getLogger(LOGGER)
+    with warnings.catch_warnings():
+        for message in WARNINGS:
+            warnings.filterwarnings("ignore", message)
+        logger.addFilter(_other)
+        try:
+            yield
+        finally:
+            logger.removeFilter(_other)
+
+
+def _other(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith(LOGGED)
