@@ -52,11 +52,17 @@ def rotate(x_BHLE: Tensor, angles_LP: Tensor) -> Tensor:
 def attend(q_BHLE: Tensor, k_BKLE: Tensor, v_BKLE: Tensor, scale: float | None = None) -> Tensor:
     """Causal attention of grouped heads to all earlier positions, (B, H, L, E).
 
-    Products of queries and keys are multiplied by the scale, by default 1/√E.
+    Products of queries and keys are multiplied by the scale, by default 1/√E. Values may be
+    narrower than keys.
     """
-    return F.scaled_dot_product_attention(
+    width, missing = v_BKLE.shape[-1], k_BKLE.shape[-1] - v_BKLE.shape[-1]
+    # On processors torch holds the scores of all pairs of positions where these widths differ
+    if missing and v_BKLE.device.type == "cpu":
+        v_BKLE = F.pad(v_BKLE, (0, missing))
+    y_BHLE = F.scaled_dot_product_attention(
         q_BHLE, k_BKLE, v_BKLE, is_causal=True, scale=scale, enable_gqa=True
     )
+    return y_BHLE[..., :width]
 
 
 def split_heads(x_BLD: Tensor, size: int) -> Tensor:
