@@ -64,9 +64,9 @@ class Stepper:
 
     def _wrap(self) -> nn.Module:
         task = self.task
-        model: nn.Module = self.model
+        model = self.model
         if task.setting.compile:
-            model = torch.compile(model)  # type: ignore[assignment]
+            model.compile()  # in place: training, DDP and evaluation call the same compiled model
         if self._pipelined and task.ranks.mesh is not None:
             return task.pipelined(model, task.ranks.mesh)
         if task.ranks.processes == 1 or (task.ranks.mesh is not None and not task.keeps_whole):

@@ -125,7 +125,9 @@ def _with_empty_kinds(nodes: Mapping[str, Tensor], block: Block, width: int) -> 
 
 def _uniform(number: Tensor, key: int) -> Tensor:
     """A number from 0 to 1 that looks random, for each number (mixing as in MurmurHash3)."""
-    x = (number * 0x9E3779B1 + (key * 0x85EBCA77 & 0xFFFFFFFF)) & 0xFFFFFFFF
+    # A tensor: torch.compile takes bits of a Python number that changes for a float
+    own = torch.full((), key, dtype=torch.int64, device=number.device)
+    x = (number * 0x9E3779B1 + (own * 0x85EBCA77 & 0xFFFFFFFF)) & 0xFFFFFFFF
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         x = ((x ^ (x >> shift)) * factor) & 0xFFFFFFFF
     return (x ^ (x >> 16)).double() * 2.0**-32
