@@ -28,6 +28,8 @@ class Experts(nn.Module):
         self.here: Callable[[Tensor], Tensor] = _whole
         """Of a weight, the part for the experts that are here."""
 
+    # Sizes are Python numbers, other ones at each step: compiled would be a graph for many of them
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, x_TD: Tensor, sizes: list[int]) -> Tensor:
         """(T, D) to (T, D): `sizes` tokens for each expert that is here, one after the other."""
         gate_up, down = self.here(self.gate_up), self.here(self.down)
