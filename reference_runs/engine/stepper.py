@@ -76,9 +76,10 @@ class Stepper:
 
     def _wrap(self) -> nn.Module:
         task = self.task
-        model: nn.Module = self.model
+        model = self.model
         if task.setting.compile:
-            model = torch.compile(model, mode=task.setting.compile_mode)  # type: ignore[assignment]
+            # In place: training, DDP and evaluation call the same compiled model
+            model.compile(mode=task.setting.compile_mode)
         if self._pipelined and task.ranks.mesh is not None:
             return task.pipelined(model, task.ranks.mesh)
         if task.ranks.processes == 1 or (task.ranks.mesh is not None and not task.keeps_whole):

@@ -24,6 +24,11 @@ class Averaged(nn.Module, Generic[M]):
         """What the model that is being trained makes of its inputs."""
         return self.trained(*inputs)
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile both by themselves: an evaluation calls `average`."""
+        self.trained.compile(*args, **kwargs)
+        self.average.compile(*args, **kwargs)
+
     @torch.no_grad()
     def follow(self, decay: float) -> None:
         """Move the average to decay · average + (1 - decay) · trained."""

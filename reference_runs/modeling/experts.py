@@ -51,6 +51,13 @@ def grouped(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
         x_TI, weight_EIO = x_TI.to(dtype), weight_EIO.to(dtype)
     if _can_be_grouped(weight_EIO):
         return F.grouped_mm(x_TI, weight_EIO, offs=sizes_E.cumsum(0, dtype=torch.int32))
+    found: Tensor = _one_by_one(x_TI, weight_EIO, sizes_E)
+    return found
+
+
+# Sizes are Python numbers, other ones at each step: compiled would be a graph for many of them
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _one_by_one(x_TI: Tensor, weight_EIO: Tensor, sizes_E: Tensor) -> Tensor:
     parts = torch.split(x_TI, sizes_E.tolist())
     return torch.cat([x @ weight for x, weight in zip(parts, weight_EIO, strict=True)])
 

@@ -59,12 +59,25 @@ class Attention(nn.Module):
             layer(x).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
             for layer, x in ((self.query, query), (self.key, keys), (self.value, keys))
         )
-        found = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
-        found = found.transpose(-2, -3).flatten(-2)
+        found = _attended(q, k, v, bias).transpose(-2, -3).flatten(-2)
         if self.gate is not None:
             found = found * self.gate(query).sigmoid()
         result: Tensor = self.output(found)
         return result
+
+
+def _attended(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> Tensor:
+    """Softmax of products plus bias, times the values; dimensions are (..., H, Q or K, C).
+
+    As torch's own function computes it for five dimensions, for which it has no fused kernel;
+    torch.compile (2.13) takes that one for attention with four, and fails.
+    """
+    root = q.shape[-1] ** -0.25
+    scores = (q * root) @ (k * root).transpose(-2, -1)
+    if bias is not None:
+        scores = scores + bias
+    found: Tensor = scores.softmax(-1) @ v
+    return found
 
 
 class RowAttention(nn.Module):

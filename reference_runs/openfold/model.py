@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -54,6 +54,11 @@ class AlphaFold(nn.Module):
         )
         # Which atoms an experiment has seen; the initial training gives it no weight
         self.resolved = linear(wide, config.atom_types, "final")
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile the blocks of the trunk: one graph serves all 48, and any number of recycles."""
+        for block in (*self.trunk.extra_blocks, *self.trunk.blocks):
+            block.compile(*args, **kwargs)
 
     def forward(self, batch: Batch) -> Folded:
         """Fold `batch.recycles` times without gradients, then once more."""

@@ -22,6 +22,8 @@ CHUNK = 64
 """Positions that are solved at once; the work of a chunk grows with its square."""
 
 
+# As many chunks as the sequence is long: compiled would be a graph for each length
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def delta_rule(
     q_BHLK: Tensor, k_BHLK: Tensor, v_BHLV: Tensor, g_BHL: Tensor, b_BHL: Tensor, memory: Tensor
 ) -> tuple[Tensor, Tensor]:

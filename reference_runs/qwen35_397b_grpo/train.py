@@ -152,7 +152,12 @@ class PolicyOptimization(Task[Qwen35]):
             return rng.random((count, sampling.limit))
 
         prompts = [(number, tasks.prompt(number)) for number in numbers]
-        with torch.no_grad(), autocast(self.device, self.setting.precision):
+        with (
+            torch.no_grad(),
+            autocast(self.device, self.setting.precision),
+            # Token by token, with memories that grow, would be a graph for each length
+            torch.compiler.set_stance("force_eager"),
+        ):
             return roll_out(self.model, prompts, draws, sampling, tasks.end)
 
     def _scored(self, batch: Batch) -> Batch:

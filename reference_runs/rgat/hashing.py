@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +31,9 @@ def uniform_tensor(number: Tensor, key: int) -> Tensor:
 
     torch cannot multiply and shift unsigned numbers of 64 bits, as `uniform` does.
     """
-    x = (number * 0x9E3779B1 + (key * 0x85EBCA77 & 0xFFFFFFFF)) & 0xFFFFFFFF
+    # A tensor: torch.compile takes bits of a Python number that changes for a float
+    own = torch.full((), key, dtype=torch.int64, device=number.device)
+    x = (number * 0x9E3779B1 + (own * 0x85EBCA77 & 0xFFFFFFFF)) & 0xFFFFFFFF
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         x = ((x ^ (x >> shift)) * factor) & 0xFFFFFFFF
     return (x ^ (x >> 16)).double() * 2.0**-32

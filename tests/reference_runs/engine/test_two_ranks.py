@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -15,41 +14,14 @@ torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
 import torch.multiprocessing as mp  # noqa: E402
 
-from podium.logging_spec import Logger  # noqa: E402
 from podium.reference_runs.catalogue import find, names, task_of  # noqa: E402
-from podium.reference_runs.engine.loop import seed_everything  # noqa: E402
 from podium.reference_runs.engine.ranks import Ranks  # noqa: E402
 from podium.reference_runs.engine.setting import Setting  # noqa: E402
-from podium.reference_runs.engine.stepper import Stepper  # noqa: E402
+from tests.reference_runs.shrunken import losses_of, opened  # noqa: E402
 
 pytestmark = pytest.mark.long
 
 STEPS = 20
-
-SMALLER: dict[str, dict[str, Any]] = {
-    "bert": {"train_samples": 1024, "eval_samples": 4},
-    # Each rank draws dropout of its own, as in the references
-    "llama2_70b_lora": {"lora_dropout": 0.0},
-    "gpt_oss_20b": {"max_sequence_length": 256},
-    "cosmoflow": {"train_samples": 64, "eval_samples": 4},
-    "deepcam": {"train_samples": 64, "eval_samples": 4},
-    "flux1": {"train_samples": 512, "eval_samples": 16},
-    "resnet": {"train_samples": 256, "global_batch_size": 32, "model_bn_span": 16},
-    "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
-    "oc20": {"train_samples": 160, "eval_samples": 4},
-    "openfold": {"train_samples": 160, "eval_samples": 4},
-    "rnnt": {"train_samples": 128, "eval_samples": 4},
-    "stable_diffusion": {"train_samples": 512, "eval_samples": 8},
-    "dlrm_dcnv2": {"train_samples": 20_000, "eval_samples": 100},
-    "dlrm_v4_hstu": {"days": 1, "train_samples": 2048},
-    "llama31_8b": {"train_samples": 1024},
-    "llama31_405b": {"train_samples": 1024},
-    "deepseekv3_671b": {"train_samples": 1024},
-    "gpt3": {"train_samples": 1024},
-    "minigo": {"min_selfplay_games_per_generation": 8, "parallel_games": 4, "num_readouts": 4},
-    "qwen35_397b_grpo": {"num_prompts_per_step": 4, "global_batch_size": 64},
-}
-"""What makes data sooner, and leaves out what ranks draw by themselves."""
 
 BASED = {
     *("bert", "deepseekv3_671b", "gpt3", "llama2_70b_lora", "llama31_405b", "qwen35_397b_grpo")
@@ -75,27 +47,14 @@ def doubled(batch: Any) -> Any:
 
 def losses(name: str, ranks: Ranks, cache: Path) -> list[float]:
     """The loss of each step, all of it computed in double precision."""
-    changes = {key: str(value) for key, value in SMALLER.get(name, {}).items()}
-    benchmark = find(name)
-    config = benchmark.smoke().with_settings(changes)
-    setting = Setting(device="cpu", usage=benchmark.usage, cache=cache)
-    task = task_of(name)(config, setting, ranks)
-    of_batch = task.loss
-    task.loss = lambda model, batch: of_batch(model, doubled(batch))  # type: ignore[method-assign]
-    seed_everything(1)
-    task.prepare()
-    with Logger(io.StringIO(), rank=ranks.rank) as log:
-        task.stage(log)
-        task.open_data()
-        stepper = Stepper(task)
+    setting = Setting(device="cpu", usage=find(name).usage, cache=cache)
+    with opened(name, setting, ranks) as stepper:
+        of_batch = stepper.task.loss
+        stepper.task.loss = lambda model, batch: of_batch(  # type: ignore[method-assign]
+            model, doubled(batch)
+        )
         assert {each.dtype for each in stepper.model.parameters()} == {torch.float64}
-        found: list[float] = []
-        epoch = 0
-        while len(found) < STEPS:
-            epoch += 1
-            count = min(STEPS - len(found), config.steps_per_epoch)
-            found += [float(loss) for loss in stepper.steps(epoch, 0, count)]
-    return found
+        return losses_of(stepper, 0, STEPS)
 
 
 def as_process(number: int, folder: Path, chosen: tuple[str, ...]) -> None:
