@@ -26,12 +26,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "deepcam": {"train_samples": 64, "eval_samples": 4},
     "flux1": {"train_samples": 512, "eval_samples": 16},
     "resnet": {"train_samples": 256, "global_batch_size": 32, "model_bn_span": 16},
-    "retinanet": {
-        "train_samples": 160,
-        "eval_samples": 4,
-        "global_batch_size": 8,
-        "least_score": 0.0,
-    },
+    "retinanet": {"train_samples": 160, "eval_samples": 4, "global_batch_size": 8},
     "oc20": {"train_samples": 160, "eval_samples": 4},
     "openfold": {"train_samples": 160, "eval_samples": 4},
     "rnnt": {"train_samples": 128, "eval_samples": 4},
