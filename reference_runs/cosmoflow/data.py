@@ -29,7 +29,7 @@ AT_ONCE = 64
 """Volumes that are made together, which bounds the memory."""
 PARTS = ("train", "validation")
 SHIFTS, PARAMETERS = 4, 4
-"""Of the simulations: red shifts of a volume, and what is to be told of its universe."""
+"""Of the simulations: red shifts of a volume, and the parameters to predict."""
 
 
 def fields(parameters_NP: NDArray[np.float64], size: int, rng: np.random.Generator) -> Counts:

@@ -2,7 +2,7 @@
 
 A worker has threads, and must not be forked. Its helper has what judges loaded, and forks a process
 for each batch as the engine of processes does, so that a file that kills or hangs one is tried
-again and told of in the same words. It ends with its worker, or when there is nothing to do.
+again and reported in the same words. It ends with its worker, or when there is nothing to do.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _changes(ref: str, paths: Sequence[Path]) -> Changes:
 
     if GIVEN in paths:
         raise UsageFault("--since goes with files, not with standard input")
-    # A path that is not there is told of as such
+    # A path that is not there is reported as missing
     kinds_of([*paths])
     clones: dict[Path, Clone] = {}
     for path in paths:

@@ -17,7 +17,7 @@ LISTING = ("config", "--list", "--show-scope", "-z")
 """The words of the git command whose output `overrides` reads; it runs no program itself."""
 
 _OLDEST = (2, 31)
-"""The first git that takes settings from its surroundings; an older one would not heed them."""
+"""The first git that takes settings from its surroundings; an older one would not follow them."""
 
 _ALWAYS = {
     # The user's own settings must not change a byte of a log, nor quote names in listings

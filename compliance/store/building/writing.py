@@ -45,7 +45,7 @@ class _Writer:
         words = [each.name for each in table.columns if each.kind in ("word", "text")]
         wholes = [each.name for each in table.columns if each.kind == "whole"]
         numbers = [each.name for each in table.columns if each.kind == "number"]
-        # Faults of the disk are told of in the same words for each file that podium writes
+        # Faults of the disk are reported in the same words for each file that podium writes
         self.stream = new_file(folder / f"{table.name}.parquet")
         self.file = parquet.ParquetWriter(
             self.stream,
