@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import (
     unset_fake_temporarily,
 )
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor.debug import _clear_sharding_prop_cache
+from torch.distributed.tensor import debug
 from torch.nn.attention.bias import CausalBias
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
@@ -182,8 +182,9 @@ def _one_of(world: int, rank: int) -> Iterator[Ranks]:
     try:
         yield Ranks(device, rank, world)
     finally:
-        # Kept for meshes that are alike: the next one's groups have other names
-        _clear_sharding_prop_cache()  # type: ignore[no-untyped-call]
+        # Kept for meshes that are alike, where the next one's groups have other names
+        if clear := getattr(debug, "_clear_sharding_prop_cache", None):  # of newer torch
+            clear()
         dist.destroy_process_group()
 
 
