@@ -173,9 +173,9 @@ def test_a_plan_is_quiet() -> None:
     """In a process of its own: torch warns once of what a model returns, and of sums over axes."""
     words = ("run", "llama31_8b", "--plan", "--mesh", "fsdp=2,tp=2")
     result = subprocess.run(
-        [sys.executable, "-m", "podium", *words], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "podium", *words], capture_output=True, text=True, check=False
     )
-    assert result.stderr == "… fsdp=2,tp=2\n"
+    assert (result.returncode, result.stderr) == (0, "… fsdp=2,tp=2\n")
 
 
 def test_encoded_captions_stand_for_words_in_the_largest_batch() -> None:
