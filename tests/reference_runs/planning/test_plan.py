@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -69,11 +70,19 @@ def test_a_step_needs_what_was_planned(name: str) -> None:
     assert abs(planned.peak - measured) <= NEAR * measured
 
 
-def as_rank(number: int, asked: RunRequest, folder: str) -> None:
+def free_port() -> int:
+    """One that no other test has now."""
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        port: int = asked.getsockname()[1]
+    return port
+
+
+def as_rank(number: int, port: int, asked: RunRequest, folder: str) -> None:
     import os
 
     os.environ |= {"RANK": str(number), "WORLD_SIZE": "2", "LOCAL_RANK": str(number)}
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29617"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
     with joined("cpu", asked.setting.mesh) as ranks:
         found = peak(asked, ranks)
@@ -99,7 +108,7 @@ def test_a_rank_of_a_mesh_needs_what_was_planned(
     name: str, mesh: str, micro_batches: int, tmp_path: Path
 ) -> None:
     asked = request(name, mesh, gradient_accumulation_steps=micro_batches)
-    mp.spawn(as_rank, (asked, str(tmp_path)), nprocs=2)
+    mp.spawn(as_rank, (free_port(), asked, str(tmp_path)), nprocs=2)
     for number in range(2):
         planned = memory(asked, 2, number).peak
         measured = int((tmp_path / str(number)).read_text())
