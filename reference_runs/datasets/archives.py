@@ -73,8 +73,14 @@ def members(archive: Path) -> Iterator[Member]:
                 # Else each header is kept until the end: of an ImageNet, gigabytes
                 opened.members = []  # type: ignore[attr-defined]
     except (OSError, tarfile.TarError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataMissing(f"{archive} cannot be read as an archive: {reason}") from None
+        raise unreadable(archive, error) from None
+
+
+def unreadable(archive: Path, error: Exception) -> DataMissing:
+    """What is raised for a file that is no archive, or a damaged one."""
+    # tarfile says in more lines what each kind of compression made of it
+    reason = str(error).partition("\n")[0]
+    return DataMissing(f"{archive} cannot be read as an archive: {reason}")
 
 
 def read_image(place: Path | Member) -> Image.Image:

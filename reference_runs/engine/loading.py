@@ -77,7 +77,7 @@ def _on(part: Any, device: torch.device) -> Any:
 
 
 class _Order(NamedTuple):
-    """What a loading process is told of a batch."""
+    """What a loading process needs to make a batch."""
 
     epoch: int
     indices: Sequence[int]
@@ -100,7 +100,7 @@ class _Fault:
 
 
 class _Epochs(Dataset[Any]):
-    """A dataset that hears of a new epoch with the epoch's first batch.
+    """A dataset whose epoch is set with the epoch's first batch.
 
     Each process has a copy of its own, so that nothing else would tell it.
     """

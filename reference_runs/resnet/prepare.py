@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from podium.reference_runs.datasets.archives import members, unreadable
 from podium.reference_runs.datasets.prepare import Piece, Recipe
 from podium.reference_runs.errors import DataMissing
 
@@ -47,15 +48,10 @@ def recipe(name: str, source: Path, tokenizer: Path | None, *, subset: bool) -> 
 
 
 def _archives(source: Path) -> Iterator[Archive]:
-    path = source / TRAINING
-    try:
-        with tarfile.open(path) as whole:
-            for member in whole:
-                name = member.name.rpartition("/")[2].removesuffix(".tar")
-                if member.isfile() and CLASS.fullmatch(name):
-                    yield Archive(path, name, member.offset_data)
-    except (OSError, tarfile.TarError) as error:
-        raise _unreadable(path, error) from None
+    for each in members(source / TRAINING):
+        name = each.name.removesuffix(".tar")
+        if CLASS.fullmatch(name):
+            yield Archive(each.archive, name, each.begin)
 
 
 def unpack(archive: Archive, folder: Path) -> None:
@@ -100,15 +96,9 @@ def _images(path: Path, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
                 if content is not None and IMAGE.fullmatch(name):
                     yield name, content.read()
     except (OSError, tarfile.TarError) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def _write(content: bytes, path: Path) -> None:
     with path.open("xb") as stream:
         stream.write(content)
-
-
-def _unreadable(path: Path, error: Exception) -> DataMissing:
-    # tarfile says in more lines what each kind of compression made of it
-    reason = str(error).partition("\n")[0]
-    return DataMissing(f"{path} cannot be read as an archive: {reason}")
